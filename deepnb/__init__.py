@@ -1,0 +1,1 @@
+"""deepnb: see a deep agent's memory, skills and context in the notebook where you work."""

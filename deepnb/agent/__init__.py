@@ -1,0 +1,1 @@
+"""The agent: options, the one place where the graph is wired, and the session that runs it."""

@@ -1,0 +1,1 @@
+"""Where files live: the state held in the kernel."""

@@ -1,0 +1,1 @@
+"""Context: what a request costs, when it is compacted, what was offloaded."""

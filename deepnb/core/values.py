@@ -1,0 +1,182 @@
+"""The frozen values that cross every border: snapshot, events, calls, turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from deepnb.core.budget import Budget
+from deepnb.core.messages import Message, Messages, ToolCall
+
+__all__ = [
+    "Call", "Compacted", "Event", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
+    "Offload", "Path", "Skill", "Snapshot", "TextDelta", "ToolCall", "ToolEnded", "ToolStarted",
+    "Turn", "Usage",
+]  # fmt: skip
+
+Path = tuple[str, ...]
+"""Where in the nest of agents something happened: ids of the enclosing `task` calls, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider reported them; `cost` in US dollars only where the price is known."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [c for c in (self.cost, other.cost) if c is not None]
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cached + other.cached,
+            sum(costs) if costs else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill as it is disclosed: what it is for and where to read it, never its body."""
+
+    name: str
+    description: str
+    path: str
+    problem: str | None = None
+    """Why it can't be used, in one line; None for a good one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offload:
+    """A compaction: which messages left the prompt, where they are, what stands in for them."""
+
+    path: str | None
+    """The file in the backend that holds them word for word; None where that failed."""
+    summary: str
+    cutoff: int
+    """Messages [0, cutoff) of the thread are no longer sent."""
+    at: str = ""
+    """ISO timestamp."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a thread at one checkpoint."""
+
+    thread: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Text files of the backend, path -> text."""
+    binary: Mapping[str, int] = field(default_factory=dict)
+    """Files that are not UTF-8 text, path -> bytes."""
+    memory: Mapping[str, str] = field(default_factory=dict)
+    """What is injected into the prompt, path -> text: may be older than `files` says."""
+    skills: tuple[Skill, ...] = ()
+    messages: Messages = field(default_factory=Messages)
+    offload: Offload | None = None
+    next: tuple[str, ...] = ()
+    """Steps that were still to run: not empty after an interrupt."""
+    checkpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a model: a row of the ledger."""
+
+    number: int
+    """Counted from 1 within its turn."""
+    purpose: Literal["answer", "summary"]
+    path: Path
+    budget: Budget
+    usage: Usage | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStarted:
+    call: Call
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer, to be joined to the pieces before it of the same call."""
+
+    text: str
+    call: int
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEnded:
+    call: Call
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    id: str
+    name: str
+    args: Mapping[str, Any]
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    id: str
+    name: str
+    result: str
+    status: Literal["ok", "error", "cut"]
+    """`cut`: interrupted in the middle, no result was recorded."""
+    seconds: float
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    offload: Offload
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line the user should know of."""
+
+    text: str
+    path: Path = ()
+
+
+Event = ModelStarted | TextDelta | ModelEnded | ToolStarted | ToolEnded | Compacted | Notice
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One prompt and all that came of it. Everything shown can be computed from it."""
+
+    number: int
+    """Counted from 1 in its thread."""
+    thread: str
+    prompt: str
+    text: str
+    """The last answer; what had been said until then where the turn was interrupted."""
+    events: tuple[Event, ...]
+    before: Snapshot
+    after: Snapshot
+    usage: Usage
+    budget: Budget | None
+    """Of the turn's last model call for an answer of the main agent."""
+    model: str = ""
+    seconds: float = 0.0
+    started: str = ""
+    """ISO timestamp."""
+    cell: str | None = None
+    interrupted: str | None = None
+    """What was reached when the turn was interrupted, in one line."""
+    error: str | None = None
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The turn's rows of the ledger."""
+        return tuple(e.call for e in self.events if isinstance(e, ModelEnded))

@@ -1,0 +1,69 @@
+"""What is really sent to a model, taken apart: (part, text) pieces of messages and bound tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from deepnb.core.messages import SUMMARY
+from deepnb.core.prompt import system_parts
+
+MESSAGE_TOKENS = 3
+"""What a message costs beside its text: its role and its borders (OpenAI's cookbook gives 3)."""
+
+_PART = {"human": "user", "ai": "assistant", "tool": "tool results", "system": "system"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a request: which part it belongs to, and tokens it costs beside its text."""
+
+    part: str
+    text: str
+    extra: int = 0
+
+
+def pieces(messages: Sequence[BaseMessage], tools: Sequence[Any] = ()) -> Iterator[Piece]:
+    """The request in pieces, tools last. Counting is additive over them."""
+    for message in messages:
+        yield from message_pieces(message)
+    for tool in tools:
+        yield Piece("tools", tool_text(tool))
+
+
+def message_pieces(message: BaseMessage) -> Iterator[Piece]:
+    """One message in pieces: its text (the system prompt by part), then its tool calls."""
+    text = message_text(message)
+    if message.type == "system":
+        split = system_parts(text) or [("system", "")]
+        for i, (part, stretch) in enumerate(split):
+            yield Piece(part, stretch, MESSAGE_TOKENS if i == 0 else 0)
+        return
+    part = "summary" if message.additional_kwargs.get("lc_source") == SUMMARY else _PART.get(message.type, "user")
+    yield Piece(part, text, MESSAGE_TOKENS)
+    if isinstance(message, AIMessage):
+        for call in message.tool_calls:
+            yield Piece(part, call["name"] + json.dumps(call["args"], ensure_ascii=False, default=str))
+
+
+def message_text(message: BaseMessage) -> str:
+    """The text of a message; blocks that are not text are left out."""
+    content = message.content
+    if isinstance(content, str):
+        return content
+    return "".join(
+        b if isinstance(b, str) else b.get("text", "") for b in content if isinstance(b, str) or b.get("type") == "text"
+    )
+
+
+def tool_text(tool: Any) -> str:
+    """A bound tool's schema as JSON, as providers are sent it."""
+    if not isinstance(tool, Mapping):
+        from langchain_core.utils.function_calling import convert_to_openai_tool
+
+        tool = convert_to_openai_tool(tool)
+    return json.dumps(tool, ensure_ascii=False, sort_keys=True, default=str)

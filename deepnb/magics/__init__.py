@@ -1,0 +1,1 @@
+"""%agent, %memory, %skills: parse, call, show."""

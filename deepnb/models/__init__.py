@@ -1,0 +1,1 @@
+"""Chat models: the teaching model, and names resolved to any LangChain model."""

@@ -1,0 +1,1 @@
+"""Skills: reading and writing SKILL.md files."""

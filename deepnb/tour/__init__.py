@@ -1,0 +1,1 @@
+"""The first notebook's story in a terminal."""

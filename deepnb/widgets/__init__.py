@@ -1,0 +1,1 @@
+"""Live outputs: display ids and ipywidgets fed with view-models; no arithmetic."""
