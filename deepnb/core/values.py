@@ -10,8 +10,9 @@ from deepnb.core.budget import Budget
 from deepnb.core.messages import Message, Messages, ToolCall
 
 __all__ = [
-    "Call", "Compacted", "Event", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Offload", "Path", "Skill", "Snapshot", "TextDelta", "ToolCall", "ToolEnded", "ToolStarted",
+    "Call", "Compacted", "Event", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
+    "Offload", "Path", "Skill", "Snapshot", "TextDelta", "ThreadInfo", "ToolCall", "ToolEnded",
+    "ToolStarted",
     "Turn", "Usage",
 ]  # fmt: skip
 
@@ -60,6 +61,29 @@ class Offload:
     """Messages [0, cutoff) of the thread are no longer sent."""
     at: str = ""
     """ISO timestamp."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySection:
+    """One offload as it stands in its file: `text` holds `messages` messages word for word."""
+
+    at: str
+    """ISO timestamp."""
+    path: str
+    text: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadInfo:
+    """A thread in a list of threads."""
+
+    name: str
+    turns: int
+    messages: int
+    current: bool = False
+    parent: str | None = None
+    """`NAME@N` of the thread and turn it was forked from."""
 
 
 @dataclass(frozen=True)
