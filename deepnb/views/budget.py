@@ -1,0 +1,242 @@
+"""The gauge: what fills the context window, where compaction sets in, and how far that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.core.budget import PARTS, Budget, Rule
+from deepnb.views import html as h
+from deepnb.views.bar import cells, position, spark_html, sparkline
+from deepnb.views.figures import counted, percent
+from deepnb.views.plain import COLUMNS, indent, page, short, title_line
+from deepnb.views.table import table_html, table_text
+
+EMPTY = "no model call yet: type %agent PROMPT"
+WIDE = 60
+"""Cells of the bar."""
+_MOST_CALLS = 60
+
+_LOOKS = {
+    "system": ("S", "rgba(120,120,135,0.55)"),
+    "memory": ("M", "rgba(66,133,210,0.6)"),
+    "skills": ("K", "rgba(30,160,150,0.55)"),
+    "tools": ("T", "rgba(150,110,200,0.5)"),
+    "summary": ("Σ", "rgba(210,100,150,0.5)"),
+    "user": ("U", "rgba(80,170,80,0.55)"),
+    "assistant": ("A", "rgba(220,160,40,0.55)"),
+    "tool results": ("R", "rgba(215,105,65,0.55)"),
+}
+_OTHER = ("?", "rgba(128,128,128,0.4)")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the request: its letter in the bar, and its tokens."""
+
+    name: str
+    letter: str
+    colour: str
+    tokens: int
+    cells: int
+
+
+@dataclass(frozen=True)
+class BudgetView:
+    """One request against its rule; `budget` is None before the first model call."""
+
+    budget: Budget | None
+    stamp: str = ""
+    history: tuple[int, ...] = ()
+    """Totals of the calls until now, the newest last."""
+
+    @property
+    def scale(self) -> int:
+        """The tokens that the whole bar stands for: the window, or where that is not known the trigger."""
+        if self.budget is None:
+            return 0
+        rule = self.budget.rule
+        return max(rule.window or rule.trigger_tokens or 0, self.budget.total, 1)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts in the order of the bar; those that cost nothing are left out."""
+        if self.budget is None:
+            return ()
+        amounts = self.budget.parts
+        names = [n for n in (*PARTS, *(n for n in amounts if n not in PARTS)) if amounts.get(n, 0) > 0]
+        taken = cells([amounts[n] for n in names], self.scale, WIDE)
+        return tuple(Part(n, *_LOOKS.get(n, _OTHER), amounts[n], c) for n, c in zip(names, taken, strict=True))
+
+    @property
+    def mark(self) -> int | None:
+        """The cell of the trigger; None for a rule that is not in tokens."""
+        trigger = self.budget.rule.trigger_tokens if self.budget else None
+        return None if trigger is None else position(trigger, self.scale, WIDE)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What the gauge says in words, a line each."""
+        return _facts(self.budget) if self.budget else ()
+
+    @property
+    def title(self) -> str:
+        """`context · 5,204 of 8,000 tokens · 65 %`."""
+        if self.budget is None:
+            return "context"
+        total, window = _figure(self.budget, self.budget.total), self.budget.rule.window
+        if window is None:
+            return f"context · {total} tokens · window not known"
+        return f"context · {total} of {window:,} tokens · {percent(self.budget.total, window)}"
+
+    def text(self) -> str:
+        """The bar, its trigger marked above it, the parts as a table, and the facts."""
+        if self.budget is None:
+            return page([title_line("context", self.stamp), EMPTY])
+        lines = [title_line(self.title, self.stamp), "", *_bar_text(self), ""]
+        lines += [indent(table_text(("", "part", "tokens", "of all"), self._rows(), right=(2, 3))), ""]
+        lines += [short(fact, COLUMNS) for fact in self.facts]
+        if self.history:
+            lines += [f"per call {sparkline(self.history[-_MOST_CALLS:])}  {_ends(self.history)}"]
+        return page(lines)
+
+    def html(self) -> str:
+        """The same, as a bar of soft colours over a table."""
+        if self.budget is None:
+            return h.box(h.heading("context", stamp=self.stamp), h.muted(EMPTY))
+        title, *facts = self.title.split(" · ")
+        colours = [*(part.colour for part in self.parts), None]
+        rows = [
+            (h.swatch(letter, colour) if colour else letter, *rest)
+            for colour, (letter, *rest) in zip(colours, self._rows(), strict=True)
+        ]
+        body = [h.heading(title, *facts, stamp=self.stamp), _bar_html(self)]
+        body += [h.el("div", fact) for fact in self.facts]
+        body.append(table_html(("", "part", "tokens", "of all"), rows, right=(2, 3)))
+        if self.history:
+            spark = spark_html(self.history[-_MOST_CALLS:])
+            body.append(h.el("div", h.muted("per call "), spark, h.muted(" ", _ends(self.history))))
+        return h.box(*body)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        assert self.budget is not None
+        total = self.budget.total
+        rows = [(p.letter, p.name, _figure(self.budget, p.tokens), percent(p.tokens, total)) for p in self.parts]
+        return [*rows, ("", "all", _figure(self.budget, total), percent(total, total))]
+
+
+def budget_view(budget: Budget | None, stamp: str = "", history: Sequence[int] = ()) -> BudgetView:
+    """The gauge of a request; `history` holds the totals of the calls until it."""
+    return BudgetView(budget, stamp, tuple(history))
+
+
+def rule_words(rule: Rule) -> str:
+    """`compacts at 0.85 of 8,000 = 6,800 tokens, keeps the last 0.10`."""
+    kind, value = rule.trigger
+    if kind == "fraction" and rule.window is not None:
+        at = f"compacts at {_fraction(value)} of {rule.window:,} = {rule.trigger_tokens:,} tokens"
+    elif kind == "fraction":
+        at = f"never compacts by itself: {_fraction(value)} of a window that is not known"
+    else:
+        at = f"compacts at {int(value):,} {kind}"
+    kept, amount = rule.keep
+    return f"{at}, keeps the last {_fraction(amount) if kept == 'fraction' else f'{int(amount):,} {kept}'}"
+
+
+def left_words(budget: Budget) -> str:
+    """How far it is to the trigger, in tokens or messages, and about how many turns that is."""
+    kind, value = budget.rule.trigger
+    if kind == "messages":
+        left = max(0, int(value) - budget.messages)
+        words = f"{counted(budget.messages, 'message')} now, {left:,} left until the trigger"
+    elif budget.left is None:
+        return ""
+    elif budget.left == 0:
+        return "past the trigger: the next call compacts first"
+    else:
+        words = f"{_figure(budget, budget.left)} tokens left until the trigger"
+    turns = budget.turns_left
+    return words if turns is None else f"{words}: about {counted(turns, 'turn')} like the last ones"
+
+
+def gauge_line(budget: Budget, columns: int = 30) -> str:
+    """A bar of one line: `[#####·····▼··] 65 %`."""
+    scale = max(budget.rule.window or budget.rule.trigger_tokens or 0, budget.total, 1)
+    full = position(budget.total, scale, columns)
+    bar = "█" * full + "·" * (columns - full)
+    if (trigger := budget.rule.trigger_tokens) is not None:
+        at = position(trigger, scale, columns)
+        bar = f"{bar[:at]}|{bar[at:]}"
+    return f"[{bar}] {percent(budget.total, budget.rule.window)}" if budget.rule.window else f"[{bar}]"
+
+
+def _facts(budget: Budget) -> tuple[str, ...]:
+    facts = [rule_words(budget.rule), left_words(budget)]
+    window = budget.rule.window
+    if window is not None and budget.total > window:
+        facts.append(
+            f"{_figure(budget, budget.total - window)} tokens over the window: the provider may refuse this request"
+        )
+    if budget.reported is not None:
+        counted_as = "counted" if budget.exact else "estimated"
+        facts.append(f"{counted_as} {_figure(budget, budget.total)}, reported by the provider {budget.reported:,}")
+    elif not budget.exact:
+        facts.append("figures with ~ are estimates that err high")
+    return tuple(fact for fact in facts if fact)
+
+
+def _figure(budget: Budget, tokens: int) -> str:
+    return f"{tokens:,}" if budget.exact else f"~{tokens:,}"
+
+
+def _fraction(value: float) -> str:
+    return f"{value:.2f}" if round(value, 2) == value else f"{value:g}"
+
+
+def _ends(history: Sequence[int]) -> str:
+    """From where to where the totals went, and over how many calls."""
+    return f"{history[0]:,} → {history[-1]:,} tokens over {counted(len(history), 'call')}"
+
+
+def _bar_text(view: BudgetView) -> list[str]:
+    filled = "".join(p.letter * p.cells for p in view.parts)
+    bar = f"[{filled}{'·' * (WIDE - len(filled))}]"
+    if view.mark is None or view.budget is None:
+        return [bar]
+    words = f"{view.budget.rule.trigger_tokens:,} compacts"
+    label = f"{words} ▼" if view.mark > len(words) else f"▼ {words}"
+    start = view.mark - len(words) - 1 if view.mark > len(words) else view.mark
+    return [" " * (start + 1) + label, bar]
+
+
+def _bar_html(view: BudgetView) -> h.Html:
+    """The bar. Each part's letters are its text, all but the first unseen: without styles they are the bar."""
+    look = (
+        "background:{};flex:{} 1 0;overflow:hidden;white-space:nowrap;font-size:10px;line-height:18px;padding:0 0 0 3px"
+    )
+    spans = []
+    for part in view.parts:
+        tail = h.el("span", part.letter * (part.cells - 1), style="color:transparent") if part.cells > 1 else None
+        words = f"{part.name}: {part.tokens:,} tokens"
+        share = max(part.tokens, view.scale // 200, 1)
+        spans.append(h.el("span", part.letter, tail, style=look.format(part.colour, share), title=words))
+    free = view.scale - sum(p.tokens for p in view.parts)
+    dots = "·" * (WIDE - sum(p.cells for p in view.parts))
+    if free > 0:
+        spans.append(
+            h.el(
+                "span", dots, style=f"flex:{free} 1 0;overflow:hidden;color:transparent", title=f"free: {free:,} tokens"
+            )
+        )
+    frame = (
+        f"display:flex;height:18px;border:1px solid {h.LINE};border-radius:6px;overflow:hidden;font-family:monospace"
+    )
+    bar = h.el("div", *spans, style=frame)
+    if view.mark is None or view.budget is None:
+        return h.el("div", bar, style="max-width:46em;margin:4px 0")
+    trigger = view.budget.rule.trigger_tokens or 0
+    side = f"width:{100 * min(1.0, trigger / view.scale):.2f}%;border-right:2px solid {h.RED.format(0.75)};box-sizing:border-box"
+    label = h.el("span", f"trigger {trigger:,}", style=f"{h.MUTED};font-size:11px;padding:0 5px 0 0")
+    above = h.el("div", label, " ▾", style=f"{side};text-align:right;line-height:15px;white-space:nowrap")
+    below = h.el("div", style=f"{side};height:5px")
+    return h.el("div", above, bar, below, style="max-width:46em;margin:4px 0")

@@ -1,0 +1,146 @@
+"""What changed in files: a unified diff as text, marked words in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from deepnb.core.diff import FileDiff, Hunk
+from deepnb.views import html as h
+from deepnb.views.plain import page, title_line
+from deepnb.views.word_diff import Piece, split_lines, word_diff
+
+Sign = Literal["+", "-", " ", "@", "\\"]
+"""`@` is the line before a group of changes, a backslash the missing line feed at an end."""
+
+CONTEXT = 3
+SHOWN = 400
+"""Lines of a file's diff that are shown unfolded in HTML."""
+
+_GROUND = {
+    "+": f"background:{h.GREEN.format(0.13)}",
+    "-": f"background:{h.RED.format(0.13)}",
+    "@": h.MUTED,
+    "\\": h.MUTED,
+}
+_MARKS = {
+    "+": ("ins", f"background:{h.GREEN.format(0.32)};border-radius:3px;text-decoration:none"),
+    "-": ("del", f"background:{h.RED.format(0.32)};border-radius:3px;text-decoration:none"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a diff: its sign, and its text in pieces."""
+
+    sign: Sign
+    pieces: tuple[Piece, ...]
+
+    @property
+    def line(self) -> str:
+        """The text of the line, sign and line feed left out."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class DiffView:
+    """Files that differ, under a title."""
+
+    title: str
+    diffs: tuple[FileDiff, ...]
+    stamp: str = ""
+
+    def text(self) -> str:
+        """The title, then what `diff -u` prints."""
+        body = [diff.unified().rstrip("\n") or f"{diff.path}: {diff.kind}, empty" for diff in self.diffs]
+        return page([title_line(self.title, self.stamp), *(body or ["no change"])])
+
+    def html(self) -> str:
+        """A fold for each file, open, with the words that changed marked."""
+        body = [_file(diff) for diff in self.diffs]
+        head = h.heading(self.title, stamp=self.stamp)
+        return h.box(head, *(body or [h.muted("no change")]))
+
+
+def diff_view(diffs: Sequence[FileDiff], title: str, stamp: str = "") -> DiffView:
+    """What changed in the files of `diffs`."""
+    return DiffView(title, tuple(diffs), stamp)
+
+
+def rows(diff: FileDiff, context: int = CONTEXT) -> list[Row]:
+    """The lines of the diff in order, with `context` unchanged lines round each group of changes."""
+    old = _lines(diff.before)
+    out: list[Row] = []
+    for group in _groups(diff.hunks, context):
+        start = max(0, group[0].start - context)
+        stop = min(len(old), group[-1].stop + context)
+        out.append(_row("@", f"@@ line {start + 1} @@"))
+        for hunk in group:
+            out += [_row(" ", line) for line in old[start : hunk.start]]
+            out += _changed("".join(old[hunk.start : hunk.stop]), "".join(hunk.lines))
+            start = hunk.stop
+        out += [_row(" ", line) for line in old[start:stop]]
+    return out
+
+
+def diff_html(diff: FileDiff) -> h.Html:
+    """The lines of one file's diff; what goes past 400 lines is folded."""
+    lines = rows(diff)
+    shown = h.pre(*(_line(row) for row in lines[:SHOWN]))
+    if len(lines) <= SHOWN:
+        return shown
+    rest = h.pre(*(_line(row) for row in lines[SHOWN:]))
+    return h.join(shown, h.fold(f"{len(lines) - SHOWN:,} more lines", rest, framed=False))
+
+
+def counts(lines: Sequence[Row]) -> str:
+    """`+2 −1`: how many lines came and went."""
+    return f"+{sum(r.sign == '+' for r in lines):,} −{sum(r.sign == '-' for r in lines):,}"
+
+
+def _file(diff: FileDiff) -> h.Html:
+    facts = h.muted(f" {diff.kind} · {counts(rows(diff))}")
+    if not diff.hunks:
+        return h.fold(h.join(h.code(diff.path), facts), h.muted("an empty file"), opened=True)
+    return h.fold(h.join(h.code(diff.path), facts), diff_html(diff), opened=True)
+
+
+def _line(row: Row) -> h.Html:
+    """One line of HTML. It keeps its line feed inside, for where no style makes it a block."""
+    tag, look = _MARKS.get(row.sign, ("span", ""))
+    body = [h.el(tag, piece.text, style=look) if piece.changed else piece.text for piece in row.pieces]
+    sign = "" if row.sign in "@\\" else row.sign
+    return h.el("span", sign, *body, "\n", style=f"display:block;{_GROUND.get(row.sign, '')}".rstrip(";"))
+
+
+def _changed(before: str, after: str) -> Iterator[Row]:
+    """The lines that went, then those that came, with their changed words marked."""
+    left, right = word_diff(before, after)
+    for sign, text, pieces in (("-", before, left), ("+", after, right)):
+        if text:
+            yield from (Row(sign, tuple(line)) for line in split_lines(pieces))  # type: ignore[arg-type]
+            if not text.endswith("\n"):
+                yield _row("\\", "\\ No newline at end of file")
+
+
+def _groups(hunks: Sequence[Hunk], context: int) -> Iterator[list[Hunk]]:
+    """Hunks that are so near to each other that their context touches, together."""
+    group: list[Hunk] = []
+    for hunk in hunks:
+        if group and hunk.start - group[-1].stop > 2 * context:
+            yield group
+            group = []
+        group.append(hunk)
+    if group:
+        yield group
+
+
+def _row(sign: Sign, line: str) -> Row:
+    return Row(sign, (Piece(line.removesuffix("\n"), False),))
+
+
+def _lines(text: str | None) -> list[str]:
+    """Lines with their ends, split at line feeds alone, as the hunks count them."""
+    pieces = (text or "").split("\n")
+    return [line + "\n" for line in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])

@@ -1,0 +1,30 @@
+"""Figures in words: seconds, tokens, costs, counts."""
+
+from __future__ import annotations
+
+import math
+
+
+def seconds(value: float) -> str:
+    """A time, always as `0.01 s`: two decimals, so that a saved notebook can mask it."""
+    return f"{value if math.isfinite(value) else 0.0:,.2f} s"
+
+
+def cost(dollars: float) -> str:
+    """US dollars, as `$0.0012`; two decimals from a dollar on."""
+    return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 call`, `2 calls`, `1,234 tokens`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def percent(part: float, whole: float) -> str:
+    """`65 %`, `0.4 %`, `<0.1 %`; a dash where there is no whole."""
+    if whole <= 0:
+        return "–"
+    value = 100 * part / whole
+    if 0 < value < 0.05:
+        return "<0.1 %"
+    return f"{value:.0f} %" if value >= 9.95 or value <= 0 else f"{value:.1f} %"

@@ -1,0 +1,56 @@
+"""The line under a turn: what it cost, how long it took, what the reader should know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.core.values import Turn
+from deepnb.views import html as h
+from deepnb.views.figures import cost, counted, seconds
+from deepnb.views.plain import page
+
+
+@dataclass(frozen=True)
+class FooterView:
+    """Facts of a turn joined by dots, then a line for each thing out of the ordinary."""
+
+    facts: tuple[str, ...]
+    problem: str | None
+    """`interrupted: ...` or `error: ...`."""
+    lines: tuple[str, ...]
+
+    def text(self) -> str:
+        """The facts on one line, the rest below them."""
+        problem = [self.problem] if self.problem else []
+        return page([" · ".join(self.facts), *problem, *self.lines])
+
+    def html(self) -> str:
+        """The same, small and grey; only a problem stands out."""
+        look = (
+            f"{h.MUTED};font-size:12px;font-variant-numeric:tabular-nums;border-top:1px solid {h.LINE};padding-top:3px"
+        )
+        edge = f"border-left:3px solid {h.RED.format(0.8)};padding:0 8px;margin:4px 0"
+        return h.box(
+            h.el("div", " · ".join(self.facts), style=look),
+            h.el("div", self.problem, style=edge) if self.problem else None,
+            *(h.el("div", line, style=f"{h.MUTED};font-size:12px") for line in self.lines),
+        )
+
+
+def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] = ()) -> FooterView:
+    """The footer of `turn`; `filled` names the placeholders that took a value of the kernel's."""
+    usage = turn.usage
+    facts = [f"turn {turn.number}", turn.thread]
+    facts += [turn.model] if turn.model else []
+    facts.append(counted(len(turn.calls), "call"))
+    facts.append(f"{usage.input:,} in / {usage.cached:,} cached / {usage.output:,} out")
+    facts += [cost(usage.cost)] if usage.cost is not None else []
+    facts.append(seconds(turn.seconds))
+    problem = None
+    if turn.error is not None:
+        problem = f"error: {turn.error}"
+    elif turn.interrupted is not None:
+        problem = f"interrupted: {turn.interrupted}"
+    names = ", ".join(name if name.startswith("{") else "{" + name + "}" for name in filled)
+    return FooterView(tuple(facts), problem, (*([f"filled in: {names}"] if names else []), *notes))

@@ -1,0 +1,102 @@
+"""HTML from values: the one place where text is escaped, and the few styles everything shares.
+
+JupyterLab's sanitizer for notebooks that were not run here keeps inline styles with plain values
+and drops style elements, ids, roles and var(...); GitHub drops every style. So structure carries
+the meaning, and colours are half-transparent hues that suit light and dark pages.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from deepnb.views.plain import clean
+
+LINE = "rgba(128,128,128,0.3)"
+MUTED = "color:#7a7a7a"
+MONO = "font-family:monospace;font-size:12px"
+SOFT = "background:rgba(128,128,128,0.08)"
+GREEN, RED = "rgba(46,160,67,{})", "rgba(248,81,73,{})"
+
+_BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:2px 0 8px 0"
+_FRAME = f"border:1px solid {LINE};border-radius:6px;margin:6px 0;padding:4px 10px"
+_PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;overflow-x:auto"
+_VOID = frozenset({"br", "hr"})
+
+
+class Html(str):
+    """Markup that is safe as it stands: made here, or sanitised."""
+
+    __slots__ = ()
+
+
+Child = str | None
+"""What an element may hold: Html as it is, any other string escaped, None nothing."""
+
+
+def esc(text: str) -> Html:
+    """`text` as markup that shows it, odd characters made visible."""
+    return text if isinstance(text, Html) else Html(escape(clean(text), quote=True))
+
+
+def join(*children: Child) -> Html:
+    """The children one after the other."""
+    return Html("".join(esc(child) for child in children if child is not None))
+
+
+def el(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
+    """One element; an attribute that is None, False or empty is left out, True is a bare name."""
+    written = "".join(
+        f" {name}" if value is True else f' {name}="{escape(clean(str(value)), quote=True)}"'
+        for name, value in attributes.items()
+        if value not in (None, False, "")
+    )
+    if tag in _VOID:
+        return Html(f"<{tag}{written}>")
+    return Html(f"<{tag}{written}>{join(*children)}</{tag}>")
+
+
+def box(*children: Child) -> Html:
+    """The <div> that every view is."""
+    return el("div", *children, style=_BOX)
+
+
+def frame(*children: Child) -> Html:
+    """A thin rounded border round its children."""
+    return el("div", *children, style=_FRAME)
+
+
+def heading(title: str, *facts: Child, stamp: str = "") -> Html:
+    """The small heading of a record: its title, facts beside it, its stamp."""
+    parts: list[Child] = [el("b", title)]
+    for fact in facts:
+        parts += [" · ", fact]
+    if stamp:
+        parts += [" ", el("small", "(", stamp, ")", style=MUTED)]
+    return el("div", *parts, style="margin:0 0 4px 0")
+
+
+def muted(*children: Child) -> Html:
+    """Something said in passing."""
+    return el("span", *children, style=MUTED)
+
+
+def code(text: str) -> Html:
+    """Inline code."""
+    return el("code", text, style=f"{MONO};background:transparent;padding:0")
+
+
+def pre(*children: Child, wrap: bool = True) -> Html:
+    """A block of plain text, line by line as it is."""
+    flow = "white-space:pre-wrap;overflow-wrap:anywhere" if wrap else "white-space:pre"
+    return el("pre", *children, style=f"{_PRE};{flow}")
+
+
+def fold(summary: Child, *children: Child, opened: bool = False, framed: bool = True) -> Html:
+    """A fold that needs no script: the summary line, and what it opens to."""
+    line = el("summary", summary, style="display:list-item;cursor:pointer")
+    return el("details", line, *children, open=opened, style=_FRAME if framed else "margin:4px 0")
+
+
+def swatch(text: str, colour: str) -> Html:
+    """A word on a soft coloured ground; the word says all, the colour only helps."""
+    return el("span", text, style=f"background:{colour};border-radius:4px;padding:0 5px;white-space:nowrap")

@@ -1,0 +1,168 @@
+"""What the agent remembers: each file of memory, and whether the prompt has it as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from deepnb.core.diff import FileDiff
+from deepnb.core.values import Snapshot
+from deepnb.views import html as h
+from deepnb.views.diff import diff_html
+from deepnb.views.figures import counted
+from deepnb.views.plain import indent, page, quoted, title_line
+
+State = Literal["same", "newer", "new", "gone", "empty", "binary"]
+
+STATES: dict[State, str] = {
+    "same": "in the prompt",
+    "newer": "newer in the file: the prompt still has the old text",
+    "new": "new: in the prompt at the next turn",
+    "gone": "not in the file any more: the prompt still has the old text",
+    "empty": "empty",
+    "binary": "not UTF-8 text: not in the prompt",
+}
+EMPTY = 'nothing remembered yet: type %memory add TEXT, or tell the agent "Remember that ..."'
+
+_COLOURS = {"same": h.GREEN.format(0.18), "gone": h.RED.format(0.2), "binary": h.RED.format(0.2)}
+_WAITING = "rgba(210,153,34,0.22)"
+_NEUTRAL = "rgba(128,128,128,0.15)"
+
+
+@dataclass(frozen=True)
+class MemoryFile:
+    """A file of memory: `text` as it is in the file, `prompt` as the model sees it."""
+
+    path: str
+    text: str | None
+    prompt: str | None
+    state: State
+    tokens: int
+
+    @property
+    def shown(self) -> str:
+        """The text of the file; where it is gone, what the prompt has of it."""
+        return self.text if self.text is not None else self.prompt or ""
+
+    @property
+    def size(self) -> str:
+        """`46 tokens, 3 lines`."""
+        return f"{counted(self.tokens, 'token')}, {counted(len(self.shown.splitlines()), 'line')}"
+
+    @property
+    def diff(self) -> FileDiff | None:
+        """From what the prompt has to what the file has, where both are there and differ."""
+        return FileDiff(self.path, self.prompt, self.text) if self.state == "newer" else None
+
+
+@dataclass(frozen=True)
+class OtherFile:
+    """A file below /memory that is not injected: found by search, or read by the agent."""
+
+    path: str
+    size: str
+
+
+@dataclass(frozen=True)
+class MemoryView:
+    """The sources in their order, then the other files below /memory."""
+
+    files: tuple[MemoryFile, ...]
+    missing: tuple[str, ...]
+    """Sources whose file does not exist."""
+    others: tuple[OtherFile, ...]
+    stamp: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the files together."""
+        return sum(file.tokens for file in self.files)
+
+    @property
+    def title(self) -> str:
+        """`memory · 2 files · 46 tokens`."""
+        return f"memory · {counted(len(self.files), 'file')} · {counted(self.tokens, 'token')}"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show at all."""
+        return not self.others and all(file.state == "empty" for file in self.files)
+
+    def text(self) -> str:
+        """Each file with its state, its text, and what the prompt lacks of it."""
+        if self.is_empty:
+            return page([title_line("memory", self.stamp), EMPTY])
+        lines = [title_line(self.title, self.stamp)]
+        for file in self.files:
+            lines += ["", f"{file.path}  ({file.size})  {STATES[file.state]}", *_body(file)]
+        lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
+        if self.others:
+            lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
+        return page(lines)
+
+    def html(self) -> str:
+        """Each file as a fold; the first ones open."""
+        if self.is_empty:
+            return h.box(h.heading("memory", stamp=self.stamp), h.muted(EMPTY))
+        title, *facts = self.title.split(" · ")
+        body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
+        body += [_fold(file) for file in self.files]
+        body += [h.el("div", h.muted("no file yet: ", h.code(path))) for path in self.missing]
+        if self.others:
+            items = [h.el("li", h.code(other.path), h.muted(" ", other.size)) for other in self.others]
+            body.append(h.fold(h.join("other files below /memory: ", str(len(items))), h.el("ul", *items)))
+        return h.box(*body)
+
+
+def memory_view(snapshot: Snapshot, sources: Sequence[str], count: Callable[[str], int], stamp: str = "") -> MemoryView:
+    """What is remembered; `count` gives the tokens of a text."""
+    paths = list(dict.fromkeys([*sources, *snapshot.memory]))
+    files, missing = [], []
+    for path in paths:
+        state = _state(snapshot, path)
+        if state is None:
+            missing.append(path)
+            continue
+        text, prompt = snapshot.files.get(path), snapshot.memory.get(path)
+        shown = text if text is not None else prompt or ""
+        files.append(MemoryFile(path, text, prompt, state, count(shown) if shown else 0))
+    below = sorted(p for p in {*snapshot.files, *snapshot.binary} if p.startswith("/memory/") and p not in paths)
+    others = [OtherFile(p, _size(snapshot, p, count)) for p in below]
+    return MemoryView(tuple(files), tuple(missing), tuple(others), stamp)
+
+
+def _state(snapshot: Snapshot, path: str) -> State | None:
+    """How the file stands to the prompt; None where neither has it."""
+    text, prompt = snapshot.files.get(path), snapshot.memory.get(path)
+    if text is None:
+        if path in snapshot.binary:
+            return "binary"
+        return "gone" if prompt else None
+    if prompt is None or not prompt.strip():
+        return "new" if text.strip() else "empty"
+    return "same" if text == prompt else "newer"
+
+
+def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
+    if path in snapshot.files:
+        text = snapshot.files[path]
+        return f"{counted(count(text), 'token')}, {counted(len(text.splitlines()), 'line')}"
+    return counted(snapshot.binary[path], "byte")
+
+
+def _body(file: MemoryFile) -> list[str]:
+    """The text of the file, indented; then what changed in it since the prompt was made."""
+    lines = quoted(file.shown) if file.shown.strip() else []
+    if file.diff:
+        lines += ["  what the prompt has not seen:", indent(file.diff.unified().rstrip("\n"), "    ")]
+    return lines
+
+
+def _fold(file: MemoryFile) -> h.Html:
+    colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
+    head = h.join(h.code(file.path), " ", h.muted(file.size), "  ", h.swatch(STATES[file.state], colour))
+    body: list[h.Child] = [h.pre(file.shown)] if file.shown.strip() else [h.muted("no text")]
+    if file.diff:
+        body += [h.muted("what the prompt has not seen"), diff_html(file.diff)]
+    return h.fold(head, *body, opened=True)

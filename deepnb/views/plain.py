@@ -1,0 +1,91 @@
+"""Text as a screen shows it: cleaned characters, columns, lines that fit."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+COLUMNS = 100
+"""How wide text output is at most, where its content allows."""
+
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """`text` with what would break or fool a screen made visible.
+
+    Control characters become their pictures (ESC is ␛), the signs that turn the direction of
+    writing (CVE-2021-42574) become their names, and lone surrogates the replacement sign.
+    """
+    return _ODD.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"[U+{code:04X}]"
+
+
+def width(text: str) -> int:
+    """How many columns a terminal gives `text`: East Asian wide signs take two, marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    return 0 if unicodedata.category(char) in ("Mn", "Me", "Cf") else 1
+
+
+def pad(text: str, columns: int, right: bool = False) -> str:
+    """`text` filled up with blanks to `columns`; blanks come first with `right`."""
+    blanks = " " * (columns - width(text))
+    return blanks + text if right else text + blanks
+
+
+def short(text: str, columns: int) -> str:
+    """`text` on one line of at most `columns`, ending in … where something was left out."""
+    line = " ".join(text[: 4 * columns + 40].split())
+    if width(line) <= columns and len(text) <= 4 * columns + 40:
+        return line
+    out, room = [], columns - 1
+    for char in line:
+        room -= _columns(char)
+        if room < 0:
+            break
+        out.append(char)
+    return "".join(out).rstrip() + "…"
+
+
+def middle_cut(text: str, head: int, tail: int) -> str:
+    """`text`, or its head and tail with a line between them that counts what was left out."""
+    left_out = len(text) - head - tail
+    if left_out <= 60:
+        return text
+    return f"{text[:head]}\n… {left_out:,} characters left out …\n{text[len(text) - tail :]}"
+
+
+def indent(text: str, by: str = "  ") -> str:
+    """`text` with `by` before each line that is not empty."""
+    return "\n".join(by + line if line else "" for line in text.split("\n"))
+
+
+def quoted(text: str) -> list[str]:
+    """The lines of someone's text, set apart from our words by a stroke before each."""
+    return [f"  │ {line}" for line in text.rstrip("\n").split("\n")]
+
+
+def title_line(title: str, stamp: str = "") -> str:
+    """The first line of a record: what it is, and of which turn."""
+    return f"{title}   ({stamp})" if stamp else title
+
+
+def page(lines: Iterable[str]) -> str:
+    """The lines joined and cleaned; no blanks at the ends of lines, no line feed at the end."""
+    return "\n".join(line.rstrip() for line in clean("\n".join(lines)).split("\n")).rstrip("\n")

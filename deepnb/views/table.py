@@ -1,0 +1,93 @@
+"""Rows of cells as aligned text and as an HTML table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.views import html as h
+from deepnb.views.plain import COLUMNS, clean, pad, short, title_line, width
+
+_GAP = 2
+_LEAST = 8
+"""No column is made narrower than this to fit the page."""
+
+
+def table_text(
+    head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), columns: int = COLUMNS
+) -> str:
+    """Aligned columns, the widest shortened with … until a line fits `columns`."""
+    cells = [[" ".join(clean(cell).split()) for cell in row] for row in [head, *rows]]
+    widths = _fit([max(map(width, column)) for column in zip(*cells, strict=True)], columns)
+    lines = [
+        (" " * _GAP).join(
+            pad(short(cell, w), w, i in right) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in cells
+    ]
+    rule = (" " * _GAP).join("─" * w for w in widths)
+    return "\n".join(line.rstrip() for line in [lines[0], rule, *lines[1:]])
+
+
+def table_html(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> h.Html:
+    """A <table> with thin lines; figures of the columns in `right` are set flush right."""
+
+    def cell(tag: str, content: str, i: int, last: bool) -> h.Html:
+        line = "" if last else f";border-bottom:1px solid {h.LINE}"
+        side = "right;font-variant-numeric:tabular-nums;white-space:nowrap" if i in right else "left"
+        return h.el(
+            tag, content, style=f"text-align:{side};padding:2px 12px 2px 0;vertical-align:top;max-width:40em{line}"
+        )
+
+    def row(tag: str, cells: Sequence[str], last: bool) -> h.Html:
+        return h.el("tr", *(cell(tag, c, i, last) for i, c in enumerate(cells)), style="background:transparent")
+
+    body = [row("td", cells, i == len(rows) - 1) for i, cells in enumerate(rows)]
+    top = h.el("thead", row("th", head, False)) if any(head) else None
+    return h.el(
+        "table", top, h.el("tbody", *body), style="border-collapse:collapse;border:none;margin:4px 0;font-size:13px"
+    )
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A titled table, or a line that says why it is empty."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+    empty: str = "nothing to show"
+    stamp: str = ""
+
+    def text(self) -> str:
+        """The title and the aligned rows."""
+        body = table_text(self.head, self.rows, self.right) if self.rows else clean(self.empty)
+        return f"{clean(title_line(self.title, self.stamp))}\n{body}" if self.title else body
+
+    def html(self) -> str:
+        """The title and the table."""
+        top = h.heading(self.title, stamp=self.stamp) if self.title else None
+        return h.box(top, table_html(self.head, self.rows, self.right) if self.rows else h.muted(self.empty))
+
+
+def table_view(
+    head: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    title: str = "",
+    right: Sequence[int] = (),
+    empty: str = "nothing to show",
+    stamp: str = "",
+) -> TableView:
+    """Any rows of values, shown as a table; a row that is too short is filled up."""
+    full = [(*(str(cell) for cell in row), *("" for _ in range(len(head) - len(row)))) for row in rows]
+    return TableView(title, tuple(head), tuple(row[: len(head)] for row in full), tuple(right), empty, stamp)
+
+
+def _fit(widths: list[int], columns: int) -> list[int]:
+    """The widths, the widest of them lowered until all fit."""
+    room = columns - _GAP * (len(widths) - 1)
+    while sum(widths) > room and max(widths) > _LEAST:
+        at = widths.index(max(widths))
+        widths[at] = max(_LEAST, widths[at] - max(1, min(sum(widths) - room, widths[at] // 8)))
+    return widths
