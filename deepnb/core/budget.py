@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
+from math import ceil, floor
 from typing import Literal
 
 Kind = Literal["fraction", "tokens", "messages"]
@@ -27,11 +29,19 @@ class Rule:
     @property
     def trigger_tokens(self) -> int | None:
         """The count of tokens at which compaction sets in; None for a rule in messages."""
-        kind, value = self.trigger
+        return self._tokens(self.trigger, ceil)
+
+    @property
+    def keep_tokens(self) -> int | None:
+        """How many tokens of the thread's end are kept; None for a rule in messages."""
+        return self._tokens(self.keep, floor)
+
+    def _tokens(self, size: Size, whole: Callable[[Fraction], int]) -> int | None:
+        kind, value = size
         if kind == "tokens":
             return int(value)
         if kind == "fraction" and self.window is not None:
-            return max(1, int(self.window * value))
+            return max(1, whole(Fraction(str(value)) * self.window))
         return None
 
 

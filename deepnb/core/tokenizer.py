@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     r"|[ \t]?[0-9]{1,3}"
     r"|[ \t]?[぀-ヿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff]"
     r"|[ \t]?[^\W\dA-Za-z぀-ヿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff]{1,4}"
-    r"|[ \t]?[^\w\s]"  # one sign
+    r"|[ \t]?[^\w\s]{1,3}"  # signs, as JSON and code have them in a row
     r"|.",
     re.DOTALL,
 )

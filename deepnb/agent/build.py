@@ -1,0 +1,128 @@
+"""The only place where the graph is wired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from deepagents.middleware.filesystem import FilesystemMiddleware
+from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from deepagents.middleware.subagents import GENERAL_PURPOSE_SUBAGENT, SubAgentMiddleware
+from langchain.agents import create_agent
+
+from deepnb.agent.options import Options
+from deepnb.context import history
+from deepnb.context.counting import BY_SCRIPT, Counter, Meter
+from deepnb.core import tokenizer
+from deepnb.core.budget import Rule, rule_for
+from deepnb.engine import keys
+from deepnb.engine.state_backend import KernelState
+from deepnb.engine.summarization import SummarizationMiddleware
+from deepnb.memory.middleware import memory_middleware
+from deepnb.models.resolve import OFFLINE, resolve
+from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.workshop.namespace import namespace_tools
+
+_PRIVATE = frozenset({keys.MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD, keys.OFFLOAD_ID})
+"""State that a subagent neither inherits nor returns."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A graph ready to run, and what the session needs to know of it."""
+
+    graph: Any
+    model: str
+    """The name the model is shown under."""
+    rule: Rule
+    meter: Meter
+    tools: tuple[str, ...]
+    exit: str
+    """The last node of a turn: state written as from it leaves nothing to run."""
+
+
+def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[], str]) -> Built:
+    """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent."""
+    resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
+    model = _with_window(resolved.model, options.max_input_tokens)
+    rule = rule_for(_window(model), options.trigger, options.keep)
+    counter = Counter(tokenizer.count, exact=True, name="teaching") if resolved.label == OFFLINE else BY_SCRIPT
+    meter = Meter(counter, rule)
+    tools = [*namespace_tools(options.namespace), *options.tools]
+
+    def base(system: bool = True) -> list[Any]:
+        """What every agent has, main or nested."""
+        files = [FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=options.eviction_threshold)]
+        compaction = SummarizationMiddleware(
+            model, backend=backend, rule=rule, counter=meter.total, clock=clock, section=history.section
+        )
+        return [*(files if options.enable_filesystem else ()), compaction, PatchToolCallsMiddleware()]
+
+    stack: list[Any] = []
+    if options.enable_memory:
+        stack.append(memory_middleware(backend, options.memory, options.memory_refresh))
+    if options.enable_skills:
+        stack.append(SkillsMiddleware(backend, options.skills))
+    main = base()
+    if options.enable_subagents:
+        at = 1 if options.enable_filesystem else 0
+        main.insert(at, _subagents(options, backend, model, tools, base))
+    stack += [*main, *options.middleware]
+    graph = create_agent(
+        model,
+        tools,
+        system_prompt=options.system_prompt or None,
+        middleware=stack,
+        state_schema=KernelState,
+        checkpointer=checkpointer,
+        store=options.store,
+    ).with_config({"recursion_limit": 10_000})
+    names = tuple(dict.fromkeys(_tool_names(stack, tools)))
+    return Built(graph, resolved.label, rule, meter, names, _exit(graph))
+
+
+def _subagents(options: Options, backend: Any, model: Any, tools: list[Any], base: Callable[[], list[Any]]) -> Any:
+    """Nested agents: the general-purpose one unless one of that name is given, and the user's."""
+    given = [dict(spec) for spec in options.subagents]
+    if not any(spec["name"] == GENERAL_PURPOSE_SUBAGENT["name"] for spec in given):
+        given.insert(0, dict(GENERAL_PURPOSE_SUBAGENT))
+    specs = []
+    for spec in given:
+        if "runnable" not in spec:
+            own = [SkillsMiddleware(backend, tuple(spec["skills"]))] if spec.get("skills") else []
+            nested = spec.get("model", model)
+            spec["model"] = resolve(nested, namespace=options.namespace).model
+            spec["tools"] = list(spec.get("tools", tools))
+            spec["middleware"] = [*own, *base(), *spec.get("middleware", ())]
+            spec.pop("skills", None)
+        specs.append(spec)
+    return SubAgentMiddleware(backend=backend, subagents=specs, private_state_keys=_PRIVATE, state_schema=KernelState)  # type: ignore[arg-type]
+
+
+def _window(model: Any) -> int | None:
+    profile = getattr(model, "profile", None)
+    window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
+    return window if isinstance(window, int) and not isinstance(window, bool) else None
+
+
+def _with_window(model: Any, window: int | None) -> Any:
+    """The model, declaring another context window than its profile does."""
+    if window is None:
+        return model
+    profile = dict(getattr(model, "profile", None) or {})
+    return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}})
+
+
+def _tool_names(stack: list[Any], tools: list[Any]) -> list[str]:
+    found = [t for m in stack for t in getattr(m, "tools", ())] + tools
+    return [getattr(t, "name", None) or getattr(t, "__name__", "tool") for t in found]
+
+
+def _exit(graph: Any) -> str:
+    """The node a turn ends with: after_* hooks run in reverse order, so it is the first of them."""
+    for hook in (".after_agent", ".after_model"):
+        for node in graph.nodes:
+            if node.endswith(hook):
+                return str(node)
+    return "model"

@@ -1,0 +1,51 @@
+"""The agent's files as a mapping path -> text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+
+
+class Files(MutableMapping[str, str]):
+    """Files of a deepagents backend; setting and deleting write through."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+
+    def __getitem__(self, path: str) -> str:
+        found = self._backend.download_files([path])[0]
+        if found.error is not None or found.content is None:
+            raise KeyError(path)
+        try:
+            return str(found.content.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise DeepnbError(f"{path} is not UTF-8 text", "session.backend.download_files gives its bytes") from None
+
+    def __setitem__(self, path: str, text: str) -> None:
+        check_path(path)
+        result = self._backend.write(path, text)
+        if result.error:
+            raise DeepnbError(f"{path} can't be written ({result.error})", "choose another path")
+
+    def __delitem__(self, path: str) -> None:
+        if self._backend.delete(path).error:
+            raise KeyError(path)
+
+    def __iter__(self) -> Iterator[str]:
+        found = self._backend.glob("**/*", "/")
+        return iter(sorted(f["path"] for f in found.matches or () if not f.get("is_dir")))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"Files({', '.join(self)})"
+
+
+def check_path(path: str) -> str:
+    """The path, if it is one of a file in the backend: absolute, and without `..`."""
+    if not path.startswith("/") or path.endswith("/") or any(part in ("", ".", "..") for part in path[1:].split("/")):
+        raise DeepnbError(f"{path!r} is not a path of a file", "type an absolute one, such as /AGENTS.md")
+    return path

@@ -1,0 +1,134 @@
+"""Playing one turn: the events of a run as they happen, and the record of it in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deepnb.core.budget import Budget
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Call, Event, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.engine.listen import LimitReached
+from deepnb.engine.run import Run
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a run."""
+
+    events: tuple[Event, ...]
+    values: dict[str, Any] | None
+    """The last state seen, None where the run did not get that far."""
+    interrupted: str | None = None
+    error: str | None = None
+    cut: tuple[str, ...] = ()
+    """Names of the tools that were interrupted in the middle."""
+
+
+def play(run: Run, before: Iterable[Event], record: Callable[[Played], None]) -> Generator[Event, None, None]:
+    """Yield the run's events; `record` is called once, however the run ends, before this ends or raises.
+
+    An interrupt, or the reader going away, cancels the run.
+    """
+    events: list[Event] = []
+    interrupted = error = None
+    try:
+        for event in before:
+            events.append(event)
+            yield event
+        for event in run:
+            events.append(event)
+            yield event
+    except LimitReached as limit:
+        interrupted = str(limit)
+    except (KeyboardInterrupt, GeneratorExit):
+        interrupted = f"interrupted {_where(events)}"
+        rest, ended = run.cancel()
+        events += rest
+        events += (ToolEnded(t.id, t.name, "interrupted", "cut", 0.0, t.path) for t in _open_tools(events))
+        if not ended:
+            interrupted += "; a tool that does not stop is left to end by itself, its result is not used"
+        raise
+    except DeepnbError as failure:
+        error = str(failure)
+        raise
+    except Exception as failure:
+        error = one_line(failure)
+        raise DeepnbError(error, "nothing is lost; mend it and run the cell again") from failure
+    finally:
+        cut = tuple(e.name for e in events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path)
+        record(Played(tuple(joined(events)), run.values, interrupted, error, cut))
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """The events with neighbouring pieces of one answer joined."""
+    out: list[Event] = []
+    pieces: list[str] = []
+    for event in events:
+        last = out[-1] if out else None
+        if (
+            isinstance(event, TextDelta)
+            and isinstance(last, TextDelta)
+            and (last.call, last.path) == (event.call, event.path)
+        ):
+            pieces.append(event.text)
+            continue
+        if pieces and isinstance(last, TextDelta):
+            out[-1] = replace(last, text=last.text + "".join(pieces))
+            pieces = []
+        out.append(event)
+    if pieces and isinstance(out[-1], TextDelta):
+        out[-1] = replace(out[-1], text=out[-1].text + "".join(pieces))
+    return out
+
+
+def answer(events: Iterable[Event]) -> str:
+    """The last text the main agent said."""
+    said: dict[int, list[str]] = {}
+    for event in events:
+        if isinstance(event, TextDelta) and not event.path:
+            said.setdefault(event.call, []).append(event.text)
+    return "".join(said[max(said)]) if said else ""
+
+
+def usage(events: Iterable[Event]) -> Usage:
+    """Tokens of all model calls, nested agents and summaries included."""
+    return sum((e.call.usage for e in events if isinstance(e, ModelEnded) and e.call.usage), Usage())
+
+
+def last_budget(events: Iterable[Event]) -> Budget | None:
+    """What filled the context in the main agent's last call, with the provider's own count beside it."""
+    calls: list[Call] = [
+        e.call
+        for e in events
+        if isinstance(e, ModelStarted | ModelEnded) and e.call.purpose == "answer" and not e.call.path
+    ]
+    if not calls:
+        return None
+    last = calls[-1]
+    return replace(last.budget, reported=last.usage.input if last.usage else None)
+
+
+def one_line(error: BaseException) -> str:
+    """An exception in one line: its kind and the first line of its words."""
+    words = (str(error).strip().splitlines() or [""])[0][:300]
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
+    """Tool calls that began and did not end."""
+    open_: dict[str, ToolStarted] = {}
+    for event in events:
+        if isinstance(event, ToolStarted):
+            open_[event.id] = event
+        elif isinstance(event, ToolEnded):
+            open_.pop(event.id, None)
+    return list(open_.values())
+
+
+def _where(events: list[Event]) -> str:
+    if tools := _open_tools(events):
+        return f"in the tool {tools[0].name}"
+    model = next((e for e in reversed(events) if isinstance(e, ModelStarted | ModelEnded)), None)
+    return "while the model answered" if isinstance(model, ModelStarted) else "between two steps"

@@ -1,0 +1,410 @@
+"""The session: an agent, its threads and its turns. Everything the magics do is a method call on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from deepnb.agent.options import Options
+from deepnb.agent.state import State
+from deepnb.agent.threads import Thread, Threads
+from deepnb.core.budget import Budget, Rule, growth
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Event, HistorySection, Notice, Snapshot, ThreadInfo, Turn, Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deepnb.agent.build import Built
+    from deepnb.agent.files import Files
+    from deepnb.agent.notes import SessionMemory
+    from deepnb.agent.play import Played
+    from deepnb.agent.skills import SessionSkills
+
+
+class Session:
+    """A deep agent whose files live in this process.
+
+    `Session(model="offline")` works at once, with no key. The other keyword arguments are the
+    fields of `deepnb.agent.options.Options`; `clock` gives the time (an aware datetime).
+    """
+
+    def __init__(self, model: Any = "offline", *, clock: Callable[[], datetime] | None = None, **options: Any) -> None:
+        self.options = _options(model, options)
+        self.clock = clock or (lambda: datetime.now(UTC))
+        self._threads = Threads()
+        self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared)
+        self._built: Built | None = None
+        self._watchers: list[Callable[[], None]] = []
+
+    # -- the parts, made when they are first needed
+
+    @property
+    def built(self) -> Built:
+        """The graph and what belongs to it; importing the engine takes some seconds the first time."""
+        if self._built is None:
+            from deepnb.agent.build import build
+
+            self._built = build(self.options, self.backend, self.checkpointer, self.now)
+        return self._built
+
+    @property
+    def graph(self) -> Any:
+        """The compiled LangGraph graph."""
+        return self.built.graph
+
+    @cached_property
+    def backend(self) -> Any:
+        """The agent's files as a deepagents `BackendProtocol` that also works outside a run."""
+        if self.options.backend is not None:
+            return self.options.backend
+        from deepnb.backends.kernel import KernelBackend
+
+        return KernelBackend(self)
+
+    @cached_property
+    def checkpointer(self) -> Any:
+        """Where threads are checkpointed; in memory unless one was given."""
+        if self.options.checkpointer is not None:
+            return self.options.checkpointer
+        from langgraph.checkpoint.memory import InMemorySaver
+
+        return InMemorySaver()
+
+    @cached_property
+    def files(self) -> Files:
+        """path -> text of the agent's files."""
+        from deepnb.agent.files import Files
+
+        return Files(self.backend)
+
+    @cached_property
+    def memory(self) -> SessionMemory:
+        """Reading and writing what the agent remembers."""
+        from deepnb.agent.notes import SessionMemory
+
+        return SessionMemory(self)
+
+    @cached_property
+    def skills(self) -> SessionSkills:
+        """Reading and writing the agent's skills."""
+        from deepnb.agent.skills import SessionSkills
+
+        return SessionSkills(self)
+
+    # -- what it knows
+
+    @property
+    def thread(self) -> str:
+        """The name of the current thread."""
+        return self._threads.current.name
+
+    @property
+    def threads(self) -> tuple[ThreadInfo, ...]:
+        """All threads, in the order they were made."""
+        return self._threads.infos()
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns of the current thread."""
+        return tuple(self._threads.current.turns)
+
+    def turn(self, number: int) -> Turn:
+        """Turn `number` of the current thread, counted from 1."""
+        return self._threads.current.turn(number)
+
+    @property
+    def text(self) -> str:
+        """The last answer in the current thread; empty before the first."""
+        turns = self._threads.current.turns
+        return turns[-1].text if turns else ""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state of the current thread as it stands, waiting writes included."""
+        return self._state.seen(self._threads.current)
+
+    @property
+    def pending(self) -> str | None:
+        """What the current thread waits for, in one line; None where nothing is left to run."""
+        thread = self._threads.current
+        if not thread.unfinished:
+            return None
+        if thread.cut:
+            return f"the tool {thread.cut[0]} was cut in the middle: %agent resume again, or %agent resume skip"
+        return f"interrupted before {', '.join(thread.snapshot.next)}: %agent resume"
+
+    @property
+    def model(self) -> str:
+        """The name of the model in use."""
+        return self.built.model if self._built or not isinstance(self.options.model, str) else self.options.model
+
+    @property
+    def rule(self) -> Rule:
+        """The compaction rule in force."""
+        return self.built.rule
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, by the counter in use."""
+        return self.built.meter.counter.count(text)
+
+    def budget(self) -> Budget | None:
+        """What filled the context at the last model call; None before the first."""
+        turns = self._threads.current.turns
+        budgets = [t.budget for t in turns if t.budget is not None]
+        return replace(budgets[-1], growth=growth([b.total for b in budgets])) if budgets else None
+
+    def ledger(self) -> pd.DataFrame:
+        """One row per model call of the current thread. Figures are tokens."""
+        from deepnb.agent.tables import ledger
+
+        return ledger(self.turns)
+
+    def history(self) -> tuple[HistorySection, ...]:
+        """What was offloaded from the current thread, by time."""
+        from deepnb.context import history
+
+        path = f"{history.PREFIX}{self.thread}.md"
+        return history.sections(path, self.files.get(path, ""))
+
+    # -- running
+
+    def run(self, prompt: str, **how: Any) -> Turn:
+        """Run one turn to its end; keyword arguments as for `stream`."""
+        for _ in self.stream(prompt, **how):
+            pass
+        return self.turns[-1]
+
+    def stream(
+        self, prompt: str, *, cell: str | None = None, rerun: str = "continue", max_steps: int | None = None
+    ) -> Iterator[Event]:
+        """Run one turn in the current thread, yielding its events; the Turn is in `turns` when it ends.
+
+        `cell` is the id of the notebook cell. Where that cell made a turn before, `rerun` says
+        whether the thread goes on ("continue") or is first taken back to before it ("replace").
+        A failing run raises one line; a KeyboardInterrupt, or closing the iterator, stops it.
+        """
+        if not prompt.strip():
+            raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
+        thread = self._threads.current
+        self._idle()
+        self._state.start(thread)
+        notices = self._rerun(thread, cell, rerun)
+        update = self._state.waiting(thread)
+        before = replace(self._state.seen(thread), next=())
+        thread.held = {}
+        thread.cut = ()
+        given = {"messages": [_human(prompt)], **({"files": update} if update else {})}
+        draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)
+        yield from self._play(thread, draft, given, notices, max_steps)
+
+    def resume(self, decision: str | None = None) -> Iterator[Event]:
+        """Go on with a turn that was interrupted, yielding its events.
+
+        Where a tool was cut in the middle, `decision` says whether it is run "again" or "skip"ped.
+        """
+        thread = self._threads.current
+        if not thread.unfinished or not thread.turns:
+            raise DeepnbError("nothing to resume in this thread", "%agent PROMPT starts a turn")
+        if thread.cut and decision not in ("again", "skip"):
+            raise DeepnbError(
+                f"the tool {thread.cut[0]} was cut in the middle and may have done part of its work",
+                "%agent resume again runs it again, %agent resume skip goes on without it",
+            )
+        last = thread.turns[-1]
+        if thread.cut and decision == "skip":
+            from deepnb.engine.repair import skip_tools
+
+            skip_tools(self.graph, thread.config, last.events)
+        thread.cut = ()
+        thread.turns.pop()
+        yield from self._play(thread, last, None, (), None)
+
+    def _play(
+        self, thread: Thread, draft: Turn, given: Any, notices: Sequence[Event], max_steps: int | None
+    ) -> Iterator[Event]:
+        from deepnb.agent.play import play
+        from deepnb.engine.run import Run
+
+        limits = (max_steps if max_steps is not None else self.options.max_steps, self.options.max_tokens)
+        run = Run(self.graph, given, thread.config, self.built.meter.budget, *limits)
+        draft = replace(draft, model=self.built.model, started=draft.started or self.now())
+        began = perf_counter()
+        thread.running = True
+        yield from play(run, notices, lambda played: self._record(thread, draft, played, perf_counter() - began))
+
+    def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> None:
+        """Append the finished turn; called once, however the run ended."""
+        from deepnb.agent import play
+
+        thread.running = False
+        whole = played.interrupted is None and played.error is None
+        self._state.look(thread, played.values if whole else None)
+        thread.cut = played.cut if thread.unfinished else ()
+        events = (*draft.events, *played.events)
+        turn = replace(
+            draft,
+            text=play.answer(played.events) or draft.text,
+            events=events,
+            after=thread.snapshot,
+            usage=play.usage(events),
+            budget=play.last_budget(events),
+            seconds=draft.seconds + seconds,
+            interrupted=played.interrupted,
+            error=played.error,
+        )
+        thread.turns.append(turn)
+        self._state.release(thread)
+        self._tell()
+
+    # -- threads
+
+    def new(self, name: str | None = None) -> str:
+        """Start a new thread and make it current; memory, notes and skills stay. Gives its name."""
+        self._idle()
+        made = self._threads.add(name)
+        self._tell()
+        return made.name
+
+    def switch(self, name: str) -> str:
+        """Make another thread current."""
+        self._idle()
+        self._threads.switch(name)
+        self._tell()
+        return name
+
+    def fork(self, name: str | None = None, at: int | None = None) -> str:
+        """A new thread that begins as this one stood after turn `at` (the last, if not given)."""
+        self._idle()
+        source = self._threads.current
+        self._state.start(source)
+        number = len(source.turns) if at is None else at
+        state = source.turn(number).after if number else source.snapshot
+        checkpoint = state.checkpoint if number else source.root
+        made = self._threads.add(name, f"{source.name}@{number}")
+        self._state.copy(source, checkpoint, made)
+        made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
+        self._tell()
+        return made.name
+
+    def rewind(self, number: int, *, memory: bool = False) -> None:
+        """Take the current thread back to just after turn `number`; with `memory`, memory and skills too."""
+        self._idle()
+        thread = self._threads.current
+        if number != 0:
+            thread.turn(number)
+        self._state.start(thread)
+        self._back(thread, number, memory, f"rewind to turn {number}")
+        self._tell()
+
+    def undo(self) -> str:
+        """Take back the last rewind, fork, new or re-run; says which it was."""
+        self._idle()
+        what = self._threads.undo()
+        self._tell()
+        return what
+
+    def use(self, model: Any, *, base_url: str | None = None) -> str:
+        """Use another model from the next turn on, in the same threads; gives the name it is shown under."""
+        self._idle()
+        from deepnb.agent.build import build
+
+        options = replace(self.options, model=model, base_url=base_url)
+        self._built = build(options, self.backend, self.checkpointer, self.now)
+        self.options = options
+        self._tell()
+        return self._built.model
+
+    def _back(self, thread: Thread, number: int, memory: bool, what: str) -> None:
+        """Make the checkpoint after turn `number` the newest, remembering how to take that back."""
+        state, now = self._state, replace(thread, turns=list(thread.turns))
+        shared = state.shared
+
+        def take_back() -> None:
+            state.back(thread, now.snapshot.checkpoint)
+            thread.turns, thread.cut, thread.held = now.turns, now.cut, now.held
+            state.look(thread, share=False)
+            state.shared = shared
+
+        state.back(thread, now.turns[number - 1].after.checkpoint if number else thread.root)
+        self._threads.remember(what, take_back)
+        thread.turns, thread.cut, thread.held = now.turns[:number], (), {}
+        state.look(thread, share=memory)
+
+    def _rerun(self, thread: Thread, cell: str | None, rerun: str) -> tuple[Event, ...]:
+        earlier = next((t for t in thread.turns if cell is not None and t.cell == cell), None)
+        if earlier is None:
+            return ()
+        if rerun != "replace":
+            return (
+                Notice(
+                    f"this cell was turn {earlier.number}; run again, the thread goes on with turn {len(thread.turns) + 1}"
+                ),
+            )
+        gone = len(thread.turns) - earlier.number
+        later = f" and the {gone} after it" if gone else ""
+        self._back(thread, earlier.number - 1, False, f"re-run of turn {earlier.number}")
+        return (
+            Notice(f"turn {earlier.number}{later} taken back: this cell was run again (%agent undo brings it back)"),
+        )
+
+    # -- files, outside a run (the backend comes here)
+
+    def read(self) -> Mapping[str, Any]:
+        """The current thread's files, writes that wait included: path -> FileData."""
+        return self._state.read(self._threads.current)
+
+    def write(self, update: Mapping[str, Any]) -> None:
+        """Merge path -> FileData into the current thread's files; None deletes.
+
+        While a turn is unfinished the write waits: writing into a thread with steps to run would
+        lose them. It is read back at once all the same.
+        """
+        self._state.write(self._threads.current, update)
+        self._tell()
+
+    def subscribe(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` after every change; gives a function that ends it."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
+
+    def now(self) -> str:
+        """The time as an ISO timestamp."""
+        return self.clock().isoformat(timespec="seconds")
+
+    # -- helpers
+
+    def is_shared(self, path: str) -> bool:
+        """Whether a file belongs to the session (memory, notes, skills) and not to one thread."""
+        return path in self.options.memory or path.startswith(("/memory/", *self.options.skills))
+
+    def _idle(self) -> None:
+        if any(self._threads[name].running for name in self._threads.names()):
+            raise DeepnbError("a turn is running", "interrupt it, or wait until it has ended")
+
+    def _tell(self) -> None:
+        for watcher in tuple(self._watchers):
+            watcher()
+
+
+def _options(model: Any, given: dict[str, Any]) -> Options:
+    for name in ("memory", "skills"):
+        if isinstance(value := given.get(name), str):
+            given[name] = (value,)
+    for name in ("tools", "middleware", "subagents", "memory", "skills"):
+        if name in given:
+            given[name] = tuple(given[name])
+    try:
+        return Options(model=model, **given)
+    except TypeError as error:
+        raise DeepnbError(f"Session does not know this option ({error})", "help(deepnb.Session)") from None
+
+
+def _human(prompt: str) -> Any:
+    from langchain_core.messages import HumanMessage
+
+    return HumanMessage(prompt)

@@ -1,0 +1,122 @@
+"""The threads' state in the checkpointer, and the files that all threads of a session share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from deepnb.agent.threads import Thread, merged, overlay
+from deepnb.core.values import Snapshot
+
+
+class State:
+    """Reads and writes checkpoints through the graph; keeps the session's shared files.
+
+    `graph` and `exit` are asked for at each use, since another model means another graph. Imports
+    of the engine are inside the methods: a session is made long before its engine is needed.
+    """
+
+    def __init__(
+        self, graph: Callable[[], Any], exit_node: Callable[[], str], is_shared: Callable[[str], bool]
+    ) -> None:
+        self._graph = graph
+        self._exit = exit_node
+        self._is_shared = is_shared
+        self.shared: dict[str, Any] = {}
+        """path -> FileData of memory, notes and skills, as the last thread that ran or wrote left them."""
+
+    # -- one thread's checkpoints
+
+    def start(self, thread: Thread) -> None:
+        """Give the thread its first checkpoint, the one before turn 1; see what others wrote since."""
+        if thread.root is None:
+            self._update(thread.config, {"files": overlay(self.shared, {}, self._is_shared)})
+            self.look(thread)
+            thread.root = thread.snapshot.checkpoint
+        elif self._newest(thread) != thread.snapshot.checkpoint:
+            self.look(thread)
+
+    def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> None:
+        """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""
+        from deepnb.engine.probe import snapshot
+
+        todo: tuple[str, ...] = ()
+        if values is None:
+            state = self._graph().get_state(thread.config)
+            values, todo = state.values, state.next
+        thread.files = dict(values.get("files") or {})
+        thread.snapshot = snapshot(
+            thread.name, values, next=todo, checkpoint=self._newest(thread), last=thread.snapshot
+        )
+        if share and not todo:
+            self.share(thread)
+
+    def back(self, thread: Thread, checkpoint: str | None) -> None:
+        """Make an earlier checkpoint of the thread its newest again."""
+        from deepnb.engine import keys
+
+        self._graph().update_state(_at(thread, checkpoint), None, as_node=keys.COPY_NODE)
+
+    def copy(self, source: Thread, checkpoint: str | None, target: Thread) -> None:
+        """Begin `target` with the state of `source` at a checkpoint."""
+        from deepnb.engine import keys
+
+        values = dict(self._graph().get_state(_at(source, checkpoint)).values)
+        values.pop(keys.OFFLOAD_ID, None)
+        self._update(target.config, values)
+        self.look(target)
+        target.root = target.snapshot.checkpoint
+
+    # -- files, outside a run
+
+    def share(self, thread: Thread) -> None:
+        """Take this thread's memory, notes and skills as the session's."""
+        self.shared = {p: d for p, d in thread.files.items() if self._is_shared(p)}
+
+    def waiting(self, thread: Thread) -> dict[str, Any]:
+        """What the thread must be told at its next turn: path -> FileData, None deletes."""
+        return {**overlay(self.shared, thread.files, self._is_shared), **thread.held}
+
+    def read(self, thread: Thread) -> Mapping[str, Any]:
+        """The thread's files, those that wait included: path -> FileData."""
+        return merged(thread.files, self.waiting(thread))
+
+    def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
+        """Merge files into the thread, or keep them until its unfinished turn has ended."""
+        if thread.running or thread.unfinished:
+            thread.held = {**thread.held, **update}
+        else:
+            self.start(thread)
+            self._put(thread, update)
+
+    def release(self, thread: Thread) -> None:
+        """Write what was held, once nothing is left to run."""
+        if thread.held and not thread.unfinished and not thread.running:
+            held, thread.held = thread.held, {}
+            self._put(thread, held)
+
+    def seen(self, thread: Thread) -> Snapshot:
+        """The thread's snapshot with the files that wait to be told to it."""
+        update = self.waiting(thread)
+        if not update:
+            return thread.snapshot
+        from deepnb.engine.probe import file_texts
+
+        texts, binary = file_texts(merged(thread.files, update))
+        return replace(thread.snapshot, files=texts, binary=binary)
+
+    def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
+        self._update(thread.config, {"files": {**self.waiting(thread), **update}})
+        self.look(thread)
+
+    def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
+        self._graph().update_state(config, values, as_node=self._exit())
+
+    def _newest(self, thread: Thread) -> str | None:
+        found = self._graph().checkpointer.get_tuple(thread.config)
+        return found.config["configurable"]["checkpoint_id"] if found else None
+
+
+def _at(thread: Thread, checkpoint: str | None) -> dict[str, Any]:
+    return {"configurable": {"thread_id": thread.name, "checkpoint_ns": "", "checkpoint_id": checkpoint}}

@@ -1,0 +1,22 @@
+"""Names of the engine's state keys and tags: the one place to mend when one moves upstream."""
+
+from __future__ import annotations
+
+MESSAGES = "messages"
+FILES = "files"
+MEMORY = "memory_contents"
+SKILLS = "skills_metadata"
+SKILL_ERRORS = "skills_load_errors"
+OFFLOAD = "_summarization_event"
+OFFLOAD_ID = "_summarization_session_id"
+
+COPY_NODE = "__copy__"
+"""`update_state(at_a_checkpoint, None, as_node=COPY_NODE)` makes that checkpoint the newest again."""
+
+INTERRUPT = "__interrupt__"
+
+SUMMARY_SOURCE = "summarization"
+"""`metadata["lc_source"]` of the summarizer's own model call."""
+
+TELL = "deepnb_tell"
+"""Name of the custom callback event by which our own middleware tells of something."""

@@ -1,0 +1,257 @@
+"""A callback handler that turns what happens inside a run into Events, nested agents included."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler, dispatch_custom_event
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import LLMResult
+from langchain_core.tracers._streaming import _StreamingCallbackHandler
+from langgraph.errors import GraphBubbleUp
+
+from deepnb.core.budget import Budget
+from deepnb.core.values import Call, Event, ModelEnded, ModelStarted, Path, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.engine import keys
+from deepnb.engine.request import message_text
+
+Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
+"""(messages as sent, tools as bound) -> what they cost, by part."""
+
+
+class Cancelled(KeyboardInterrupt):
+    """Raised inside a run that was interrupted, wherever it next calls back."""
+
+
+class LimitReached(Cancelled):
+    """Raised before a model call that would pass one of the turn's limits; `str()` says which."""
+
+
+class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
+    """Tells of every model call, token and tool of a run through `emit`.
+
+    Being a streaming handler makes LangChain stream models that a node only `invoke`s. Once
+    `cancel` was called every callback raises `Cancelled`, in whichever thread it is: so a tool that
+    comes back late can't write a result into a thread that has gone on without it.
+    """
+
+    run_inline = True
+    raise_error = True
+
+    def __init__(
+        self,
+        emit: Callable[[Event], None],
+        measure: Measure,
+        max_steps: int | None = None,
+        max_tokens: int | None = None,
+    ) -> None:
+        self._emit = emit
+        self._measure = measure
+        self._max_steps = max_steps
+        self._max_tokens = max_tokens
+        self._steps = 0
+        self._spent = 0
+        self._parent: dict[UUID, UUID | None] = {}
+        self._tools: dict[UUID, tuple[str, str, float]] = {}
+        self._models: dict[UUID, tuple[Call, float]] = {}
+        self._spoke: set[UUID] = set()
+        self._busy: dict[UUID, int] = {}
+        self._calls = 0
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Let the run end at its next callback."""
+        self._cancelled.set()
+
+    def wake(self) -> None:
+        """Raise `Cancelled` in the threads that are inside a model or a tool just now.
+
+        Python delivers it between two bytecodes: a tool blocked in C sees it when it returns.
+        """
+        for thread in set(self._busy.values()):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
+
+    def running(self) -> tuple[tuple[str, str], ...]:
+        """(id, name) of the tool calls that have begun and not ended, outermost first."""
+        return tuple((id_, name) for id_, name, _ in self._tools.values())
+
+    # -- nodes and chains: only who is whose parent
+
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any
+    ) -> None:
+        self._check()
+        self._parent[run_id] = parent_run_id
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+        self._parent.pop(run_id, None)
+        self._check()
+
+    # -- models
+
+    def on_chat_model_start(
+        self,
+        serialized: Any,
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        invocation_params: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        self._check()
+        self._parent[run_id] = parent_run_id
+        self._calls += 1
+        summary = (metadata or {}).get("lc_source") == keys.SUMMARY_SOURCE
+        if not summary and not self._path(parent_run_id):
+            self._count_step()
+        budget = self._measure(messages[0], (invocation_params or {}).get("tools") or ())
+        call = Call(self._calls, "summary" if summary else "answer", self._path(parent_run_id), budget)
+        self._models[run_id] = (call, time.perf_counter())
+        self._busy[run_id] = threading.get_ident()
+        self._emit(ModelStarted(call, call.path))
+
+    def on_llm_new_token(self, token: str, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
+        self._check()
+        text = message_text(chunk.message) if chunk is not None and hasattr(chunk, "message") else token
+        self._say(run_id, text)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
+        self._busy.pop(run_id, None)
+        self._parent.pop(run_id, None)
+        if (known := self._models.pop(run_id, None)) is None:
+            return
+        call, began = known
+        message = getattr(response.generations[0][0], "message", None) if response.generations else None
+        if run_id not in self._spoke and message is not None:
+            self._models[run_id] = known
+            self._say(run_id, message_text(message))
+            del self._models[run_id]
+        self._spoke.discard(run_id)
+        told = usage(message)
+        self._spent += told.input + told.output if told else 0
+        ended = Call(call.number, call.purpose, call.path, call.budget, told, time.perf_counter() - began)
+        self._emit(ModelEnded(ended, call.path))
+        self._check()
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        self._busy.pop(run_id, None)
+        self._models.pop(run_id, None)
+        self._parent.pop(run_id, None)
+        self._spoke.discard(run_id)
+
+    # -- tools
+
+    def on_tool_start(
+        self,
+        serialized: dict[str, Any] | None,
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        inputs: dict[str, Any] | None = None,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._check()
+        name = (serialized or {}).get("name") or kwargs.get("name") or "tool"
+        id_ = tool_call_id or str(run_id)
+        path = self._path(parent_run_id)
+        self._parent[run_id] = parent_run_id
+        self._tools[run_id] = (id_, name, time.perf_counter())
+        self._busy[run_id] = threading.get_ident()
+        self._emit(ToolStarted(id_, name, dict(inputs) if inputs is not None else {"input": input_str}, path))
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
+        status = "error" if isinstance(output, ToolMessage) and output.status == "error" else "ok"
+        self._tool_ended(run_id, tool_result(output), status)
+        self._check()
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        if isinstance(error, GraphBubbleUp):
+            self._forget_tool(run_id)
+        elif isinstance(error, KeyboardInterrupt):
+            self._tool_ended(run_id, "interrupted", "cut")
+        else:
+            self._tool_ended(run_id, f"{type(error).__name__}: {error}", "error")
+
+    def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **_: Any) -> None:
+        """Events that our own middleware sends with `tell`."""
+        if name == keys.TELL:
+            self._emit(data(self._path(run_id)))
+
+    # -- what LangChain asks of a streaming handler
+
+    def tap_output_iter(self, run_id: UUID, output: Iterator[Any]) -> Iterator[Any]:
+        return output
+
+    def tap_output_aiter(self, run_id: UUID, output: Any) -> Any:
+        return output
+
+    # -- helpers
+
+    def _check(self) -> None:
+        if self._cancelled.is_set():
+            raise Cancelled
+
+    def _count_step(self) -> None:
+        if self._max_steps is not None and self._steps >= self._max_steps:
+            raise LimitReached(f"reached the limit of {self._max_steps} steps")
+        if self._max_tokens is not None and self._spent >= self._max_tokens:
+            raise LimitReached(f"reached the limit of {self._max_tokens:,} tokens")
+        self._steps += 1
+
+    def _say(self, run_id: UUID, text: str) -> None:
+        if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
+            self._spoke.add(run_id)
+            self._emit(TextDelta(text, known[0].number, known[0].path))
+
+    def _tool_ended(self, run_id: UUID, result: str, status: Any) -> None:
+        path = self._path(self._parent.get(run_id))
+        if known := self._forget_tool(run_id):
+            id_, name, began = known
+            self._emit(ToolEnded(id_, name, result, status, time.perf_counter() - began, path))
+
+    def _forget_tool(self, run_id: UUID) -> tuple[str, str, float] | None:
+        self._busy.pop(run_id, None)
+        self._parent.pop(run_id, None)
+        return self._tools.pop(run_id, None)
+
+    def _path(self, run_id: UUID | None) -> Path:
+        found: list[str] = []
+        while run_id is not None:
+            if tool := self._tools.get(run_id):
+                found.append(tool[0])
+            run_id = self._parent.get(run_id)
+        return tuple(reversed(found))
+
+
+def tell(event: Callable[[Path], Event]) -> None:
+    """Send an event from inside a run: `event` is given the path of the agent that tells it."""
+    dispatch_custom_event(keys.TELL, event)
+
+
+def usage(message: BaseMessage | None) -> Usage | None:
+    """Tokens as the provider reported them with its answer; None where it did not."""
+    if not isinstance(message, AIMessage) or not message.usage_metadata:
+        return None
+    told = message.usage_metadata
+    cached = (told.get("input_token_details") or {}).get("cache_read") or 0
+    return Usage(told["input_tokens"], told["output_tokens"], cached)
+
+
+def tool_result(output: Any) -> str:
+    """What a tool gave back, as text; of a Command, the messages it adds."""
+    if isinstance(output, BaseMessage):
+        return message_text(output)
+    update = getattr(output, "update", None)
+    if isinstance(update, dict):
+        messages = update.get("messages") or ()
+        return "\n".join(message_text(m) for m in messages if isinstance(m, BaseMessage))
+    return str(output)

@@ -1,0 +1,97 @@
+"""The state of a graph -> a Snapshot, converting only what is new since the last one."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from deepnb.core.messages import Message, Messages, Role, ToolCall
+from deepnb.core.values import Offload, Skill, Snapshot
+from deepnb.engine import keys
+from deepnb.engine.request import message_text
+
+_ROLE: dict[str, Role] = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
+
+
+def snapshot(
+    thread: str,
+    values: Mapping[str, Any],
+    *,
+    next: tuple[str, ...] = (),  # noqa: A002
+    checkpoint: str | None = None,
+    last: Snapshot | None = None,
+) -> Snapshot:
+    """The Snapshot of a graph's state values; messages that `last` already holds are taken from it."""
+    texts, binary = file_texts(values.get(keys.FILES) or {})
+    return Snapshot(
+        thread=thread,
+        files=texts,
+        binary=binary,
+        memory=dict(values.get(keys.MEMORY) or {}),
+        skills=_skills(values),
+        messages=grown(last.messages if last else Messages(), values.get(keys.MESSAGES) or ()),
+        offload=_offload(values.get(keys.OFFLOAD)),
+        next=next,
+        checkpoint=checkpoint,
+    )
+
+
+def file_texts(files: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, int]]:
+    """(path -> text, path -> bytes of what is not text) of a `files` channel."""
+    texts: dict[str, str] = {}
+    binary: dict[str, int] = {}
+    for path, data in files.items():
+        content = data["content"]
+        if data.get("encoding", "utf-8") != "utf-8":
+            binary[path] = len(base64.standard_b64decode(content))
+        else:
+            texts[path] = content if isinstance(content, str) else "\n".join(content)
+    return texts, binary
+
+
+def grown(last: Messages, state: Sequence[BaseMessage]) -> Messages:
+    """`state` as Messages that share with `last` what has not changed."""
+    kept = 0
+    for old, new in zip(last, state, strict=False):
+        if old.id != new.id or old != to_message(new):
+            break
+        kept += 1
+    if kept == len(last) == len(state):
+        return last
+    return last.grown(kept, [to_message(m) for m in state[kept:]])
+
+
+def to_message(message: BaseMessage) -> Message:
+    """A LangChain message as a value."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return Message(
+        id=message.id or "",
+        role=_ROLE.get(message.type, "user"),
+        text=message_text(message),
+        tool_calls=tuple(ToolCall(c["id"] or "", c["name"], dict(c["args"])) for c in calls),
+        name=message.name,
+        tool_call_id=getattr(message, "tool_call_id", None),
+        status="error" if getattr(message, "status", None) == "error" else "ok",
+        source=message.additional_kwargs.get("lc_source"),
+    )
+
+
+def _skills(values: Mapping[str, Any]) -> tuple[Skill, ...]:
+    good = [Skill(s["name"], s["description"], s["path"]) for s in values.get(keys.SKILLS) or ()]
+    bad = [Skill("", "", "", problem=error) for error in values.get(keys.SKILL_ERRORS) or ()]
+    return (*good, *bad)
+
+
+def _offload(event: Mapping[str, Any] | None) -> Offload | None:
+    if not event:
+        return None
+    message = event["summary_message"]
+    return Offload(
+        path=event.get("file_path"),
+        summary=message_text(message),
+        cutoff=event["cutoff_index"],
+        at=message.additional_kwargs.get("summarized_at", ""),
+    )

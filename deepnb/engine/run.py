@@ -1,0 +1,73 @@
+"""One run of a graph in a thread of its own, read as Events; it can be cancelled at any moment."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextvars import copy_context
+from typing import Any
+
+from deepnb.core.values import Event
+from deepnb.engine import keys
+from deepnb.engine.listen import Cancelled, LimitReached, Listener, Measure
+
+_GRACE = 2.0
+"""Seconds a cancelled run is waited for; after that it is left to end by itself."""
+
+
+class Run:
+    """Iterate it for the Events of the run; afterwards `values` is the last state seen.
+
+    The graph runs in a thread, so that an interrupt ends the waiting at once even where a tool is
+    blocked in C. With the stream modes used here LangGraph runs the nodes in that same thread.
+    """
+
+    def __init__(self, graph: Any, input: Any, config: dict[str, Any], measure: Measure, *limits: int | None) -> None:  # noqa: A002
+        self.values: dict[str, Any] | None = None
+        self.interrupts: tuple[Any, ...] = ()
+        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._error: BaseException | None = None
+        self.listener = Listener(self._events.put, measure, *limits)
+        callbacks = [*(config.get("callbacks") or ()), self.listener]
+        arguments = (graph, input, {**config, "callbacks": callbacks})
+        self._thread = threading.Thread(
+            target=copy_context().run, args=(self._pump, *arguments), daemon=True, name="deepnb-run"
+        )
+
+    def __iter__(self) -> Iterator[Event]:
+        self._thread.start()
+        while (event := self._events.get()) is not None:
+            yield event
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def cancel(self) -> tuple[list[Event], bool]:
+        """End the run: (the events not read yet, whether it has ended within the grace time)."""
+        self.listener.cancel()
+        self._thread.join(0.1)
+        if self._thread.is_alive():
+            self.listener.wake()
+            self._thread.join(_GRACE)
+        rest = []
+        while not self._events.empty():
+            if (event := self._events.get()) is not None:
+                rest.append(event)
+        return rest, not self._thread.is_alive()
+
+    def _pump(self, graph: Any, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
+        try:
+            for mode, chunk in graph.stream(input, config, stream_mode=["values", "updates"]):
+                if mode == "values":
+                    self.values = chunk
+                elif keys.INTERRUPT in chunk:
+                    self.interrupts = tuple(chunk[keys.INTERRUPT])
+        except LimitReached as limit:
+            self._error = limit
+        except Cancelled:  # whoever cancelled knows
+            self._error = None
+        except BaseException as error:  # handed to the reading thread, which raises it
+            self._error = error
+        finally:
+            self._events.put(None)

@@ -1,0 +1,116 @@
+"""A name, or a chat model, -> a chat model; what is missing is one line that says what to type."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+
+from deepnb.core.errors import DeepnbError
+
+OFFLINE = "offline"
+
+PROVIDERS: Mapping[str, tuple[str, str | None]] = {
+    "anthropic": ("langchain-anthropic", "ANTHROPIC_API_KEY"),
+    "openai": ("langchain-openai", "OPENAI_API_KEY"),
+    "google_genai": ("langchain-google-genai", "GOOGLE_API_KEY"),
+    "mistralai": ("langchain-mistralai", "MISTRAL_API_KEY"),
+    "groq": ("langchain-groq", "GROQ_API_KEY"),
+    "deepseek": ("langchain-deepseek", "DEEPSEEK_API_KEY"),
+    "xai": ("langchain-xai", "XAI_API_KEY"),
+    "openrouter": ("langchain-openrouter", "OPENROUTER_API_KEY"),
+    "ollama": ("langchain-ollama", None),
+    "huggingface": ("langchain-huggingface", "HF_TOKEN"),
+}
+"""Provider of `init_chat_model` -> (package to install, variable its key is read from)."""
+
+EXAMPLES = (OFFLINE, "anthropic:claude-sonnet-4-5", "openai:gpt-5.2", "google_genai:gemini-2.5-flash", "ollama:qwen3")
+"""Names to complete and to show as examples."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A chat model and the name it is shown under."""
+
+    model: BaseChatModel
+    label: str
+
+
+def resolve(model: Any, *, base_url: str | None = None, namespace: Mapping[str, Any] | None = None) -> Resolved:
+    """The chat model for a name, a variable of the namespace that holds one, or one itself.
+
+    `base_url` is that of an OpenAI-compatible server.
+    """
+    if isinstance(model, BaseChatModel):
+        return Resolved(model, label_of(model))
+    if not isinstance(model, str):
+        raise DeepnbError(
+            f"a {type(model).__name__} is not a chat model", "give a model's name or a LangChain chat model"
+        )
+    if model == OFFLINE:
+        from deepnb.models.teaching import TeachingModel
+
+        return Resolved(TeachingModel(), OFFLINE)
+    held = (namespace or {}).get(model)
+    if isinstance(held, BaseChatModel):
+        return Resolved(held, model)
+    if held is not None and ":" not in model:
+        raise DeepnbError(f"the variable {model} holds a {type(held).__name__}, not a chat model", "see %agent use?")
+    return Resolved(_by_name(model, base_url), model)
+
+
+def label_of(model: BaseChatModel) -> str:
+    """The name a chat model goes by."""
+    if model._llm_type == "deepnb-teaching":
+        return OFFLINE
+    for field in ("model_name", "model"):
+        if isinstance(name := getattr(model, field, None), str) and name:
+            return name
+    return type(model).__name__
+
+
+def _by_name(name: str, base_url: str | None) -> BaseChatModel:
+    provider, _, rest = name.partition(":")
+    if base_url is not None and not rest:
+        provider, rest, name = "openai", name, f"openai:{name}"
+    if rest:
+        _check_provider(provider, base_url)
+    settings: dict[str, Any] = {}
+    if base_url is not None:
+        settings["base_url"] = base_url
+        if provider == "openai" and not os.environ.get("OPENAI_API_KEY"):
+            settings["api_key"] = "none"
+    try:
+        return init_chat_model(name, **settings)
+    except ImportError as error:
+        package = PROVIDERS.get(provider, (f"langchain-{provider}", None))[0]
+        raise DeepnbError(f"{name} needs the package {package}", f"%pip install {package}") from error
+    except ValueError as error:
+        near = difflib.get_close_matches(name, EXAMPLES, n=1, cutoff=0.5)
+        hint = f"%agent use {near[0]}" if near else "%agent use PROVIDER:MODEL, such as %agent use openai:gpt-5.2"
+        raise DeepnbError(f"no model {name!r}", hint) from error
+    except Exception as error:
+        raise DeepnbError(f"{name} can't be set up ({_first_line(error)})", "mend that and type it again") from error
+
+
+def _check_provider(provider: str, base_url: str | None) -> None:
+    """A missing package or key, said before the provider's own code does."""
+    if provider not in PROVIDERS:
+        return
+    package, key = PROVIDERS[provider]
+    if importlib.util.find_spec(package.replace("-", "_")) is None:
+        raise DeepnbError(f"{provider} models need the package {package}", f"%pip install {package}")
+    if key is not None and base_url is None and not os.environ.get(key):
+        raise DeepnbError(
+            f"{provider} models need a key in {key}", f"%env {key}=... and try again, or %agent use {OFFLINE}"
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
