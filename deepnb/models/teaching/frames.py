@@ -1,0 +1,236 @@
+"""DataFrames: look at one with `inspect_variable`, and answer out of what that says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+
+from deepnb.models.teaching.conversation import Conversation, Step
+from deepnb.models.teaching.moves import Script, Use, failure
+from deepnb.models.teaching.words import first_match, short, words
+
+_HEAD = re.compile(
+    r"(?:^|(?<=\s))`?(?P<name>\w+)`?: DataFrame, (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?", re.M
+)
+_FIGURE = r"(?P<value>[^\s,(]+)(?: \((?P<label>[^)]*)\))?"
+_ABOUT = (
+    r"\bdata ?frames?\b|\bdf\b|\bthe (?:data|table|dataset)\b|\bcolumns?\b|\brows?\b|\b(?:kernel )?variables?\b",
+    r"数据框|数据表|数据集|数据|变量|哪些列|列名|几列|多少列|几行|多少行",
+)
+_NAMED = (
+    r"`(?P<name>[A-Za-z_]\w*)`",
+    r"\b(?P<name>(?!the\b|a\b|my\b|this\b|that\b|data\b|which\b|what\b|our\b|your\b|in\b|of\b|any\b)[A-Za-z_]\w*)\s+(?:data ?frame|df|table|dataset)\b",
+    r"\b(?:data ?frame|df|table|dataset|variable)\s+(?:named |called |名为|叫)?(?P<name>(?!(?:is|has|have|and|or|the|do|does|are|in|of|with|i|we|you|look|called|named)\b)[A-Za-z_]\w*)",
+    r"\b(?:describe|inspect|analy[sz]e)\s+(?:the\s+)?(?P<name>(?!(?:yourself|this|that|it|me|data|the|a|an|your|my|how|what)\b)[A-Za-z_]\w*)\s*[.!?]?$",
+)
+_HIGH = r"\b(?:highest|strongest|largest|biggest|greatest|most|max(?:imum)?|hottest|warmest|longest|heaviest|fastest|tallest|farthest|furthest|densest|oldest|best)\b|最(?:高|大|强|重|热|长|快|多|远|密|老)"
+_LOW = r"\b(?:lowest|weakest|smallest|least|min(?:imum)?|fewest|coldest|coolest|shortest|lightest|slowest|closest|nearest|youngest|worst)\b|最(?:低|小|弱|轻|冷|短|慢|少|近|年轻)"
+_MEAN = r"\b(?:mean|average|avg)\b|平均"
+_HINTS = (
+    (r"heav|light(?:est)|weigh|质量|重量|最重|最轻", "mass weight"),
+    (r"hot|cold|warm|cool|温度|最热|最冷", "temperature temp"),
+    (r"fast|slow|最快|最慢|速度", "speed velocity"),
+    (r"biggest|largest|smallest|大小|最大|最小|半径|直径", "radius diameter size"),
+    (r"far|clos|near|距离|最远|最近", "distance"),
+    (r"dens|密度", "density"),
+    (r"old|young|年龄", "age"),
+    (r"tall|高度|身高", "height"),
+    (r"重力", "gravity"),
+    (r"卫星", "moons"),
+    (r"价格|贵|便宜", "price"),
+    (r"长度", "length"),
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+    summary: str
+
+    def figure(self, what: str) -> tuple[str, str] | None:
+        """(value, label of its row) of `min`, `mean` or `max`."""
+        found = re.search(rf"\b{what} {_FIGURE}", self.summary)
+        return (found["value"], found["label"] or "") if found else None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A DataFrame as `inspect_variable` describes it."""
+
+    name: str
+    rows: str
+    width: str
+    columns: tuple[Column, ...]
+
+
+def parse_frame(text: str) -> tuple[Frame, str] | None:
+    """The first description of a DataFrame in a text, and the text without it."""
+    head = _HEAD.search(text)
+    if head is None:
+        return None
+    columns: list[Column] = []
+    end = head.end()
+    for line in text[head.end() :].splitlines(keepends=True):
+        cells = [cell.strip() for cell in line.split("|")]
+        if line.strip() and len(cells) < 3:
+            break
+        if len(cells) >= 3 and cells[:2] != ["column", "type"] and not set(cells[0]) <= set("-: "):
+            columns.append(Column(cells[0], cells[1], cells[-1]))
+        end += len(line)
+    return Frame(head["name"], head["rows"], head["columns"], tuple(columns)), text[: head.start()] + _without_sample(
+        text[end:].splitlines()
+    )
+
+
+def _without_sample(lines: Iterable[str]) -> str:
+    """What follows a description, its first rows left out: their header would match any column."""
+    kept, sample = [], False
+    for line in lines:
+        if line.startswith("first rows"):
+            sample = True
+        elif not (sample and re.search(r"\S[,|\t]\S", line)):
+            sample = False
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def wants_frame(c: Conversation) -> str | None:
+    """The name of a variable as far as the request tells it, else an empty one."""
+    if parse_frame(c.request):
+        return ""
+    if named := first_match(c.request, *_NAMED):
+        return named["name"]
+    return "" if first_match(c.request, *_ABOUT) else None
+
+
+def wants_superlative(c: Conversation) -> str | None:
+    """A question such as `Which planet has the strongest gravity?`, where there are variables to look at."""
+    near = "list_variables" in c.tools or parse_frame(c.base) is not None
+    return "" if near and first_match(c.request, _HIGH, _LOW, _MEAN) else None
+
+
+def look(c: Conversation, name: str) -> Script:
+    """Find the variable, inspect it, answer; a description in the prompt itself is enough."""
+    given = parse_frame(c.request) or (parse_frame(c.base) if not name else None)
+    if given:
+        frame, rest = given
+        return answer(c, frame, rest if given == parse_frame(c.request) else c.request)
+    step = yield from _inspect(c, name)
+    if isinstance(step, str):
+        return step
+    found = parse_frame(step.result)
+    if found is None:
+        name, quote = step.args["name"], "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:8])
+        return c.tell(f"`inspect_variable` says of `{name}`:\n{quote}", f"`inspect_variable` 说 `{name}`：\n{quote}")
+    return answer(c, found[0], c.request)
+
+
+def _inspect(c: Conversation, name: str) -> Generator[Use, Step, Step | str]:
+    """The step that shows the variable, found by name or among all there are; else what is to be said."""
+    if name:
+        step = yield Use("inspect_variable", {"name": name}, may_fail=True)
+        if not step.failed:
+            return step
+        if f"`{name}`" in c.request or "list_variables" not in c.tools:
+            return failure(c, step)
+    step = yield Use("list_variables", {})
+    names, types = _variables(step.result)
+    name = _choose(c, names, types)
+    if not name:
+        return _which(c, names, step.result)
+    return (yield Use("inspect_variable", {"name": name}))
+
+
+def _variables(listing: str) -> tuple[list[str], dict[str, str]]:
+    found = re.findall(r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(\w+)", listing, re.M)
+    return [name for name, _ in found], dict(found)
+
+
+def _choose(c: Conversation, names: list[str], types: dict[str, str]) -> str:
+    """The variable that the request means; none where it only asks which there are, or where that is open."""
+    asked = words(c.request)
+    said = [n for n in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(n)}(?![A-Za-z0-9_])", c.request)]
+    if said:
+        return said[0]
+    if first_match(c.request, r"\bvariables\b|\bdata ?frames\b|变量|哪些数据") and not first_match(
+        c.request, _HIGH, _LOW, _MEAN
+    ):
+        return ""
+    frames = [n for n in names if types[n] == "DataFrame"]
+    close = [n for n in frames or names if words(n.replace("_", " ")) & asked]
+    return close[0] if close else frames[0] if len(frames) == 1 else ""
+
+
+def _which(c: Conversation, names: list[str], listing: str) -> str:
+    if not names:
+        said = short(listing, 120) or "(nothing)"
+        return c.tell(f"`list_variables` says: {said}", f"`list_variables` 说：{said}")
+    lines = "\n".join(f"- {short(line.strip(), 120)}" for line in listing.splitlines()[:20] if line.strip())
+    return c.tell(f"`list_variables` gives:\n{lines}", f"`list_variables` 给出：\n{lines}")
+
+
+def answer(c: Conversation, frame: Frame, question: str) -> str:
+    """What the description says on the question; a short description where it asks for nothing special."""
+    if first_match(
+        question,
+        r"\bhow many (?:rows|columns)\b|\bshape\b|\bhow (?:big|large|long)\b|几行|多少行|几列|多少列|形状|大小",
+    ):
+        return _shape(c, frame)
+    if first_match(question, r"\bcolumns\b|\bcolumn names\b|哪些列|列名|有什么列"):
+        return _shape(c, frame) + "\n" + "\n".join(f"- {k.name} ({k.type})" for k in frame.columns[:30])
+    column = _column(frame, question)
+    for pattern, what in ((_HIGH, "max"), (_LOW, "min"), (_MEAN, "mean")):
+        if first_match(question, pattern):
+            return _figure(c, frame, column, what)
+    if column:
+        return c.tell(
+            f"`{column.name}` in {frame.name}: {column.type}, {column.summary}.",
+            f"{frame.name} 的 `{column.name}`：{column.type}，{column.summary}。",
+        )
+    lines = "\n".join(f"- {k.name} ({k.type}): {short(k.summary, 70)}" for k in frame.columns[:12])
+    return _shape(c, frame) + (f"\n{lines}" if lines else "")
+
+
+def _shape(c: Conversation, frame: Frame) -> str:
+    return c.tell(
+        f"{frame.name} is a DataFrame of {frame.rows} rows and {frame.width} columns.",
+        f"{frame.name} 是一个 {frame.rows} 行 {frame.width} 列的 DataFrame。",
+    )
+
+
+def _column(frame: Frame, question: str) -> Column | None:
+    """The column whose name shares most words with the question; of equals a numeric one, then the first."""
+    hints = " ".join(more for pattern, more in _HINTS if first_match(question, pattern))
+    asked, hinted = words(question), words(hints)
+    about = words(frame.name.replace("_", " "))
+
+    def score(column: Column) -> tuple[int, int, bool]:
+        own = words(column.name.replace("_", " "))
+        return (len(own & (asked - about)) + (column.name in question), len(own & hinted), bool(column.figure("max")))
+
+    best = max(frame.columns, key=score, default=None)
+    return best if best and any(score(best)[:2]) else None
+
+
+def _figure(c: Conversation, frame: Frame, column: Column | None, what: str) -> str:
+    figure = column.figure(what) if column else None
+    if column is None or figure is None:
+        numeric = ", ".join(k.name for k in frame.columns if k.figure("max")) or "none"
+        return c.tell(
+            f"I match words by rules and can't tell which column of {frame.name} that is about. Numeric ones: {numeric}.",
+            f"我只按规则比对词语，看不出这问的是 {frame.name} 的哪一列。数值列有：{numeric}。",
+        )
+    value, label = figure
+    english = {"max": "highest", "min": "lowest", "mean": "mean"}[what]
+    han = {"max": "最大值", "min": "最小值", "mean": "平均值"}[what]
+    if not label:
+        return c.tell(
+            f"The {english} {column.name} in {frame.name} is {value}.",
+            f"{frame.name} 的 {column.name} {han}是 {value}。",
+        )
+    return c.tell(
+        f"{label} has the {english} {column.name} in {frame.name}: {value}.",
+        f"{frame.name} 中 {column.name} 的{han}是 {value}，属于 {label}。",
+    )

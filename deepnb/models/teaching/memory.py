@@ -1,0 +1,236 @@
+"""Remember, forget, recall: through the file tools, and out of what the prompt says."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+
+from deepnb.models.teaching.conversation import Conversation, Step, summarized_facts
+from deepnb.models.teaching.facts import bullet, looks_secret
+from deepnb.models.teaching.moves import Script, Use, failure
+from deepnb.models.teaching.prompt import MemoryFile, fact_text
+from deepnb.models.teaching.text_files import Read, edit, read
+from deepnb.models.teaching.words import coverage, first_match, short, words
+
+_POLITE = (
+    r"^(?:\s|[,.!:;，。！：；]|hi\b|hello\b|hey\b|ok(?:ay)?\b|please\b|great\b|thanks\b|also\b|and\b|now\b|then\b|"
+    r"你好|您好|请|麻烦|帮我|你要|你|好的|另外|还有)*"
+)
+_REMEMBER = (
+    _POLITE + r"(?:can|could|would|will) you (?:please )?(?:remember|note)\b(?: that\b|[:,])?\s*(?P<x>.+)",
+    _POLITE
+    + r"(?:i want you to |always |you should |do )?remember\b(?: that\b| this\b(?=\s*[:,]))?\s*[:,]?\s*(?P<x>.+)",
+    _POLITE + r"(?:don't|do not|never) forget\b(?: that\b)?\s*[:,]?\s*(?P<x>.+)",
+    _POLITE + r"(?:take |make a )?note\b(?: that\b|\s*:)\s*(?P<x>.+)",
+    _POLITE + r"(?:write|put) (?:this )?(?:down )?(?:in(?:to)?|to) (?:your )?memory\b(?: that\b)?\s*[:,]?\s*(?P<x>.+)",
+    _POLITE + r"(?:from now on|in (?:the )?future)\b\s*[:,]?\s*(?P<x>.+)",
+    _POLITE + r"(?:不要忘记|不要忘了|别忘记|别忘了|牢记|记住|记得|记下来?|记一下|记录一下)\s*[:：,，]?\s*(?P<x>.+)",
+    _POLITE + r"(?:从现在起|从今以后|以后)\s*[:：,，]?\s*(?P<x>.+)",
+)
+_QUESTION_START = r"^(?:what|which|when|where|who|how|why|anything|me\b|us\b|to\b)|^(?:.{0,4}(?:什么|多少|吗|哪))"
+_FORGET = (
+    _POLITE + r"(?:can you |could you )?forget\b(?: about\b| that\b)?\s*[:,]?\s*(?P<x>.+)",
+    _POLITE + r"(?:remove|delete|erase)\b (?P<x>.+?) from (?:your )?memory",
+    _POLITE + r"(?:忘记|忘掉|忘了|从记忆中删除|从记忆里删除)\s*[:：,，]?\s*(?P<x>.+)",
+)
+_RECALL = (
+    r"\b(?:what|which|anything|everything|all|how much)\b.{0,40}\b(?:you|we)\b.{0,12}\b(?:know|remember|recall|remembered|noted)\b",
+    r"\bdo you (?:still )?(?:remember|recall|know (?:what|which|who|how|my|about me))\b",
+    r"\b(?:what|which|who|how|tell me)\b.{0,30}\bmy (?:preferences?|name|favou?rites?|habits?|settings?)\b",
+    r"\b(?:what(?:'s| is)|show(?: me)?)\b.{0,15}\byour memory\b|\bwhat did i (?:tell|say|ask)\b",
+    r"你(?:还)?(?:记得|记住了?|知道).{0,12}(?:什么|哪些|吗|我)|我的(?:偏好|喜好|习惯|名字|设置)|我喜欢.{0,12}(?:什么|吗|哪|还是)|我叫什么|我是谁",
+)
+_LOOSE = (
+    r"\b(?:do|did|am|have) i\b.{0,200}\?|\b(?:what|which|where|when|who)(?:'s)?\b.{0,60}\b(?:do|did|am|is|are|was|were|'s)?\b.{0,20}\b(?:i|my)\b",
+    r"我.{0,20}(?:什么|哪|吗|呢|谁|多少|还是)",
+)
+_GENERIC = words(
+    "preferences memory remembered told favourite favorite settings habits conversation recall 偏好 喜好 记忆 知道 喜欢"
+)
+SHOWN = 12
+"""Lines of memory quoted in one answer."""
+
+
+def wants_remember(c: Conversation) -> str | None:
+    """The fact to keep, in the user's own words."""
+    found = first_match(c.request, *_REMEMBER)
+    fact = found["x"].strip().rstrip("。.!！ \n") if found else ""
+    if not fact or first_match(fact, _QUESTION_START):
+        return None
+    asks = c.request.rstrip().endswith(("?", "？"))
+    return None if asks and not first_match(c.request, _REMEMBER[0]) else fact.rstrip("?？")
+
+
+def remember(c: Conversation, fact: str) -> Script | str:
+    if looks_secret(fact):
+        return c.tell(
+            "That looks like a credential. I do not store credentials in memory: keep it in an environment variable "
+            "or a password manager. Nothing was written.",
+            "这看起来像是密码或密钥。我不会把凭据写进记忆：请放在环境变量或密码管理器里。什么都没有写入。",
+        )
+    return _keep(c, c.memory_path, bullet(fact))
+
+
+def _keep(c: Conversation, path: str, line: str) -> Script:
+    """Write anew where there is no file; else read what is there and add to its end."""
+    done = c.tell(f"I will remember that. I wrote it to {path}: {line}", f"我记住了，已写入 {path}：{line}")
+    if any(_put(s.args, path, line) for s in c.turn if s.tool in ("write_file", "edit_file") and not s.failed):
+        return done
+    if (yield from _exists(c, path)):
+        found = yield from read(path)
+        if found.problem:
+            return failure(c, found.problem)
+        if any(fact_text(line) == fact_text(old) for old in found.lines):
+            return c.tell(f"I already have that in {path}: {line}", f"{path} 里已经有这一条：{line}")
+        return (yield from _replace(c, path, found, _appended(found.lines, line))) or done
+    yield Use("write_file", {"file_path": path, "content": line + "\n"})
+    return done
+
+
+def _put(args: Mapping[str, object], path: str, line: str) -> bool:
+    if args.get("file_path") != path:
+        return False
+    return line in str(args.get("new_string") or args.get("content") or "").split("\n")
+
+
+def _exists(c: Conversation, path: str) -> Generator[Use, Step, bool]:
+    """Whether the file may be there. A prompt just made is believed; an older one may be out of date."""
+    tools = [s.tool for s in c.turn]
+    if c.memory or c.stale or "read_file" in tools:
+        return True
+    if tools[:1] == ["write_file"] or not c.earlier:
+        return False
+    if "ls" not in c.tools:
+        return True
+    step = yield Use("ls", {"path": path.rpartition("/")[0] or "/"})
+    return path in step.result
+
+
+def _appended(lines: tuple[str, ...], line: str) -> list[str]:
+    end = len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return [*lines[:end], line, *lines[end:]]
+
+
+def _replace(c: Conversation, path: str, found: Read, after: list[str]) -> Script:
+    """Bring the file to `after`; returns a sentence only where that failed."""
+    change = edit(found.lines, after)
+    if change:
+        old, new = change
+        step = yield Use("edit_file", {"file_path": path, "old_string": old, "new_string": new}, may_fail=True)
+        if not step.failed:
+            return ""
+        if not found.whole or "not found" not in step.result.lower():
+            return failure(c, step)
+    yield Use("write_file", {"file_path": path, "content": "\n".join(after) + "\n"})
+    return ""
+
+
+def wants_forget(c: Conversation) -> str | None:
+    found = first_match(c.request, *_FORGET)
+    return found["x"].strip().rstrip("。.!！?？ \n") if found and found["x"].strip() else None
+
+
+def forget(c: Conversation, what: str) -> Script:
+    """Take the lines that say it out of the file in which they stand."""
+    path = next((s.path for s in c.turn if s.tool == "read_file"), None) or _where(c, what)
+    found = yield from read(path)
+    if found.problem:
+        return failure(c, found.problem)
+    gone = [line for line in found.lines if says(line, what)]
+    if not gone:
+        there = MemoryFile(path, found.lines).facts
+        return c.tell(
+            f'Nothing in {path} matches "{short(what, 60)}". {_listing(there, "It holds:", "It is empty.")}',
+            f"{path} 里没有与“{short(what, 60)}”相符的内容。{_listing(there, '里面有：', '它是空的。')}",
+        )
+    problem = yield from _replace(c, path, found, [line for line in found.lines if line not in gone])
+    if problem:
+        return problem
+    lines = "\n".join(gone)
+    return c.tell(f"Forgotten. I removed this from {path}:\n{lines}", f"已忘记。我从 {path} 删除了：\n{lines}")
+
+
+def _where(c: Conversation, what: str) -> str:
+    return next((f.path for f in c.memory if any(says(line, what) for line in f.lines)), c.memory_path)
+
+
+def says(line: str, what: str) -> bool:
+    """Whether a line of memory is meant by the words of a request to forget."""
+    line, asked = line.strip(), words(what)
+    if not line or line.startswith("#"):
+        return False
+    needed = 0.6 if any(ord(ch) > 0x3400 for word in asked for ch in word) else 1.0
+    return what.lower() in line.lower() or coverage(asked, line) >= needed
+
+
+def _listing(facts: tuple[str, ...], lead: str, empty: str) -> str:
+    if not facts:
+        return empty
+    more = [f"- (+{len(facts) - SHOWN})"] if len(facts) > SHOWN else []
+    return "\n".join([lead, *(f"- {f}" for f in facts[:SHOWN]), *more])
+
+
+def wants_recall(c: Conversation) -> frozenset[str] | None:
+    """What is asked about: words beside those of asking itself; none for all that is known."""
+    return words(c.request) - _GENERIC if first_match(c.request, *_RECALL) else None
+
+
+def wants_own(c: Conversation) -> frozenset[str] | None:
+    """A question about the user, in any other words."""
+    return words(c.request) - _GENERIC if first_match(c.request, *_LOOSE) else None
+
+
+def wants_matching(c: Conversation) -> frozenset[str] | None:
+    """Any question that shares words with a line of memory."""
+    question = c.request.rstrip().endswith(("?", "？")) or first_match(
+        c.request, r"^\s*(?:what|which|when|where|who|whose|how|why|do|does|is|are|should|can)\b", r"什么|哪|吗|谁|多少"
+    )
+    asked = words(c.request) - _GENERIC
+    return asked if question and any(coverage(asked, f) for m in c.memory for f in m.facts) else None
+
+
+def recall(c: Conversation, asked: frozenset[str]) -> str:
+    """An answer out of the memory in the prompt and the conversation that is sent, and nothing else."""
+    best = max((coverage(asked, f) for m in c.memory for f in m.facts), default=0.0)
+    lines = [(f, m.path) for m in c.memory for f in m.facts if not best or coverage(asked, f) >= best / 2]
+    known = {f for m in c.memory for f in m.facts}
+    said = [s for s in _said(c) if fact_text(bullet(s)) not in known]
+    said = [s for s in said if not asked or coverage(asked, s)]
+    answer: list[str] = []
+    if asked and not best and lines:
+        answer.append(
+            c.tell(
+                "I find nothing on exactly that in my memory. What it holds:", "我的记忆里没有正好说到这个的。里面有："
+            )
+        )
+    elif lines:
+        answer.append(c.tell("My memory, as it is in my prompt, says:", "我的提示词里的记忆说："))
+    answer += [f'- "{fact}" ({path})' for fact, path in lines[:SHOWN]]
+    if len(lines) > SHOWN:
+        answer.append(c.tell(f"- and {len(lines) - SHOWN} more lines", f"- 还有 {len(lines) - SHOWN} 行"))
+    if said:
+        answer.append(c.tell("In this conversation you said:", "在这次对话里你说过："))
+        answer += [f'- "{short(s, 120)}"' for s in said[-5:]]
+    return "\n".join(answer) or c.tell(
+        "I remember nothing about that: my memory is empty, and the conversation I was sent does not say. "
+        'Tell me with "Remember that ...".',
+        "我什么都不记得：我的记忆是空的，我收到的对话里也没有提到。可以用“记住……”告诉我。",
+    )
+
+
+def _said(c: Conversation) -> list[str]:
+    """Facts the user stated earlier, as far as those messages are still sent."""
+    said: list[str] = []
+    for message in c.earlier:
+        if message.role != "user":
+            continue
+        if gone := wants_forget(Conversation(message.text)):
+            said = [s for s in said if not says(s, gone)]
+        elif message.source:
+            said += summarized_facts(message.text)
+        elif fact := wants_remember(Conversation(message.text)):
+            said.append(fact)
+        elif first_match(message.text, r"^\s*(?:I|I'm|my|we|our)\b[^?]*$", r"^\s*我[^？?吗]*$"):
+            said.append(message.text.strip())
+    return [s for s in dict.fromkeys(said) if not looks_secret(s)]

@@ -1,0 +1,124 @@
+"""The teaching model as a LangChain chat model: the next move, streamed token by token."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models.chat_models import generate_from_stream
+from langchain_core.language_models.model_profile import ModelProfile
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from deepnb.core.tokenizer import count, tokens
+from deepnb.engine.request import message_text, pieces
+from deepnb.models.teaching.conversation import conversation
+from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.moves import Say, Use, plan
+
+NAME = "offline"
+
+
+class TeachingModel(BaseChatModel):
+    """A rule-based chat model: no LLM, no network, the same answer to the same messages.
+
+    Usage is exact by its own tokenizer (`deepnb.core.tokenizer`).
+    """
+
+    window: int = 8000
+    """The context window it declares, in tokens."""
+    delay: float = 0.0
+    """Seconds between two tokens, for demonstrations."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "deepnb-teaching"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model_name": NAME, "window": self.window}
+
+    def _resolve_model_profile(self) -> ModelProfile:
+        return ModelProfile(max_input_tokens=self.window, tool_calling=True, text_inputs=True, text_outputs=True)
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model with tools it may call. `tool_choice` is not followed: rules decide."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        tools = kwargs.get("tools") or ()
+        move = plan(conversation(messages, map(_tool_name, tools)), INTENTS)
+        written = 0
+        for chunk, text in _chunks(move, messages):
+            written += text
+            if self.delay:
+                time.sleep(self.delay)
+            yield ChatGenerationChunk(message=chunk)
+        read = sum(count(piece.text) + piece.extra for piece in pieces(messages, tools))
+        usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+        yield ChatGenerationChunk(
+            message=AIMessageChunk(
+                content="", usage_metadata=usage, response_metadata={"model_name": NAME}, chunk_position="last"
+            )
+        )
+
+
+def _chunks(move: Say | Use, messages: Sequence[BaseMessage]) -> Iterator[tuple[AIMessageChunk, int]]:
+    """(chunk, tokens in it) of a move. The name and arguments of a call are counted as one text."""
+    if isinstance(move, Say):
+        for token in tokens(move.text):
+            yield AIMessageChunk(content=token), 1
+        return
+    args = json.dumps(dict(move.args), ensure_ascii=False)
+    head = tool_call_chunk(name=move.tool, args="", id=call_id(messages), index=0)
+    yield AIMessageChunk(content="", tool_call_chunks=[head]), count(move.tool + args) - count(args)
+    for token in tokens(args):
+        yield AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(args=token, index=0)]), 1
+
+
+def call_id(messages: Sequence[BaseMessage]) -> str:
+    """The id of the next tool call: a hash of all that came before.
+
+    It holds the ids of the calls before it, and a summary the count of requests, so that asking the
+    same again, also after a compaction, gives another id.
+    """
+    seen = sha256()
+    for message in messages:
+        calls = [c["id"] for c in message.tool_calls] if isinstance(message, AIMessage) else []
+        seen.update(repr((message.type, message_text(message), calls)).encode("utf-8", "surrogatepass"))
+    return f"call_{seen.hexdigest()[:12]}"
+
+
+def _tool_name(tool: dict[str, Any]) -> str:
+    return str(tool.get("function", tool).get("name", ""))

@@ -1,0 +1,72 @@
+"""What needs no tools but one: who it is, small talk, handing a task on, and the honest last word."""
+
+from __future__ import annotations
+
+from deepnb.models.teaching.conversation import Conversation
+from deepnb.models.teaching.moves import Script, Use
+from deepnb.models.teaching.words import first_match, short
+
+_CAN = (
+    "I can show: remember, forget and recall (memory); list, read and write files; read a skill; look at a DataFrame; "
+    "keep a to-do list; hand a task to a subagent; summarize."
+)
+_CAN_ZH = "我能演示：记住、忘记和回忆（记忆）；列出、读取和写入文件；读取技能；查看 DataFrame；待办清单；委派子代理；总结对话。"
+_DELEGATE = (
+    r"\b(?:ask|have|let|tell|get|use) (?:a|the|your|another) (?:general-purpose )?sub-?agent (?:to|for)\s+(?P<x>.+)",
+    r"^\s*(?:please )?delegate(?: this| to a sub-?agent)?\s*[:,]?\s*(?:to a sub-?agent\s*[:,]?\s*)?(?P<x>.+)",
+    r"(?:让|请|叫|派)(?:一个)?子(?:代理|智能体)(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
+    r"^\s*委派(?:给子代理)?\s*[:：,，]?\s*(?P<x>.+)",
+)
+_WHO = (
+    r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"
+    r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
+    r"你是(?:谁|什么|不是|大模型|语言模型|人)|你能做什么|你会什么|你会做什么|^\s*帮助",
+)
+_THANKS = r"^\s*(?:many )?(?:thanks|thank you|thx|cheers)\b|^\s*(?:谢谢|多谢|感谢)"
+_GREETING = r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|早上好|晚上好)(?:\s+(?:there|all|deepnb))?[\s!.,！。，]*$"
+
+
+def wants_delegation(c: Conversation) -> str | None:
+    found = first_match(c.request, *_DELEGATE)
+    return found["x"].strip() or None if found else None
+
+
+def delegate(c: Conversation, task: str) -> Script:
+    step = yield Use("task", {"description": task, "subagent_type": "general-purpose"})
+    quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:10] if line.strip())
+    return c.tell(f"The subagent reported:\n{quote}", f"子代理的报告：\n{quote}")
+
+
+def wants_who(c: Conversation) -> bool | None:
+    return True if first_match(c.request, *_WHO) else None
+
+
+def who(c: Conversation, _: bool) -> str:
+    return c.tell(
+        "I am deepnb's rule-based teaching model, not a large language model. I follow fixed rules, need no network, "
+        f"and answer the same every time; the tools I call are real. {_CAN}",
+        f"我是 deepnb 的基于规则的教学模型，不是大语言模型。我按固定规则回答，不需要网络，每次都一样；我调用的工具是真的。{_CAN_ZH}",
+    )
+
+
+def wants_courtesy(c: Conversation) -> str | None:
+    return "thanks" if first_match(c.request, _THANKS) else "hello" if first_match(c.request, _GREETING) else None
+
+
+def courtesy(c: Conversation, kind: str) -> str:
+    if kind == "thanks":
+        return c.tell("You are welcome.", "不客气。")
+    return c.tell(
+        "Hello. I am deepnb's rule-based teaching model, not a large language model. Try: Remember that I prefer tabs.",
+        "你好。我是 deepnb 的基于规则的教学模型，不是大语言模型。试试：记住我喜欢用制表符。",
+    )
+
+
+def anything(c: Conversation) -> str:
+    return c.request
+
+
+def confess(c: Conversation, request: str) -> str:
+    asked = short(request, 60)
+    english, han = (f' I have no rule for: "{asked}"', f"我没有对应的规则：“{asked}”") if asked else ("", "")
+    return c.tell(f"I am a rule-based teaching model.{english}\n{_CAN}", f"我是基于规则的教学模型。{han}\n{_CAN_ZH}")
