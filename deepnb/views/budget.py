@@ -84,7 +84,7 @@ class BudgetView:
         """`context · 5,204 of 8,000 tokens · 65 %`."""
         if self.budget is None:
             return "context"
-        total, window = _figure(self.budget, self.budget.total), self.budget.rule.window
+        total, window = figure(self.budget, self.budget.total), self.budget.rule.window
         if window is None:
             return f"context · {total} tokens · window not known"
         return f"context · {total} of {window:,} tokens · {percent(self.budget.total, window)}"
@@ -110,7 +110,7 @@ class BudgetView:
             (h.swatch(letter, colour) if colour else letter, *rest)
             for colour, (letter, *rest) in zip(colours, self._rows(), strict=True)
         ]
-        body = [h.heading(title, *facts, stamp=self.stamp), _bar_html(self)]
+        body = [h.heading(title, *facts, stamp=self.stamp), bar_html(self)]
         body += [h.el("div", fact) for fact in self.facts]
         body.append(table_html(("", "part", "tokens", "of all"), rows, right=(2, 3)))
         if self.history:
@@ -121,8 +121,8 @@ class BudgetView:
     def _rows(self) -> list[tuple[str, ...]]:
         assert self.budget is not None
         total = self.budget.total
-        rows = [(p.letter, p.name, _figure(self.budget, p.tokens), percent(p.tokens, total)) for p in self.parts]
-        return [*rows, ("", "all", _figure(self.budget, total), percent(total, total))]
+        rows = [(p.letter, p.name, figure(self.budget, p.tokens), percent(p.tokens, total)) for p in self.parts]
+        return [*rows, ("", "all", figure(self.budget, total), percent(total, total))]
 
 
 def budget_view(budget: Budget | None, stamp: str = "", history: Sequence[int] = ()) -> BudgetView:
@@ -154,9 +154,14 @@ def left_words(budget: Budget) -> str:
     elif budget.left == 0:
         return "past the trigger: the next call compacts first"
     else:
-        words = f"{_figure(budget, budget.left)} tokens left until the trigger"
+        words = f"{figure(budget, budget.left)} tokens left until the trigger"
     turns = budget.turns_left
     return words if turns is None else f"{words}: about {counted(turns, 'turn')} like the last ones"
+
+
+def figure(budget: Budget, tokens: int) -> str:
+    """`1,234`, or `~1,234` where the count is an estimate."""
+    return f"{tokens:,}" if budget.exact else f"~{tokens:,}"
 
 
 def gauge_line(budget: Budget, columns: int = 30) -> str:
@@ -175,18 +180,14 @@ def _facts(budget: Budget) -> tuple[str, ...]:
     window = budget.rule.window
     if window is not None and budget.total > window:
         facts.append(
-            f"{_figure(budget, budget.total - window)} tokens over the window: the provider may refuse this request"
+            f"{figure(budget, budget.total - window)} tokens over the window: the provider may refuse this request"
         )
     if budget.reported is not None:
         counted_as = "counted" if budget.exact else "estimated"
-        facts.append(f"{counted_as} {_figure(budget, budget.total)}, reported by the provider {budget.reported:,}")
+        facts.append(f"{counted_as} {figure(budget, budget.total)}, reported by the provider {budget.reported:,}")
     elif not budget.exact:
         facts.append("figures with ~ are estimates that err high")
     return tuple(fact for fact in facts if fact)
-
-
-def _figure(budget: Budget, tokens: int) -> str:
-    return f"{tokens:,}" if budget.exact else f"~{tokens:,}"
 
 
 def _fraction(value: float) -> str:
@@ -209,17 +210,19 @@ def _bar_text(view: BudgetView) -> list[str]:
     return [" " * (start + 1) + label, bar]
 
 
-def _bar_html(view: BudgetView) -> h.Html:
+def bar_html(view: BudgetView) -> h.Html:
     """The bar. Each part's letters are its text, all but the first unseen: without styles they are the bar."""
     look = (
-        "background:{};flex:{} 1 0;overflow:hidden;white-space:nowrap;font-size:10px;line-height:18px;padding:0 0 0 3px"
+        "background:{};flex:{} 1 0;overflow:hidden;white-space:nowrap;font-size:10px;line-height:18px;text-indent:3px"
     )
     spans = []
     for part in view.parts:
-        tail = h.el("span", part.letter * (part.cells - 1), style="color:transparent") if part.cells > 1 else None
+        seen = part.letter if part.tokens > view.scale // 50 else ""
+        rest = part.letter * (part.cells - len(seen))
+        unseen = h.el("span", rest, style="color:transparent") if rest else None
         words = f"{part.name}: {part.tokens:,} tokens"
         share = max(part.tokens, view.scale // 200, 1)
-        spans.append(h.el("span", part.letter, tail, style=look.format(part.colour, share), title=words))
+        spans.append(h.el("span", seen, unseen, style=look.format(part.colour, share), title=words))
     free = view.scale - sum(p.tokens for p in view.parts)
     dots = "·" * (WIDE - sum(p.cells for p in view.parts))
     if free > 0:
@@ -237,6 +240,6 @@ def _bar_html(view: BudgetView) -> h.Html:
     trigger = view.budget.rule.trigger_tokens or 0
     side = f"width:{100 * min(1.0, trigger / view.scale):.2f}%;border-right:2px solid {h.RED.format(0.75)};box-sizing:border-box"
     label = h.el("span", f"trigger {trigger:,}", style=f"{h.MUTED};font-size:11px;padding:0 5px 0 0")
-    above = h.el("div", label, " ▾", style=f"{side};text-align:right;line-height:15px;white-space:nowrap")
+    above = h.el("div", label, style=f"{side};text-align:right;line-height:15px;white-space:nowrap")
     below = h.el("div", style=f"{side};height:5px")
     return h.el("div", above, bar, below, style="max-width:46em;margin:4px 0")

@@ -25,8 +25,8 @@ _GROUND = {
     "\\": h.MUTED,
 }
 _MARKS = {
-    "+": ("ins", f"background:{h.GREEN.format(0.32)};border-radius:3px;text-decoration:none"),
-    "-": ("del", f"background:{h.RED.format(0.32)};border-radius:3px;text-decoration:none"),
+    "+": ("ins", f"background:{h.GREEN.format(0.32)};border-radius:3px;text-decoration:underline"),
+    "-": ("del", f"background:{h.RED.format(0.32)};border-radius:3px;text-decoration:underline"),
 }
 
 
@@ -100,7 +100,7 @@ def counts(lines: Sequence[Row]) -> str:
 
 
 def _file(diff: FileDiff) -> h.Html:
-    facts = h.muted(f" {diff.kind} · {counts(rows(diff))}")
+    facts = h.muted(f" · {diff.kind} · {counts(rows(diff))}")
     if not diff.hunks:
         return h.fold(h.join(h.code(diff.path), facts), h.muted("an empty file"), opened=True)
     return h.fold(h.join(h.code(diff.path), facts), diff_html(diff), opened=True)
@@ -110,7 +110,7 @@ def _line(row: Row) -> h.Html:
     """One line of HTML. It keeps its line feed inside, for where no style makes it a block."""
     tag, look = _MARKS.get(row.sign, ("span", ""))
     body = [h.el(tag, piece.text, style=look) if piece.changed else piece.text for piece in row.pieces]
-    sign = "" if row.sign in "@\\" else row.sign
+    sign = None if row.sign in "@\\" else h.el("span", row.sign, style="padding:0 7px 0 3px")
     return h.el("span", sign, *body, "\n", style=f"display:block;{_GROUND.get(row.sign, '')}".rstrip(";"))
 
 

@@ -19,7 +19,7 @@ GREEN, RED = "rgba(46,160,67,{})", "rgba(248,81,73,{})"
 
 _BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:2px 0 8px 0"
 _FRAME = f"border:1px solid {LINE};border-radius:6px;margin:6px 0;padding:4px 10px"
-_PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;overflow-x:auto"
+_PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;overflow-wrap:anywhere"
 _VOID = frozenset({"br", "hr"})
 
 
@@ -85,10 +85,14 @@ def code(text: str) -> Html:
     return el("code", text, style=f"{MONO};background:transparent;padding:0")
 
 
-def pre(*children: Child, wrap: bool = True) -> Html:
-    """A block of plain text, line by line as it is."""
-    flow = "white-space:pre-wrap;overflow-wrap:anywhere" if wrap else "white-space:pre"
-    return el("pre", *children, style=f"{_PRE};{flow}")
+def pre(*children: Child, low: bool = False) -> Html:
+    """A block of plain text, line by line as it is; a `low` one scrolls when it is long."""
+    return el("pre", *children, style=f"{_PRE};max-height:26em;overflow-y:auto" if low else _PRE)
+
+
+def label(text: str) -> Html:
+    """A word above what it names."""
+    return el("div", text, style=f"{MUTED};font-size:12px;margin:6px 0 0 0")
 
 
 def fold(summary: Child, *children: Child, opened: bool = False, framed: bool = True) -> Html:

@@ -26,7 +26,7 @@ _MOST_SIGNS = 20_000
 
 _CELL = f"border-bottom:1px solid {h.LINE};padding:3px 12px 3px 0;text-align:"
 _STYLES = {
-    "table_open": "border-collapse:collapse;border:none;margin:8px 0;font-size:13px",
+    "table_open": "border-collapse:collapse;border:none;margin:8px 0;font-size:13px;color:inherit",
     "tr_open": "background:transparent",
     "blockquote_open": f"border-left:3px solid {h.LINE};margin:8px 0;padding:0 12px",
     "pre": f"{h.MONO};line-height:1.45;{h.SOFT};border-radius:6px;margin:8px 0;padding:8px 10px;overflow-x:auto;white-space:pre",

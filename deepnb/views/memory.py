@@ -161,8 +161,8 @@ def _body(file: MemoryFile) -> list[str]:
 
 def _fold(file: MemoryFile) -> h.Html:
     colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
-    head = h.join(h.code(file.path), " ", h.muted(file.size), "  ", h.swatch(STATES[file.state], colour))
+    head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(STATES[file.state], colour))
     body: list[h.Child] = [h.pre(file.shown)] if file.shown.strip() else [h.muted("no text")]
     if file.diff:
-        body += [h.muted("what the prompt has not seen"), diff_html(file.diff)]
+        body += [h.label("what the prompt has not seen"), diff_html(file.diff)]
     return h.fold(head, *body, opened=True)

@@ -45,7 +45,10 @@ def table_html(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
     body = [row("td", cells, i == len(rows) - 1) for i, cells in enumerate(rows)]
     top = h.el("thead", row("th", head, False)) if any(head) else None
     return h.el(
-        "table", top, h.el("tbody", *body), style="border-collapse:collapse;border:none;margin:4px 0;font-size:13px"
+        "table",
+        top,
+        h.el("tbody", *body),
+        style="border-collapse:collapse;border:none;margin:4px 0;font-size:13px;color:inherit",
     )
 
 

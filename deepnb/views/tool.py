@@ -65,15 +65,18 @@ def tool_text(tool: Tool) -> tuple[str, list[str]]:
 def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
     """The card: its summary line opens to arguments, what happened inside, and the result."""
     took = "" if tool.seconds is None else seconds(tool.seconds)
-    state = h.join("  ", h.swatch(_WORDS[tool.status], _COLOURS[tool.status]), "  ", h.muted(took))
+    state = h.join(" · ", h.swatch(_WORDS[tool.status], _COLOURS[tool.status]), "  ", h.muted(took))
     body: list[h.Child] = []
     if tool.args:
-        body += [h.muted("arguments"), h.pre(middle_cut(pretty(tool.args), _HEAD, _TAIL))]
+        body += [h.label("arguments"), h.pre(middle_cut(pretty(tool.args), _HEAD, _TAIL), low=True)]
     if inside:
         nest = f"border-left:2px solid {h.LINE};margin:6px 0;padding:0 0 0 10px"
-        body += [h.muted("inside"), h.el("div", *inside, style=nest)]
+        body += [h.label("inside"), h.el("div", *inside, style=nest)]
     if tool.result is not None:
-        body += [h.muted("result"), h.pre(middle_cut(tool.result, _HEAD, _TAIL)) if tool.result else " (empty)"]
+        body += [
+            h.label("result"),
+            h.pre(middle_cut(tool.result, _HEAD, _TAIL), low=True) if tool.result else " (empty)",
+        ]
     return h.fold(h.join(h.code(call_line(tool.name, tool.args)), state), *(body or [h.muted("no arguments")]))
 
 

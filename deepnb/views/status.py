@@ -1,0 +1,92 @@
+"""Where the session stands, on one small panel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deepnb.core.budget import Budget
+from deepnb.views import html as h
+from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words
+from deepnb.views.figures import counted
+from deepnb.views.plain import page, title_line
+from deepnb.views.table import table_html
+
+
+@dataclass(frozen=True)
+class StatusInfo:
+    """What the panel tells."""
+
+    model: str
+    window: int | None
+    thread: str
+    turns: int
+    messages: int
+    budget: Budget | None
+    """Of the last model call."""
+    memory: tuple[tuple[str, int], ...]
+    """(path, tokens) of each memory file."""
+    skills: int
+    files: int
+    refresh: str
+    """When the prompt learns of a change in memory: thread, call or delta."""
+    pending: str | None = None
+    """What waits, and what to type: `interrupted before tools: %agent resume`."""
+    hints: tuple[str, ...] = ()
+    stamp: str = ""
+
+
+@dataclass(frozen=True)
+class StatusView:
+    """The panel."""
+
+    info: StatusInfo
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """(what, how it stands), in order."""
+        info = self.info
+        window = "window not known" if info.window is None else f"window {info.window:,} tokens"
+        files = ", ".join(f"{path} ({counted(tokens, 'token')})" for path, tokens in info.memory)
+        rows = [
+            ("model", f"{info.model} · {window}"),
+            ("thread", f"{info.thread} · {counted(info.turns, 'turn')} · {counted(info.messages, 'message')}"),
+            ("memory", f"{files or 'nothing remembered yet'} · refresh {info.refresh}"),
+            ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),
+            ("files", f"{info.files:,}"),
+        ]
+        return (*rows, ("pending", info.pending)) if info.pending else tuple(rows)
+
+    def text(self) -> str:
+        """A line for each thing, the context as a small gauge."""
+        lines = [title_line("deepnb", self.info.stamp), *(f"  {name:<8} {value}" for name, value in self.rows)]
+        lines[3:3] = [
+            f"  {'context':<8} {line}" if not i else f"           {line}" for i, line in enumerate(self._context())
+        ]
+        return page([*lines, *self.info.hints])
+
+    def html(self) -> str:
+        """A framed table, the gauge above it."""
+        gauge = bar_html(budget_view(self.info.budget)) if self.info.budget else None
+        rows = [(h.muted(name), _value(name, value)) for name, value in self.rows]
+        rows.insert(2, (h.muted("context"), h.join(self._left(), gauge)))
+        hints = [h.el("div", h.muted(hint)) for hint in self.info.hints]
+        return h.box(h.frame(h.heading("deepnb", stamp=self.info.stamp), table_html(("", ""), rows), *hints))
+
+    def _left(self) -> str:
+        budget = self.info.budget
+        if budget is None:
+            return "no model call yet: %agent PROMPT"
+        window = f" of {budget.rule.window:,}" if budget.rule.window else ""
+        return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", left_words(budget))))
+
+    def _context(self) -> list[str]:
+        return [*([gauge_line(self.info.budget)] if self.info.budget else []), self._left()]
+
+
+def status_view(info: StatusInfo) -> StatusView:
+    """The panel of a session."""
+    return StatusView(info)
+
+
+def _value(name: str, value: str) -> str:
+    return h.swatch(value, "rgba(210,153,34,0.25)") if name == "pending" else value
