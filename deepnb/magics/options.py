@@ -1,0 +1,324 @@
+"""A magic's line and cell body, read into one frozen value: a prompt with its options, or a subcommand.
+
+Parsed by hand: a prompt is taken as typed (apostrophes, quotes, braces, backslashes), so nothing here knows of
+shell quoting. Blanks at both ends of a line are dropped; a cell body loses one line end, nothing else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.magics.usage import KINDS, OPTIONS, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
+
+Value = str | int | bool | None
+
+# What people answer, also where it is one letter away from a subcommand: sent as prompts.
+REPLIES = frozenset(
+    {"bye", "done", "fine", "for", "go", "good", "great", "hello", "hey", "hi", "less", "more", "next", "no", "nope"}
+    | {"none", "now", "ok", "okay", "one", "or", "same", "see", "skip", "stop", "sure", "thank", "thanks", "then"}
+    | {"two", "us", "well", "what", "when", "who", "why", "work", "works", "wow", "wrong", "yeah", "yep", "yes", "you"}
+)
+
+
+@dataclass(frozen=True)
+class AgentRun:
+    """A prompt to run, as typed, and the options before it."""
+
+    prompt: str
+    model: str | None = None
+    thread: str | None = None
+    raw: bool = False
+    as_name: str | None = None
+    format: str = "markdown"
+    quiet: bool = False
+    max_steps: int | None = None
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand and its arguments: every key its usage has is there, None (a flag: False) where not typed.
+
+    Three names are not typed as such: `status` for a bare %agent, `picture` for a bare %memory or %skills, and
+    `write` for a cell body.
+    """
+
+    name: str
+    args: Mapping[str, Value] = field(default_factory=dict)
+
+
+def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
+    """The run or the subcommand meant by `%agent LINE` (body None) or `%%agent LINE` with a cell body."""
+    line = line.strip()
+    if _asks_for_help(line):
+        return Command("help", {"sub": None})
+    if body is not None:
+        return _run(_cell_options(line), without_end_of_line(body))
+    if not line:
+        return Command("status")
+    command = _command("agent", line)
+    if command is not None:
+        return command
+    values, prompt, ended = read_options(line)
+    if not values and not ended:
+        _refuse_near_subcommand(line)
+    return _run(values, prompt)
+
+
+def parse_memory(line: str, body: str | None = None) -> Command:
+    """The subcommand meant by `%memory LINE`, or the `write` of a `%%memory PATH` cell."""
+    return _parse_plain("memory", "path", "PATH", line, body)
+
+
+def parse_skills(line: str, body: str | None = None) -> Command:
+    """The subcommand meant by `%skills LINE`, or the `write` of a `%%skills NAME` cell."""
+    return _parse_plain("skills", "name", "NAME", line, body)
+
+
+def without_end_of_line(body: str) -> str:
+    """A cell body less its last line end, which the notebook added."""
+    return body.removesuffix("\n").removesuffix("\r") if body.endswith("\n") else body
+
+
+def read_options(line: str) -> tuple[dict[str, Value], str, bool]:
+    """The options at the start of a line, the rest as typed, and whether a `--` ended them."""
+    values: dict[str, Value] = {}
+    rest = line
+    while True:
+        word, after = _word(rest)
+        if word == "--":
+            return values, after, True
+        if not re.match(r"--[A-Za-z]", word):
+            return values, rest, False
+        name, eq, text = word.partition("=")
+        option = next((o for o in OPTIONS if o.name == name), None)
+        if option is None:
+            raise _no_option(name)
+        if option.label and not eq:
+            text, after = _word(after)
+        values[option.key] = _option_value(option, bool(eq), text)
+        rest = after
+
+
+def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
+    """The arguments in what follows a subcommand, or None where it does not fit the usage.
+
+    Flags stand anywhere among the words; before a text that is taken as typed, only in front of it.
+    """
+    args: dict[str, Value] = {arg.key: None for arg in sub.args}
+    args |= {flag.key: None if flag.label else False for flag in sub.flags}
+    todo = list(sub.args)
+    while rest:
+        word, after = _word(rest)
+        name, eq, text = word.partition("=")
+        flag = next((f for f in sub.flags if f.name == name), None)
+        if flag is not None:
+            if flag.label and not eq:
+                text, after = _word(after)
+            key, value = flag.key, _flag_value(flag, bool(eq), text)
+        elif todo:
+            arg = todo.pop(0)
+            text, after = _argument(arg, rest)
+            key, value = arg.key, _value(sub, arg, text)
+        else:
+            return None
+        if value is None:
+            return None
+        args[key], rest = value, after
+    return None if any(arg.needed for arg in todo) else args
+
+
+def one_edit_apart(a: str, b: str) -> bool:
+    """Whether one insertion, deletion, replacement or swap of neighbours (or nothing) makes one word the other."""
+    if a == b:
+        return True
+    short, long = sorted((a, b), key=len)
+    same = next((i for i, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
+    if len(short) != len(long):
+        return short[same:] == long[same + 1 :]
+    swapped = short[same : same + 2] == long[same : same + 2][::-1]
+    return short[same + 1 :] == long[same + 1 :] or (swapped and short[same + 2 :] == long[same + 2 :])
+
+
+def nearest(word: str, known: tuple[str, ...]) -> str | None:
+    """The known word that was most likely meant, or None where none looks like it."""
+    close = next((k for k in known if one_edit_apart(word.casefold(), k)), None)
+    return close or next(iter(difflib.get_close_matches(word.casefold(), known, 1, 0.5)), None)
+
+
+def _run(values: dict[str, Any], prompt: str) -> AgentRun:
+    if not prompt.strip():
+        raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
+    named = {"as_name" if key == "as" else key: value for key, value in values.items()}
+    return AgentRun(prompt, **named)
+
+
+def _cell_options(line: str) -> dict[str, Value]:
+    """The options of a %%agent line, which holds nothing else."""
+    values, rest, _ = read_options(line)
+    if rest:
+        raise DeepnbError(
+            f"{_cut(rest)!r} stands on the %%agent line, which takes options only", "put the prompt in the cell body"
+        )
+    return values
+
+
+def _command(magic: str, line: str) -> Command | None:
+    """The subcommand a line is, or None where its first word is none or what follows does not fit."""
+    name, rest = _word(line)
+    sub = subcommand(magic, name)
+    if sub is None:
+        return None
+    if _asks_for_help(rest):
+        return Command("help", {"sub": name})
+    args = fit(sub, rest)
+    if args is not None:
+        return Command(name, args)
+    _refuse_strange_flag(sub, rest)
+    if not rest and magic == "agent":
+        label = next(arg.label for arg in sub.args if arg.needed)
+        raise DeepnbError(
+            f"{name} needs {label}", f"type %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
+        )
+    return None
+
+
+def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) -> Command:
+    """What the two magics without prompts have in common: subcommands only, and a cell that writes."""
+    line = line.strip()
+    if _asks_for_help(line):
+        return Command("help", {"sub": None})
+    if body is not None:
+        return Command("write", {key: _target(magic, label, line), "text": without_end_of_line(body)})
+    if not line:
+        return Command("picture")
+    command = _command(magic, line)
+    if command is not None:
+        return command
+    name, _ = _word(line)
+    sub = subcommand(magic, name)
+    if sub is not None:
+        raise DeepnbError(f"{_cut(line)!r} does not fit the usage", f"type %{magic} {sub.usage}")
+    if magic == "memory" and ("/" in name or name.endswith(".md")):
+        raise DeepnbError(f"no subcommand {name!r}", f"type %memory show {name}, or %%memory {name} above a text")
+    names = tuple(sub.name for sub in subcommands(magic))
+    close = nearest(name, names)
+    raise DeepnbError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
+
+
+def _target(magic: str, label: str, line: str) -> str:
+    """The path or the name that a cell of %%memory or %%skills writes."""
+    word, rest = _word(line)
+    if not line:
+        raise DeepnbError(f"%%{magic} needs {label}", f"type %%{magic} {label} above the text")
+    if subcommand(magic, word) is not None or (rest and magic == "skills"):
+        raise DeepnbError(f"%%{magic} takes {label} and no more", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
+    return _unquoted(line)
+
+
+def _argument(arg: Arg, rest: str) -> tuple[str, str]:
+    """The text of one argument and what follows it; `--` may stand before a text."""
+    if arg.kind not in TAKES_THE_REST:
+        return _word(rest)
+    word, after = _word(rest)
+    return (after if word == "--" else rest), ""
+
+
+def _value(sub: Sub, arg: Arg, text: str) -> Value:
+    """The value of an argument, or None where the text does not fit its kind."""
+    if arg.kind == "choice":
+        return text if text in arg.choices else None
+    if arg.kind == "sub":
+        return text if subcommand(sub.magic, text) else None
+    if arg.kind == "text":
+        return text or None
+    if arg.kind == "file":
+        return _unquoted(text) or None
+    return _typed(arg.kind, text)
+
+
+def _flag_value(flag: Flag, has_value: bool, text: str) -> Value:
+    if not flag.label:
+        return None if has_value else True
+    return _typed(flag.kind, text)
+
+
+def _typed(kind: str, text: str) -> Value:
+    if not re.fullmatch(KINDS[kind], text):
+        return None
+    return int(text) if kind == "number" else text
+
+
+def _option_value(option: Flag, has_value: bool, text: str) -> Value:
+    """The checked value of an option of a prompt."""
+    name = option.name
+    if not option.label:
+        if has_value:
+            raise DeepnbError(f"{name} takes no value", f"type {name}")
+        return True
+    if not text or text.startswith("--"):
+        raise DeepnbError(f"{name} needs a value", f"type {option}")
+    if option.kind == "choice":
+        if text not in option.choices:
+            raise DeepnbError(f"{name} {text!r} is none of the formats", f"type {option}")
+    elif option.kind == "identifier":
+        if not text.isidentifier() or keyword.iskeyword(text):
+            raise DeepnbError(f"{name} {text!r} is no name for a variable", f"type {option}, e.g. {name} answer")
+    elif option.kind == "number":
+        number = _typed("number", text)
+        if not number:
+            raise DeepnbError(f"{name} {text!r} is no number above 0", f"type {option}, e.g. {name} 20")
+        return number
+    elif option.kind == "thread" and _typed("thread", text) is None:
+        raise DeepnbError(f"{name} {text!r} is no name of a thread", f"type {option}; %agent threads lists them")
+    return text
+
+
+def _refuse_strange_flag(sub: Sub, rest: str) -> None:
+    """Stop at a mistyped flag of a subcommand that fits otherwise: it was not meant as a prompt."""
+    known = tuple(flag.name for flag in sub.flags)
+    words = rest.split()
+    strange = [w for w in words if re.match(r"--[A-Za-z]", w) and w.partition("=")[0] not in known]
+    if strange and fit(sub, " ".join(w for w in words if w not in strange)) is not None:
+        raise DeepnbError(f"{sub.name} has no option {strange[0]!r}", f"type %{sub.magic} {sub.usage}")
+
+
+def _refuse_near_subcommand(line: str) -> None:
+    """Stop at a lone word one letter away from a subcommand: more likely a slip than a prompt."""
+    word = line.casefold()
+    if not re.fullmatch(r"[a-z]{2,}", word) or word in REPLIES:
+        return
+    close = next((sub.name for sub in subcommands("agent") if one_edit_apart(word, sub.name)), None)
+    if close:
+        raise DeepnbError(f"no subcommand {line!r}", f"type %agent {close}, or %agent -- {line} to send it as a prompt")
+
+
+def _no_option(name: str) -> DeepnbError:
+    names = tuple(option.name for option in OPTIONS)
+    close = nearest(name, names)
+    return DeepnbError(f"no option {name!r}", f"type {close or 'one of ' + ', '.join(names)}, or -- before a prompt")
+
+
+def _asks_for_help(text: str) -> bool:
+    return text in ("-h", "--help")
+
+
+def _unquoted(text: str) -> str:
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    return text
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _word(text: str) -> tuple[str, str]:
+    """The first word and what follows it, without the blanks before either."""
+    parts = text.split(None, 1)
+    return (parts[0] if parts else "", parts[1] if len(parts) > 1 else "")

@@ -1,0 +1,233 @@
+"""What can be typed after %agent, %memory and %skills: one row a subcommand, and the help made from the rows.
+
+A row says what the words after a subcommand must look like (`Arg`, `Flag`); options.py asks whether a line fits,
+complete.py what comes next, `usage_text` what to show. A new subcommand is a new row in `SUBCOMMANDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MAGICS = ("agent", "memory", "skills")
+
+# What a word must look like, by kind; `text` and `file` take the rest of the line, spaces and all.
+# A name or a model does not end like a sentence does: `%agent new york?` and `%agent use this!` are prompts.
+KINDS: dict[str, str] = {
+    "number": r"[0-9]{1,9}",
+    "name": r"\w(?:[\w.\-]*\w)?",
+    "thread": r"\w(?:[\w.\-]*\w)?",
+    "skill": r"\S+",
+    "model": r"\w(?:\S*[^\s?!.,;:])?",
+    "url": r"\w+://\S+",
+    "path": r"\S+",
+    "word": r"\S+",
+}
+TAKES_THE_REST = ("text", "file")
+
+
+@dataclass(frozen=True)
+class Arg:
+    """One word of a subcommand (or the rest of its line): its key in `Command.args`, and what it may be."""
+
+    key: str
+    label: str
+    kind: str
+    needed: bool = True
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One `--option`; with an empty label it is either there or not, else it takes a value of that kind."""
+
+    name: str
+    label: str = ""
+    kind: str = ""
+    help: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The name in `Command.args`: `--base-url` is `base_url`."""
+        return self.name.lstrip("-").replace("-", "_")
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.label}".strip()
+
+
+@dataclass(frozen=True)
+class Sub:
+    """One subcommand of one magic."""
+
+    magic: str
+    name: str
+    help: str
+    args: tuple[Arg, ...] = ()
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        """What is typed after the magic, e.g. `fork NAME [--at N]`; consecutive optional words nest: `[A [B]]`."""
+        words = [_label(arg) for arg in self.args if arg.needed]
+        optional = [_label(arg) for arg in self.args if not arg.needed]
+        if optional:
+            words.append("[" + " [".join(optional) + "]" * len(optional))
+        flags = [f"[{flag}]" for flag in self.flags]
+        as_typed = any(arg.kind in TAKES_THE_REST for arg in self.args)
+        return " ".join([self.name, *(flags + words if as_typed else words + flags)])
+
+
+def _label(arg: Arg) -> str:
+    return "|".join(arg.choices) or arg.label + ("..." if arg.kind == "text" else "")
+
+
+def _sub(key: str = "sub") -> Arg:
+    return Arg(key, "SUB", "sub", needed=False)
+
+
+FORMATS = ("markdown", "text", "json", "code")
+
+# The options of a prompt: `%agent [options] PROMPT` and `%%agent [options]`.
+OPTIONS: tuple[Flag, ...] = (
+    Flag("--model", "M", "model", "ask this model, this once"),
+    Flag("--thread", "T", "thread", "in this thread"),
+    Flag("--raw", help="fill in no {name}"),
+    Flag("--as", "NAME", "identifier", "keep the answer in this variable"),
+    Flag("--format", "|".join(FORMATS), "choice", "how to show the answer; code puts it in the next cell", FORMATS),
+    Flag("--quiet", help="show nothing while it runs"),
+    Flag("--max-steps", "N", "number", "end the turn in order after N steps"),
+)
+
+SUBCOMMANDS: tuple[Sub, ...] = (
+    Sub("agent", "status", "model, thread, turns and budget on one screen (also bare %agent)"),
+    Sub(
+        "agent",
+        "use",
+        "change the model, or say which one it is",
+        (Arg("model", "MODEL|VARIABLE", "model", needed=False),),
+        (Flag("--base-url", "URL", "url"),),
+    ),
+    Sub("agent", "new", "start a new thread", (Arg("name", "NAME", "name", needed=False),)),
+    Sub("agent", "threads", "the threads of this session"),
+    Sub("agent", "switch", "go on in another thread", (Arg("name", "NAME", "thread"),)),
+    Sub(
+        "agent",
+        "fork",
+        "a new thread that starts as this one stands, or stood after turn N",
+        (Arg("name", "NAME", "name"),),
+        (Flag("--at", "N", "number"),),
+    ),
+    Sub(
+        "agent",
+        "rewind",
+        "go back to just after turn N; --memory takes memory back, too",
+        (Arg("turn", "N", "number"),),
+        (Flag("--memory"),),
+    ),
+    Sub("agent", "undo", "take back the last rewind, fork, new or re-run"),
+    Sub(
+        "agent",
+        "resume",
+        "go on after an interrupt; a tool call that was cut is run again, or skipped",
+        (Arg("choice", "", "choice", needed=False, choices=("again", "skip")),),
+    ),
+    Sub("agent", "turns", "the turns of this thread"),
+    Sub("agent", "budget", "what the context costs, by part, and how far the trigger is"),
+    Sub("agent", "history", "what was summarized and offloaded"),
+    Sub("agent", "tools", "the tools the agent has"),
+    Sub("agent", "panel", "budget and history, live"),
+    Sub("agent", "help", "this text, or that of one subcommand", (_sub(),)),
+    Sub("memory", "panel", "memory by turn, live"),
+    Sub("memory", "show", "the text of a memory file, or of all", (Arg("path", "PATH", "file", needed=False),)),
+    Sub(
+        "memory",
+        "add",
+        "append a line, as typed, to memory",
+        (Arg("text", "TEXT", "text"),),
+        (Flag("--to", "PATH", "path"),),
+    ),
+    Sub(
+        "memory",
+        "diff",
+        "what changed in memory: in the last turn, since turn A, or from A to B",
+        (Arg("a", "A", "number", needed=False), Arg("b", "B", "number", needed=False)),
+    ),
+    Sub("memory", "sources", "the files memory is read from, in order"),
+    Sub("memory", "help", "this text, or that of one subcommand", (_sub(),)),
+    Sub("skills", "list", "the skills, as a DataFrame"),
+    Sub("skills", "show", "the text of a skill", (Arg("name", "NAME", "skill"),)),
+    Sub(
+        "skills",
+        "new",
+        "a new skill to fill in",
+        (Arg("name", "NAME", "word"), Arg("description", "DESCRIPTION", "text", needed=False)),
+    ),
+    Sub("skills", "help", "this text, or that of one subcommand", (_sub(),)),
+)
+
+# What a magic is for; its forms beside the subcommands; three examples.
+ABOUT: dict[str, tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = {
+    "agent": (
+        "%agent asks the agent in this kernel, and says how it stands.",
+        (
+            ("%agent [options] PROMPT", "ask; the prompt is taken as typed, no quotes needed"),
+            ("%%agent [options]", "ask; the cell body is the prompt, {name} is filled in"),
+            ("%agent -- PROMPT", "ask, whatever the prompt's first word is"),
+            ("%agent SUBCOMMAND", "one of the subcommands below; alone it is status"),
+        ),
+        (
+            "%agent which planet has the most moons?",
+            "%agent --as answer --format text what is in planets?",
+            "%agent rewind 3",
+        ),
+    ),
+    "memory": (
+        "%memory shows what the agent remembers, and writes it.",
+        (
+            ("%memory", "a picture of memory as it stands"),
+            ("%memory SUBCOMMAND", "one of the subcommands below"),
+            ("%%memory PATH", "write the cell body to a memory file"),
+        ),
+        ("%memory add I prefer metric units", "%memory add --to /memory/team.md Ana owns the data", "%memory diff 2 4"),
+    ),
+    "skills": (
+        "%skills shows what the agent can do, and writes it.",
+        (
+            ("%skills", "a picture of the skills"),
+            ("%skills SUBCOMMAND", "one of the subcommands below"),
+            ("%%skills NAME", "write the cell body to a skill's SKILL.md"),
+        ),
+        ("%skills list", "%skills new tidy-data How to tidy a table", "%skills show tidy-data"),
+    ),
+}
+
+
+def subcommands(magic: str) -> tuple[Sub, ...]:
+    """The rows of one magic, in the order in which its help shows them."""
+    return tuple(sub for sub in SUBCOMMANDS if sub.magic == magic)
+
+
+def subcommand(magic: str, name: str) -> Sub | None:
+    """The row of one subcommand, or None."""
+    return next((sub for sub in SUBCOMMANDS if (sub.magic, sub.name) == (magic, name)), None)
+
+
+def usage_text(magic: str, name: str | None = None) -> str:
+    """The help of a magic, or of one of its subcommands; of the whole magic where there is no such subcommand."""
+    sub = subcommand(magic, name) if name else None
+    if sub is not None:
+        return f"%{magic} {sub.usage}\n    {sub.help}"
+    about, forms, examples = ABOUT[magic]
+    parts = [about, "\n".join(_columns(forms))]
+    if magic == "agent":
+        parts.append("options (before the prompt)\n" + "\n".join(_columns((str(o), o.help) for o in OPTIONS)))
+    parts.append("subcommands\n" + "\n".join(_columns((sub.usage, sub.help) for sub in subcommands(magic))))
+    parts.append("examples\n" + "\n".join(f"  {example}" for example in examples))
+    return "\n\n".join(parts)
+
+
+def _columns(rows: Iterable[tuple[str, str]]) -> list[str]:
+    pairs = list(rows)
+    width = max(len(left) for left, _ in pairs)
+    return [f"  {left:<{width}}  {right}" for left, right in pairs]

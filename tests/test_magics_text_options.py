@@ -1,0 +1,298 @@
+"""What a line of %agent, %memory or %skills is read as."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.core.errors import DeepnbError
+from deepnb.magics.options import AgentRun, Command, fit, one_edit_apart, parse_agent, parse_memory, parse_skills
+from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommand, subcommands, usage_text
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "what is this?",
+        "'tis the season",
+        'say "hi',
+        "use pandas to plot it",
+        "use this!",
+        "new york is big?",
+        "new york?",
+        "rewind the tape",
+        "rewind -1",
+        "resume the work",
+        "history of Rome",
+        "status report, please",
+        "undo that",
+        "help me",
+        "help!",
+        "fork it off at 3",
+        "thanks",
+        "hello",
+        "now",
+        "work",
+        "-5 degrees in C and F?",
+        "- first\\n- second",
+        "a {b} \\frac{c}{d} $x$ C:\\new\\",
+        "theads are great",
+        "what does --raw do?",
+    ],
+)
+def test_a_prompt_is_taken_as_typed(prompt):
+    assert parse_agent(f"  {prompt} ") == AgentRun(prompt)
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("", Command("status")),
+        ("status", Command("status")),
+        ("use", Command("use", {"model": None, "base_url": None})),
+        ("use anthropic:claude-sonnet", Command("use", {"model": "anthropic:claude-sonnet", "base_url": None})),
+        ("use http://localhost:2024/agent", Command("use", {"model": "http://localhost:2024/agent", "base_url": None})),
+        ("use m --base-url http://h/v1", Command("use", {"model": "m", "base_url": "http://h/v1"})),
+        ("use --base-url=http://h/v1 m", Command("use", {"model": "m", "base_url": "http://h/v1"})),
+        ("new", Command("new", {"name": None})),
+        ("new york", Command("new", {"name": "york"})),
+        ("threads", Command("threads")),
+        ("switch york", Command("switch", {"name": "york"})),
+        ("fork b", Command("fork", {"name": "b", "at": None})),
+        ("fork b --at 3", Command("fork", {"name": "b", "at": 3})),
+        ("fork --at=3 b", Command("fork", {"name": "b", "at": 3})),
+        ("rewind 3", Command("rewind", {"turn": 3, "memory": False})),
+        ("rewind 0 --memory", Command("rewind", {"turn": 0, "memory": True})),
+        ("undo", Command("undo")),
+        ("resume", Command("resume", {"choice": None})),
+        ("resume skip", Command("resume", {"choice": "skip"})),
+        ("turns", Command("turns")),
+        ("budget", Command("budget")),
+        ("history", Command("history")),
+        ("tools", Command("tools")),
+        ("panel", Command("panel")),
+        ("help", Command("help", {"sub": None})),
+        ("help new", Command("help", {"sub": "new"})),
+        ("new -h", Command("help", {"sub": "new"})),
+        ("--help", Command("help", {"sub": None})),
+    ],
+)
+def test_a_subcommand_whose_arguments_fit_is_that_subcommand(line, command):
+    assert parse_agent(line) == command
+
+
+@pytest.mark.parametrize(
+    ("line", "run"),
+    [
+        ("--raw what is {x}?", AgentRun("what is {x}?", raw=True)),
+        ("--model a:b --thread t hi there", AgentRun("hi there", model="a:b", thread="t")),
+        ("--model=a:b hi", AgentRun("hi", model="a:b")),
+        ("--as answer --format text hi", AgentRun("hi", as_name="answer", format="text")),
+        ("--quiet --max-steps 7 status", AgentRun("status", quiet=True, max_steps=7)),
+        ("-- new york", AgentRun("new york")),
+        ("--", None),
+        ("--raw -- --raw is fun", AgentRun("--raw is fun", raw=True)),
+        ("-- -- two", AgentRun("-- two")),
+    ],
+)
+def test_options_stand_before_the_prompt(line, run):
+    if run is None:
+        with pytest.raises(DeepnbError, match="the prompt is empty: type %agent PROMPT, or a prompt below %%agent"):
+            parse_agent(line)
+    else:
+        assert parse_agent(line) == run
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("theads", "no subcommand 'theads': type %agent threads, or %agent -- theads to send it as a prompt"),
+        ("news", "no subcommand 'news': type %agent new, or %agent -- news to send it as a prompt"),
+        ("Status", "no subcommand 'Status': type %agent status, or %agent -- Status to send it as a prompt"),
+        ("udno", "no subcommand 'udno': type %agent undo, or %agent -- udno to send it as a prompt"),
+        ("rewind", "rewind needs N: type %agent rewind N [--memory], or %agent -- rewind to send it as a prompt"),
+        ("rewind 3 --memroy", "rewind has no option '--memroy': type %agent rewind N [--memory]"),
+        ("--modle x hi", "no option '--modle': type --model, or -- before a prompt"),
+        ("--model", "--model needs a value: type --model M"),
+        ("--model --raw hi", "--model needs a value: type --model M"),
+        ("--raw=yes hi", "--raw takes no value: type --raw"),
+        ("--as 1x hi", "--as '1x' is no name for a variable: type --as NAME, e.g. --as answer"),
+        ("--as class hi", "--as 'class' is no name for a variable: type --as NAME, e.g. --as answer"),
+        ("--format foo hi", "--format 'foo' is none of the formats: type --format markdown|text|json|code"),
+        ("--max-steps x hi", "--max-steps 'x' is no number above 0: type --max-steps N, e.g. --max-steps 20"),
+        ("--max-steps 0 hi", "--max-steps '0' is no number above 0: type --max-steps N, e.g. --max-steps 20"),
+        ("--quiet", "the prompt is empty: type %agent PROMPT, or a prompt below %%agent"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_type(line, says):
+    with pytest.raises(DeepnbError) as error:
+        parse_agent(line)
+    assert str(error.value) == says
+    assert "\n" not in says
+
+
+def test_a_cell_body_is_the_prompt_as_it_stands():
+    assert parse_agent("", "  new\n--raw {x}\n\n") == AgentRun("  new\n--raw {x}\n")
+    assert parse_agent("--raw --as a --", "status") == AgentRun("status", raw=True, as_name="a")
+    assert parse_agent("", "ends in two?? \r\n") == AgentRun("ends in two?? ")
+    assert parse_agent("-h", "x") == Command("help", {"sub": None})
+
+
+@pytest.mark.parametrize(("line", "body"), [("status", "x"), ("--raw hi", "x"), ("-- hi", "x")])
+def test_a_cell_line_holds_options_only(line, body):
+    with pytest.raises(DeepnbError, match="put the prompt in the cell body"):
+        parse_agent(line, body)
+
+
+def test_an_empty_cell_is_an_empty_prompt():
+    with pytest.raises(DeepnbError, match="the prompt is empty"):
+        parse_agent("", " \n\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("", Command("picture")),
+        ("panel", Command("panel")),
+        ("show", Command("show", {"path": None})),
+        ("show /memory/my notes.md", Command("show", {"path": "/memory/my notes.md"})),
+        ("add 'tis \"so", Command("add", {"text": "'tis \"so", "to": None})),
+        ("add it's really?", Command("add", {"text": "it's really?", "to": None})),
+        ("add --to /t.md  tea, not coffee", Command("add", {"text": "tea, not coffee", "to": "/t.md"})),
+        ("add tea --to /t.md", Command("add", {"text": "tea --to /t.md", "to": None})),
+        ("add -- --to is an option", Command("add", {"text": "--to is an option", "to": None})),
+        ("add --dry-run is safe", Command("add", {"text": "--dry-run is safe", "to": None})),
+        ("diff", Command("diff", {"a": None, "b": None})),
+        ("diff 2 4", Command("diff", {"a": 2, "b": 4})),
+        ("sources", Command("sources")),
+        ("help add", Command("help", {"sub": "add"})),
+        ("add -h", Command("help", {"sub": "add"})),
+    ],
+)
+def test_memory_takes_its_subcommands(line, command):
+    assert parse_memory(line) == command
+
+
+@pytest.mark.parametrize(
+    ("parse", "line", "says"),
+    [
+        (parse_memory, "shwo", "no subcommand 'shwo': type %memory show"),
+        (parse_memory, "ad tea", "no subcommand 'ad': type %memory add"),
+        (parse_memory, "add", "'add' does not fit the usage: type %memory add [--to PATH] TEXT..."),
+        (
+            parse_memory,
+            "add --to /t.md",
+            "'add --to /t.md' does not fit the usage: type %memory add [--to PATH] TEXT...",
+        ),
+        (parse_memory, "diff a", "'diff a' does not fit the usage: type %memory diff [A [B]]"),
+        (parse_memory, "zzz", "no subcommand 'zzz': type %memory with one of panel, show, add, diff, sources, help"),
+        (parse_memory, "/A.md", "no subcommand '/A.md': type %memory show /A.md, or %%memory /A.md above a text"),
+        (parse_skills, "lst", "no subcommand 'lst': type %skills list"),
+        (parse_skills, "show", "'show' does not fit the usage: type %skills show NAME"),
+    ],
+)
+def test_an_unknown_subcommand_names_the_nearest(parse, line, says):
+    with pytest.raises(DeepnbError) as error:
+        parse(line)
+    assert str(error.value) == says
+
+
+def test_skills_takes_its_subcommands():
+    assert parse_skills("") == Command("picture")
+    assert parse_skills("list") == Command("list")
+    assert parse_skills("show tidy-data") == Command("show", {"name": "tidy-data"})
+    assert parse_skills("new tidy") == Command("new", {"name": "tidy", "description": None})
+    assert parse_skills("new tidy it's a \"table") == Command("new", {"name": "tidy", "description": "it's a \"table"})
+
+
+def test_a_cell_writes_a_memory_file_or_a_skill():
+    assert parse_memory("/AGENTS.md", "# Me\n\n") == Command("write", {"path": "/AGENTS.md", "text": "# Me\n"})
+    assert parse_memory('"my notes.md"', "x") == Command("write", {"path": "my notes.md", "text": "x"})
+    assert parse_skills("tidy", "---\n") == Command("write", {"name": "tidy", "text": "---"})
+
+
+@pytest.mark.parametrize(
+    ("parse", "line"), [(parse_memory, ""), (parse_memory, "add"), (parse_skills, ""), (parse_skills, "a b")]
+)
+def test_a_cell_that_writes_needs_one_name(parse, line):
+    with pytest.raises(DeepnbError, match=r"type %"):
+        parse(line, "text\n")
+
+
+@given(st.text())
+def test_after_two_dashes_everything_is_the_prompt(prompt):
+    prompt = prompt.strip()
+    if prompt:
+        assert parse_agent(f"-- {prompt}") == AgentRun(prompt)
+
+
+@given(st.text(min_size=1).filter(lambda body: body.strip() and body[-1] != "\r"))
+def test_a_cell_body_comes_through(body):
+    assert parse_agent("--raw", body + "\n") == AgentRun(body, raw=True)
+
+
+@given(st.text())
+def test_any_line_is_a_value_or_a_deepnb_error(line):
+    for parse in (parse_agent, parse_memory, parse_skills):
+        for body in (None, "x"):
+            try:
+                assert isinstance(parse(line, body), AgentRun | Command)
+            except DeepnbError as error:
+                assert len(str(error).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "near"),
+    [
+        ("theads", "threads", True),
+        ("threadss", "threads", True),
+        ("thraeds", "threads", True),
+        ("threats", "threads", True),
+        ("new", "new", True),
+        ("thanks", "tools", False),
+        ("hello", "help", False),
+        ("abcd", "badc", False),
+        ("a", "", True),
+        ("ab", "", False),
+    ],
+)
+def test_one_edit_apart(a, b, near):
+    assert one_edit_apart(a, b) is near
+    assert one_edit_apart(b, a) is near
+
+
+USAGES = {
+    "agent": (
+        "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME]; threads; switch NAME; fork NAME [--at N];"
+        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; history; tools; panel; help [SUB]"
+    ),
+    "memory": "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; sources; help [SUB]",
+    "skills": "list; show NAME; new NAME [DESCRIPTION...]; help [SUB]",
+}
+
+
+@pytest.mark.parametrize("magic", MAGICS)
+def test_the_usage_is_made_from_the_rows(magic):
+    assert "; ".join(sub.usage for sub in subcommands(magic)) == USAGES[magic]
+    text = usage_text(magic)
+    assert all(f"  {sub.usage} " in text and sub.help in text for sub in subcommands(magic))
+    assert len(text.split("examples\n")[1].splitlines()) == 3
+
+
+def test_the_usage_of_one_subcommand():
+    assert usage_text("agent", "rewind").startswith("%agent rewind N [--memory]\n")
+    assert usage_text("agent", "nosuch") == usage_text("agent")
+
+
+def test_the_examples_of_the_help_are_what_they_say():
+    for magic, parse in (("agent", parse_agent), ("memory", parse_memory), ("skills", parse_skills)):
+        for example in usage_text(magic).split("examples\n")[1].splitlines():
+            parse(example.strip().removeprefix(f"%{magic} "))
+
+
+def test_every_row_can_be_told_from_a_prompt():
+    sample = {"number": "3", "choice": "skip", "sub": "help", "model": "m", "text": "a b", "file": "/a.md"}
+    for sub in SUBCOMMANDS:
+        words = " ".join(sample.get(arg.kind, "x") for arg in sub.args)
+        args = fit(sub, words)
+        assert args is not None and None not in [args[arg.key] for arg in sub.args], sub
+        assert subcommand(sub.magic, sub.name) is sub
