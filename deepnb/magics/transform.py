@@ -1,0 +1,99 @@
+"""The input transformer that takes the lines of %agent, %memory and %skills before IPython reads a help request.
+
+IPython turns any line that ends in `?` into a call of its help, joins lines at a trailing backslash, and expands
+nothing of a prompt as typed. One class more among the shell's token transformers, before the others in the same
+place, is all it takes: IPython hands over one logical line after the other, so text in a string, in brackets or in
+the body of a cell magic is never seen here. `%agent?`, `%agent new?` and `?%agent` become `%agent help [new]`.
+"""
+
+from __future__ import annotations
+
+import re
+import tokenize
+from collections.abc import Sequence
+from typing import Any
+
+from deepnb.magics.usage import MAGICS, subcommand
+
+_NAMES = "|".join(MAGICS)
+_CALL = re.compile(rf"%({_NAMES})(?=\s|$)(.*)", re.DOTALL)
+_HELP_AFTER = re.compile(rf"%{{1,2}}({_NAMES})(?:[ \t]+(\w+))?\?\??\s*")
+_HELP_BEFORE = re.compile(rf"\?\??[ \t]*%{{1,2}}({_NAMES})(?:[ \t]+(\w+))?\s*")
+
+
+class AgentLine:
+    """One line of our magics in a cell, found by tokens and rewritten (as IPython's TokenTransformBase does)."""
+
+    # In the same place IPython's help has 5, its magics 10; the lowest goes first.
+    priority = 1
+
+    def __init__(self, line_start: tuple[int, int], start: tuple[int, int]) -> None:
+        self.start_line, self.start_col = line_start[0] - 1, line_start[1]
+        self.row, self.col = start[0] - 1, start[1]
+
+    def sortby(self) -> tuple[int, int, int]:
+        """The start of the logical line, where IPython's help sees an assignment, too; then the priority."""
+        return self.start_line, self.start_col, self.priority
+
+    @classmethod
+    def find(cls, tokens_by_line: Sequence[Sequence[Any]]) -> AgentLine | None:
+        """The first of our lines in a cell, or None."""
+        for tokens in tokens_by_line:
+            first = next((i for i, t in enumerate(tokens) if t.type not in (tokenize.INDENT, tokenize.DEDENT)), 0)
+            for start in (first, _assigned(tokens)):
+                if _is_ours([token.string for token in tokens[start : start + 9]]):
+                    return cls(tokens[first].start, tokens[start].start)
+        return None
+
+    def transform(self, lines: list[str]) -> list[str]:
+        """The cell with this line as a Python call; SyntaxError (IPython goes on without us) where it is none."""
+        end = self.row
+        while end + 1 < len(lines) and not lines[end].endswith("\n"):
+            end += 1  # str.splitlines parts at form feeds and the like, too: they belong to the prompt
+        text = "".join(lines[self.row : end + 1])
+        magic, argument = call_of(text[self.col :])
+        call = f"{text[: self.col]}get_ipython().run_line_magic({magic!r}, {argument!r})\n"
+        # Where `%%agent?` heads a cell, the body below is a prompt and no Python.
+        body = lines[end + 1 :] if self.row or not text.startswith("%%") else []
+        return [*lines[: self.row], call, *body]
+
+
+def call_of(text: str) -> tuple[str, str]:
+    """The magic and its argument meant by a line from its `%` or `?` on; SyntaxError where it is none of ours."""
+    help_line = _HELP_AFTER.fullmatch(text) or _HELP_BEFORE.fullmatch(text)
+    if help_line:
+        magic, name = help_line.groups()
+        if name is None or subcommand(magic, name):
+            return magic, f"help {name or ''}".strip()
+    call = _CALL.match(text)
+    if call is None:
+        raise SyntaxError(text)
+    return call[1], call[2].strip()
+
+
+def install(ip: Any) -> None:
+    """Put the transformer in front of a shell's own; a second time changes nothing."""
+    uninstall(ip)
+    ip.input_transformer_manager.token_transformers.insert(0, AgentLine)
+
+
+def uninstall(ip: Any) -> None:
+    """Take the transformer out again, also one that an earlier import of this module put there."""
+    transformers = ip.input_transformer_manager.token_transformers
+    transformers[:] = [t for t in transformers if (t.__module__, t.__name__) != (__name__, AgentLine.__name__)]
+
+
+def _is_ours(words: list[str]) -> bool:
+    """Whether these tokens are at most two `?`, one or two `%` and the name of one of our magics."""
+    text = "".join(word for word in words if word.strip())
+    return re.match(rf"\?{{0,2}}%{{1,2}}({_NAMES})", text) is not None
+
+
+def _assigned(tokens: Sequence[Any]) -> int:
+    """The index of the token after the first `=` outside brackets (0 where there is none)."""
+    depth = 0
+    for i, token in enumerate(tokens):
+        if token.string == "=" and depth == 0:
+            return i + 1
+        depth += (token.string in ("(", "[", "{")) - (token.string in (")", "]", "}"))
+    return 0
