@@ -68,6 +68,6 @@ def split_lines(pieces: list[Piece]) -> list[list[Piece]]:
                 lines.append([])
             if part:
                 lines[-1].append(Piece(part, piece.changed))
-    if pieces and pieces[-1].text.endswith("\n"):
+    if not lines[-1] and (len(lines) == 1 or pieces[-1].text.endswith("\n")):
         lines.pop()
     return lines

@@ -1,0 +1,108 @@
+"""The gauge: bar, trigger, rule and what is left, for every kind of rule."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.core.budget import PARTS, Budget, rule_for
+from deepnb.views.bar import cells, sparkline
+from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
+
+PARTS_OF = {"system": 512, "memory": 310, "tools": 2_065, "user": 2_317}
+BUDGET = Budget(PARTS_OF, rule_for(8_000), 14, reported=5_310, growth=(200, 500, 620))
+
+
+def test_the_gauge_as_text():
+    assert budget_view(BUDGET, "turn 3", [1_200, 5_204]).text() == (
+        "context · 5,204 of 8,000 tokens · 65 %   (turn 3)\n"
+        "\n"
+        "                                     6,800 compacts ▼\n"
+        "[SSSSMMTTTTTTTTTTTTTTTUUUUUUUUUUUUUUUUU······················]\n"
+        "\n"
+        "     part    tokens  of all\n"
+        "  ─  ──────  ──────  ──────\n"
+        "  S  system     512   9.8 %\n"
+        "  M  memory     310   6.0 %\n"
+        "  T  tools    2,065    40 %\n"
+        "  U  user     2,317    45 %\n"
+        "     all      5,204   100 %\n"
+        "\n"
+        "compacts at 0.85 of 8,000 = 6,800 tokens, keeps the last 0.10\n"
+        "1,596 tokens left until the trigger: about 3 turns like the last ones\n"
+        "counted 5,204, reported by the provider 5,310\n"
+        "per call ▂█  1,200 → 5,204 tokens over 2 calls"
+    )
+
+
+@pytest.mark.parametrize(
+    ("window", "trigger", "keep", "words"),
+    [
+        (8_000, None, None, "compacts at 0.85 of 8,000 = 6,800 tokens, keeps the last 0.10"),
+        (None, None, None, "compacts at 170,000 tokens, keeps the last 6 messages"),
+        (None, ("messages", 50), ("tokens", 2_000), "compacts at 50 messages, keeps the last 2,000 tokens"),
+        (None, ("fraction", 0.5), None, "never compacts by itself: 0.50 of a window that is not known, keeps the last 6 messages"),
+    ],
+)  # fmt: skip
+def test_the_rule_in_words(window, trigger, keep, words):
+    assert rule_words(rule_for(window, trigger, keep)) == words
+
+
+def test_a_rule_in_messages_counts_messages():
+    view = budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14))
+    assert view.mark is None
+    assert "14 messages now, 36 left until the trigger" in view.text()
+
+
+def test_estimates_carry_their_sign():
+    text = budget_view(Budget({"user": 1_234}, rule_for(8_000), 1, exact=False, reported=1_100)).text()
+    assert "context · ~1,234 of 8,000" in text
+    assert "estimated ~1,234, reported by the provider 1,100" in text
+
+
+def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
+    view = budget_view(Budget({"system": 512, "user": 11_488}, rule_for(8_000), 1))
+    assert sum(part.cells for part in view.parts) == WIDE
+    assert view.mark == 34
+    text = view.text()
+    assert "150 %" in text and "past the trigger: the next call compacts first" in text
+    assert "4,000 tokens over the window" in text
+
+
+def test_before_the_first_call():
+    assert budget_view(None).text() == "context\nno model call yet: type %agent PROMPT"
+    assert "%agent PROMPT" in budget_view(None).html()
+
+
+def test_the_bar_of_one_line():
+    assert gauge_line(BUDGET) == "[████████████████████······|····] 65 %"
+
+
+def test_a_part_that_is_not_known_is_shown():
+    assert budget_view(Budget({"odd": 5}, rule_for(10), 1)).parts[0].letter == "?"
+
+
+@given(st.dictionaries(st.sampled_from([*PARTS, "odd"]), st.integers(-5, 10**9)), st.one_of(st.none(), st.integers(0, 10**6)),
+       st.lists(st.integers(0, 10**9), max_size=5))  # fmt: skip
+def test_any_budget_keeps_the_bar_in_its_frame(parts, window, history):
+    budget = Budget(parts, rule_for(window), 0)
+    view = budget_view(budget, history=history)
+    assert sum(part.cells for part in view.parts) <= WIDE
+    assert all(part.cells >= 1 for part in view.parts)
+    assert view.mark is not None and 0 <= view.mark <= WIDE
+    bar = next(line for line in view.text().split("\n") if line.startswith("["))
+    assert len(bar) == WIDE + 2
+    assert view.html() and gauge_line(budget)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=8), st.integers(1, 10**6))
+def test_cells_never_pass_the_frame(amounts, scale):
+    taken = cells(amounts, scale, WIDE)
+    assert sum(taken) <= WIDE
+    assert all((cell > 0) == (amount > 0) for cell, amount in zip(taken, amounts, strict=True))
+
+
+def test_the_sparkline_goes_from_nothing_to_the_top():
+    assert sparkline([0, 50, 100]) == "▁▄█"
+    assert sparkline([]) == ""

@@ -1,0 +1,205 @@
+"""Footer, skills, history, threads, turns, status, table, notice, and the figures they share."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from deepnb.core.budget import Budget, rule_for
+from deepnb.core.values import (
+    Call,
+    Compacted,
+    HistorySection,
+    ModelEnded,
+    Offload,
+    Skill,
+    Snapshot,
+    ThreadInfo,
+    Turn,
+    Usage,
+)
+from deepnb.views.figures import cost, counted, percent, seconds
+from deepnb.views.footer import footer_view
+from deepnb.views.history import history_view
+from deepnb.views.notice import notice_view
+from deepnb.views.plain import clean, middle_cut, short, width
+from deepnb.views.skills import skill_view, skills_view
+from deepnb.views.status import StatusInfo, status_view
+from deepnb.views.table import table_text, table_view
+from deepnb.views.threads import flags, threads_view, tree, turns_view
+from deepnb.views.view import View
+
+BUDGET = Budget({"user": 5_204}, rule_for(8_000), 14)
+ENDED = ModelEnded(Call(1, "answer", (), BUDGET))
+
+
+def _turn(number=3, **more):
+    empty = Snapshot("main")
+    values = {"prompt": "look at df", "text": "I **did**.", "events": (ENDED,), "usage": Usage(1_234, 56)}
+    return Turn(
+        number, "main", before=empty, after=empty, budget=BUDGET, model="offline", seconds=0.123, **(values | more)
+    )
+
+
+def test_the_footer_is_one_line_and_a_line_for_each_thing_to_know():
+    view = footer_view(_turn(usage=Usage(1_234, 56, 0, 0.0012)), filled=["df"], notes=["a restart forgets"])
+    assert view.text() == (
+        "turn 3 · main · offline · 1 call · 1,234 in / 0 cached / 56 out · $0.0012 · 0.12 s\n"
+        "filled in: {df}\n"
+        "a restart forgets"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"interrupted": "before tools"}, "interrupted: before tools"),
+        ({"error": "RateLimitError: slow down"}, "error: RateLimitError: slow down"),
+        ({"error": "E", "interrupted": "x"}, "error: E"),
+    ],
+)
+def test_the_footer_says_what_went_wrong(values, line):
+    view = footer_view(_turn(events=(), **values))
+    assert view.text() == f"turn 3 · main · offline · 0 calls · 1,234 in / 0 cached / 56 out · 0.12 s\n{line}"
+    assert line in view.html()
+
+
+def test_skills_with_what_they_cost_and_what_is_wrong():
+    good = Skill("pandas-report", "Make a report", "/skills/pandas-report/SKILL.md")
+    bad = Skill("Bad", "x", "/skills/Bad/SKILL.md", "line 2: name must be lower case")
+    assert skills_view([good, bad], lambda text: len(text.split()), "turn 3").text() == (
+        "skills · 1 skill · 11 tokens in every request · 1 can't be used   (turn 3)\n"
+        "  pandas-report      11 tokens  Make a report\n"
+        "                                /skills/pandas-report/SKILL.md\n"
+        "  Bad            can't be used  x\n"
+        "                                /skills/Bad/SKILL.md\n"
+        "                                problem: line 2: name must be lower case"
+    )
+    assert skills_view([], len).text() == "skills\nno skills yet: type %skills new NAME"
+    assert skill_view(bad, "---\nname: Bad\n---\n").text().endswith("  │ ---\n  │ name: Bad\n  │ ---")
+
+
+def test_history_by_time():
+    late, early = (
+        HistorySection("2026-01-02T11:00:00Z", "/h.md", "b", 2),
+        HistorySection("2026-01-02T10:00:00", "/h.md", "a", 1),
+    )
+    assert history_view([late, early]).text() == (
+        "offloaded history · 2 sections · 3 messages\n"
+        "\n"
+        "2026-01-02 10:00:00  (1 message, word for word in /h.md)\n"
+        "  │ a\n"
+        "\n"
+        "2026-01-02 11:00:00  (2 messages, word for word in /h.md)\n"
+        "  │ b"
+    )
+    assert "%agent budget" in history_view([]).text()
+    long = history_view([HistorySection("", "/h.md", "line\n" * 100, 9)]).text()
+    assert "76 lines left out" in long and long.count("\n") < 40
+
+
+def test_threads_stand_below_what_they_were_forked_from():
+    threads = [ThreadInfo("a", 1, 3, parent="b@2"), ThreadInfo("b", 5, 22, True), ThreadInfo("c", 1, 1, parent="a@1")]
+    assert [(depth, t.name) for depth, t in tree(threads)] == [(0, "b"), (1, "a"), (2, "c")]
+    assert threads_view(threads).text() == (
+        "threads\n"
+        "thread             turns  messages  forked from\n"
+        "──────  ─────────  ─────  ────────  ───────────\n"
+        "b       ← current      5        22\n"
+        "└ a                    1         3  b@2\n"
+        "└── c                  1         1  a@1"
+    )
+
+
+def test_threads_with_odd_parents_are_all_shown():
+    odd = [ThreadInfo("a", 0, 0, parent="b@1"), ThreadInfo("b", 0, 0, parent="a@1"), ThreadInfo("c", 0, 0, parent="gone@1"),
+           ThreadInfo("d", 0, 0, parent="d@1"), ThreadInfo("d", 0, 0, parent="")]  # fmt: skip
+    assert sorted(t.name for _, t in tree(odd)) == ["a", "b", "c", "d", "d"]
+
+
+def test_turns_with_what_was_out_of_the_ordinary():
+    compacted = Compacted(Offload(None, "s", 3))
+    turns = [_turn(1), _turn(2, events=(compacted,), interrupted="x"), _turn(3, error="E", text="")]
+    assert [flags(turn) for turn in turns] == [(), ("interrupted", "compacted"), ("error",)]
+    assert turns_view(turns).text() == (
+        "turns\n"
+        "turn  prompt      answer        in / out    time\n"
+        "────  ──────────  ──────────  ──────────  ──────  ──────────────────────\n"
+        "   1  look at df  I **did**.  1,234 / 56  0.12 s\n"
+        "   2  look at df  I **did**.  1,234 / 56  0.12 s  interrupted, compacted\n"
+        "   3  look at df              1,234 / 56  0.12 s  error"
+    )
+    assert turns_view([]).text() == "turns\nno turn yet: type %agent PROMPT"
+
+
+def test_the_status_panel():
+    info = StatusInfo("offline", 8_000, "main", 3, 14, BUDGET, (("/AGENTS.md", 46),), 2, 5, "delta",
+                      "interrupted before tools: %agent resume", ("no LLM",), "turn 3")  # fmt: skip
+    assert status_view(info).text() == (
+        "deepnb   (turn 3)\n"
+        "  model    offline · window 8,000 tokens\n"
+        "  thread   main · 3 turns · 14 messages\n"
+        "  context  [████████████████████······|····] 65 %\n"
+        "           5,204 of 8,000 tokens · 1,596 tokens left until the trigger\n"
+        "  memory   /AGENTS.md (46 tokens) · refresh delta\n"
+        "  skills   2\n"
+        "  files    5\n"
+        "  pending  interrupted before tools: %agent resume\n"
+        "no LLM"
+    )
+
+
+def test_the_status_before_anything_happened():
+    text = status_view(StatusInfo("m", None, "main", 0, 0, None, (), 0, 0, "delta")).text()
+    assert "no model call yet: %agent PROMPT" in text and "pending" not in text
+
+
+def test_a_table_counts_columns_not_characters():
+    assert table_text(("名", "n"), [("日本", "1"), ("ab", "22")], right=(1,)) == (
+        "名     n\n"
+        "────  ──\n"
+        "日本   1\n"
+        "ab    22"
+    )  # fmt: skip
+
+
+def test_a_table_fits_the_page_and_takes_any_rows():
+    text = table_text(("a", "b", "c"), [("x" * 300, "y" * 300, "z")])
+    assert {width(line) <= 100 for line in text.split("\n")} == {True}
+    assert table_view(("a", "b"), [(1,), (1, 2, 3)]).rows == (("1", ""), ("1", "2"))
+    assert table_view((), []).text() == "nothing to show"
+
+
+def test_notices_say_how_much_they_matter():
+    assert notice_view("left as\n typed").text() == "note: left as typed"
+    assert notice_view("remembered", "ok").text() == "remembered"
+    assert "error: " in notice_view("no", "error").html()
+
+
+def test_every_view_is_a_view():
+    assert isinstance(notice_view("x"), View) and isinstance(footer_view(_turn()), View)
+
+
+def test_figures():
+    assert [seconds(0.0049), seconds(1_234.5), seconds(math.nan)] == ["0.00 s", "1,234.50 s", "0.00 s"]
+    assert [cost(0.0012), cost(2.5)] == ["$0.0012", "$2.50"]
+    assert [counted(1, "call"), counted(1_000, "call")] == ["1 call", "1,000 calls"]
+    assert [percent(65, 100), percent(4, 100), percent(1, 10**6), percent(0, 5), percent(1, 0)] == [
+        "65 %",
+        "4.0 %",
+        "<0.1 %",
+        "0 %",
+        "–",
+    ]
+
+
+def test_signs_that_fool_a_screen_are_made_visible():
+    assert clean("a\x1b[31m\x00\u202eb\ud800\x7f\r\n\tc") == "a␛[31m␀[U+202E]b\ufffd␡\n\tc"
+
+
+def test_shortened_text_fits():
+    assert short("日本語のテキスト", 7) == "日本語…"
+    assert short("a  b\nc", 10) == "a b c"
+    assert middle_cut("a" * 100 + "b" * 100, 10, 10) == "a" * 10 + "\n… 180 characters left out …\n" + "b" * 10
+    assert middle_cut("a" * 70, 10, 10) == "a" * 70

@@ -1,0 +1,84 @@
+"""The memory panel: how each file stands to the prompt."""
+
+from __future__ import annotations
+
+import pytest
+
+from deepnb.core.values import Snapshot
+from deepnb.views.memory import EMPTY, memory_view
+
+PATH = "/AGENTS.md"
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def _view(file=None, prompt=None, **more):
+    files = {} if file is None else {PATH: file}
+    memory = {} if prompt is None else {PATH: prompt}
+    return memory_view(
+        Snapshot("main", {**files, **more.pop("files", {})}, memory=memory, **more), [PATH], _words, "turn 3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "prompt", "state"),
+    [
+        ("- a\n", "- a\n", "same"),
+        ("- a\n- b\n", "- a\n", "newer"),
+        ("- a\n", None, "new"),
+        ("- a\n", "", "new"),
+        (None, "- a\n", "gone"),
+        ("", None, "empty"),
+        ("", "- a\n", "newer"),
+    ],
+)
+def test_how_a_file_stands_to_the_prompt(file, prompt, state):
+    (shown,) = _view(file, prompt).files
+    assert shown.state == state
+
+
+def test_the_text_shows_each_file_and_what_the_prompt_lacks():
+    view = _view(
+        "- Ada\n- SI units\n", "- Ada\n", files={"/memory/2026-01-02.md": "tried it\n"}, binary={"/memory/x": 5}
+    )
+    assert view.text() == (
+        "memory · 1 file · 5 tokens   (turn 3)\n"
+        "\n"
+        "/AGENTS.md  (5 tokens, 2 lines)  newer in the file: the prompt still has the old text\n"
+        "  │ - Ada\n"
+        "  │ - SI units\n"
+        "  what the prompt has not seen:\n"
+        "    --- a/AGENTS.md\n"
+        "    +++ b/AGENTS.md\n"
+        "    @@ -1 +1,2 @@\n"
+        "     - Ada\n"
+        "    +- SI units\n"
+        "\n"
+        "other files below /memory\n"
+        "  /memory/2026-01-02.md  (2 tokens, 1 line)\n"
+        "  /memory/x  (5 bytes)"
+    )
+
+
+@pytest.mark.parametrize("file", [None, "", " \n"])
+def test_nothing_remembered_says_what_to_type(file):
+    assert _view(file).text() == f"memory   (turn 3)\n{EMPTY}"
+    assert "%memory add TEXT" in _view(file).html()
+
+
+def test_what_is_in_the_prompt_is_shown_though_it_is_no_source_any_more():
+    view = memory_view(Snapshot("m", memory={"/old.md": "- x"}), [PATH], _words)
+    assert [(f.path, f.state) for f in view.files] == [("/old.md", "gone")]
+    assert view.missing == (PATH,)
+
+
+def test_bytes_that_are_no_text_are_named():
+    assert _view(binary={PATH: 9}).files[0].state == "binary"
+    assert "not UTF-8" in _view(binary={PATH: 9}).text()
+
+
+def test_a_source_below_memory_is_not_listed_twice():
+    view = memory_view(Snapshot("m", {"/memory/a.md": "x"}), ["/memory/a.md"], _words)
+    assert view.others == ()
