@@ -196,6 +196,8 @@ def test_no_style_of_the_models_own_survives():
     assert "text-align:center" in shown
 
 
-@pytest.mark.parametrize("piece", ["a", "[", "![", "*a **b ", "`", "<", "> ", "- ", "|a", "&", "\\", "[a](", "_a"])
-def test_a_megabyte_on_one_line_is_shown(piece):
+@pytest.mark.parametrize(
+    "piece", ["a", "[", "![", "*a **b ", "`", "<", "> ", "- ", "|a", "&", "\\", "[a](", "_a", "![\n", "- a\n"]
+)
+def test_a_megabyte_is_shown(piece):
     check(markdown_html((piece * 1_000_000)[:1_000_000]))
