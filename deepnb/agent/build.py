@@ -20,7 +20,8 @@ from deepnb.engine import keys
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.middleware import memory_middleware
-from deepnb.models.resolve import OFFLINE, resolve
+from deepnb.models.names import OFFLINE
+from deepnb.models.resolve import resolve
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.workshop.namespace import namespace_tools
 
@@ -37,7 +38,8 @@ class Built:
     """The name the model is shown under."""
     rule: Rule
     meter: Meter
-    tools: tuple[str, ...]
+    tools: tuple[tuple[str, str], ...]
+    """(name, first line of its description) of each tool."""
     exit: str
     """The last node of a turn: state written as from it leaves nothing to run."""
 
@@ -51,7 +53,7 @@ def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[],
     meter = Meter(counter, rule)
     tools = [*namespace_tools(options.namespace), *options.tools]
 
-    def base(system: bool = True) -> list[Any]:
+    def base() -> list[Any]:
         """What every agent has, main or nested."""
         files = [FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=options.eviction_threshold)]
         compaction = SummarizationMiddleware(
@@ -78,8 +80,8 @@ def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[],
         checkpointer=checkpointer,
         store=options.store,
     ).with_config({"recursion_limit": 10_000})
-    names = tuple(dict.fromkeys(_tool_names(stack, tools)))
-    return Built(graph, resolved.label, rule, meter, names, _exit(graph))
+    tool_lines = tuple(_tool_lines(stack, tools).items())
+    return Built(graph, resolved.label, rule, meter, tool_lines, _exit(graph))
 
 
 def _subagents(options: Options, backend: Any, model: Any, tools: list[Any], base: Callable[[], list[Any]]) -> Any:
@@ -114,9 +116,14 @@ def _with_window(model: Any, window: int | None) -> Any:
     return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}})
 
 
-def _tool_names(stack: list[Any], tools: list[Any]) -> list[str]:
-    found = [t for m in stack for t in getattr(m, "tools", ())] + tools
-    return [getattr(t, "name", None) or getattr(t, "__name__", "tool") for t in found]
+def _tool_lines(stack: list[Any], tools: list[Any]) -> dict[str, str]:
+    """name -> first line of the description, of every tool the graph binds."""
+    lines = {}
+    for tool in [t for m in stack for t in getattr(m, "tools", ())] + tools:
+        name = getattr(tool, "name", None) or getattr(tool, "__name__", "tool")
+        words = getattr(tool, "description", None) or getattr(tool, "__doc__", None) or ""
+        lines[name] = next((line.strip() for line in words.splitlines() if line.strip()), "")
+    return lines
 
 
 def _exit(graph: Any) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from deepnb.agent.files import check_path
 from deepnb.core.diff import FileDiff, file_diffs
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Snapshot
 
 if TYPE_CHECKING:
     from deepnb.agent.session import Session
@@ -39,6 +41,13 @@ class SessionMemory:
         self._session.files[path] = f"{old}{gap}{line}\n"
         return path
 
+    def read(self, path: str) -> str:
+        """The text of a memory file."""
+        files = self._session.files
+        if path not in files:
+            raise DeepnbError(f"no file {path}", f"%%memory {path} above a text writes it, %memory shows what there is")
+        return files[path]
+
     def write(self, path: str, text: str) -> None:
         """Write a memory file whole."""
         self._session.files[check_path(path)] = text
@@ -50,10 +59,13 @@ class SessionMemory:
         """
         turns = self._session.turns
         if a is None and b is None:
-            if not turns:
-                return file_diffs({}, self._kept(self._session.snapshot.files))
-            return file_diffs(self._kept(turns[-1].before.files), self._kept(turns[-1].after.files))
+            now = self._session.snapshot
+            return self.between(turns[-1].before, turns[-1].after) if turns else self.between(Snapshot(""), now)
         return file_diffs(self._after(a or 0), self._after(b))
+
+    def between(self, before: Snapshot, after: Snapshot) -> tuple[FileDiff, ...]:
+        """What changed in memory from one snapshot to another."""
+        return file_diffs(self._kept(before.files), self._kept(after.files))
 
     def _after(self, number: int | None) -> Mapping[str, str]:
         if number is None:

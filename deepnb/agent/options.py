@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from deepnb.core.budget import Size
@@ -52,3 +52,14 @@ class Options:
     """Tokens of all model calls in one turn."""
     namespace: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The user's variables."""
+
+
+def same(a: Options, b: Options) -> bool:
+    """Whether two options make the same agent: objects count as the same only where they are one."""
+
+    def one(x: Any, y: Any) -> bool:
+        if isinstance(x, tuple) and isinstance(y, tuple):
+            return len(x) == len(y) and all(map(one, x, y))
+        return x is y or (isinstance(x, str | int | float) and type(x) is type(y) and bool(x == y))
+
+    return all(one(getattr(a, f.name), getattr(b, f.name)) for f in fields(Options))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from deepnb.agent.options import Options
+from deepnb.agent.options import Options, same
 from deepnb.agent.state import State
-from deepnb.agent.threads import Thread, Threads
+from deepnb.agent.thread import Thread
+from deepnb.agent.threads import Threads
 from deepnb.core.budget import Budget, Rule, growth
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Event, HistorySection, Notice, Snapshot, ThreadInfo, Turn, Usage
@@ -34,11 +35,13 @@ class Session:
     """
 
     def __init__(self, model: Any = "offline", *, clock: Callable[[], datetime] | None = None, **options: Any) -> None:
-        self.options = _options(model, options)
+        self.options = _options(Options(model=model), options)
         self.clock = clock or (lambda: datetime.now(UTC))
-        self._threads = Threads()
         self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared)
-        self._built: Built | None = None
+        self._threads = Threads(self._state)
+        self._built: list[tuple[Options, Built]] = []
+        self.last: Turn | None = None
+        """The turn that ended last, in whichever thread."""
         self._watchers: list[Callable[[], None]] = []
 
     # -- the parts, made when they are first needed
@@ -46,11 +49,7 @@ class Session:
     @property
     def built(self) -> Built:
         """The graph and what belongs to it; importing the engine takes some seconds the first time."""
-        if self._built is None:
-            from deepnb.agent.build import build
-
-            self._built = build(self.options, self.backend, self.checkpointer, self.now)
-        return self._built
+        return self._build(self.options)
 
     @property
     def graph(self) -> Any:
@@ -104,6 +103,11 @@ class Session:
         return self._threads.current.name
 
     @property
+    def thread_info(self) -> ThreadInfo:
+        """The current thread as it is listed."""
+        return next(t for t in self.threads if t.current)
+
+    @property
     def threads(self) -> tuple[ThreadInfo, ...]:
         """All threads, in the order they were made."""
         return self._threads.infos()
@@ -141,7 +145,7 @@ class Session:
     @property
     def model(self) -> str:
         """The name of the model in use."""
-        return self.built.model if self._built or not isinstance(self.options.model, str) else self.options.model
+        return self.options.model if isinstance(self.options.model, str) else self.built.model
 
     @property
     def rule(self) -> Rule:
@@ -177,30 +181,39 @@ class Session:
         """Run one turn to its end; keyword arguments as for `stream`."""
         for _ in self.stream(prompt, **how):
             pass
-        return self.turns[-1]
+        assert self.last is not None
+        return self.last
 
     def stream(
-        self, prompt: str, *, cell: str | None = None, rerun: str = "continue", max_steps: int | None = None
+        self,
+        prompt: str,
+        *,
+        model: Any = None,
+        thread: str | None = None,
+        max_steps: int | None = None,
+        cell: str | None = None,
+        rerun: str = "continue",
     ) -> Iterator[Event]:
-        """Run one turn in the current thread, yielding its events; the Turn is in `turns` when it ends.
+        """Run one turn, yielding its events; the Turn is in `last` when it ends.
 
-        `cell` is the id of the notebook cell. Where that cell made a turn before, `rerun` says
-        whether the thread goes on ("continue") or is first taken back to before it ("replace").
-        A failing run raises one line; a KeyboardInterrupt, or closing the iterator, stops it.
+        `model`, `thread` and `max_steps` hold for this turn only. `cell` is the id of the notebook
+        cell: where it made a turn before, `rerun` says whether the thread goes on ("continue") or
+        is first taken back to before it ("replace"). A failing run raises one line; a
+        KeyboardInterrupt, or closing the iterator, stops it with all kept that was reached.
         """
         if not prompt.strip():
             raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
-        thread = self._threads.current
         self._idle()
-        self._state.start(thread)
-        notices = self._rerun(thread, cell, rerun)
-        update = self._state.waiting(thread)
-        before = replace(self._state.seen(thread), next=())
-        thread.held = {}
-        thread.cut = ()
+        where = self._threads[thread] if thread else self._threads.current
+        built = self._build(replace(self.options, model=model)) if model is not None else self.built
+        self._state.start(where)
+        notices = self._rerun(where, cell, rerun)
+        update = self._state.waiting(where)
+        before = replace(self._state.seen(where), next=())
+        where.held, where.cut = {}, ()
         given = {"messages": [_human(prompt)], **({"files": update} if update else {})}
-        draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)
-        yield from self._play(thread, draft, given, notices, max_steps)
+        draft = Turn(len(where.turns) + 1, where.name, prompt, "", (), before, before, Usage(), None, cell=cell)
+        yield from self._play(built, where, draft, given, notices, max_steps)
 
     def resume(self, decision: str | None = None) -> Iterator[Event]:
         """Go on with a turn that was interrupted, yielding its events.
@@ -222,17 +235,17 @@ class Session:
             skip_tools(self.graph, thread.config, last.events)
         thread.cut = ()
         thread.turns.pop()
-        yield from self._play(thread, last, None, (), None)
+        yield from self._play(self.built, thread, last, None, (), None)
 
     def _play(
-        self, thread: Thread, draft: Turn, given: Any, notices: Sequence[Event], max_steps: int | None
+        self, built: Built, thread: Thread, draft: Turn, given: Any, notices: Sequence[Event], max_steps: int | None
     ) -> Iterator[Event]:
         from deepnb.agent.play import play
         from deepnb.engine.run import Run
 
         limits = (max_steps if max_steps is not None else self.options.max_steps, self.options.max_tokens)
-        run = Run(self.graph, given, thread.config, self.built.meter.budget, *limits)
-        draft = replace(draft, model=self.built.model, started=draft.started or self.now())
+        run = Run(built.graph, given, thread.config, built.meter.budget, *limits)
+        draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
         thread.running = True
         yield from play(run, notices, lambda played: self._record(thread, draft, played, perf_counter() - began))
@@ -258,6 +271,7 @@ class Session:
             error=played.error,
         )
         thread.turns.append(turn)
+        self.last = turn
         self._state.release(thread)
         self._tell()
 
@@ -266,7 +280,7 @@ class Session:
     def new(self, name: str | None = None) -> str:
         """Start a new thread and make it current; memory, notes and skills stay. Gives its name."""
         self._idle()
-        made = self._threads.add(name)
+        made = self._threads.new(name)
         self._tell()
         return made.name
 
@@ -280,25 +294,14 @@ class Session:
     def fork(self, name: str | None = None, at: int | None = None) -> str:
         """A new thread that begins as this one stood after turn `at` (the last, if not given)."""
         self._idle()
-        source = self._threads.current
-        self._state.start(source)
-        number = len(source.turns) if at is None else at
-        state = source.turn(number).after if number else source.snapshot
-        checkpoint = state.checkpoint if number else source.root
-        made = self._threads.add(name, f"{source.name}@{number}")
-        self._state.copy(source, checkpoint, made)
-        made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
+        made = self._threads.fork(name, at)
         self._tell()
         return made.name
 
     def rewind(self, number: int, *, memory: bool = False) -> None:
         """Take the current thread back to just after turn `number`; with `memory`, memory and skills too."""
         self._idle()
-        thread = self._threads.current
-        if number != 0:
-            thread.turn(number)
-        self._state.start(thread)
-        self._back(thread, number, memory, f"rewind to turn {number}")
+        self._threads.rewind(self._threads.current, number, memory=memory)
         self._tell()
 
     def undo(self) -> str:
@@ -310,47 +313,38 @@ class Session:
 
     def use(self, model: Any, *, base_url: str | None = None) -> str:
         """Use another model from the next turn on, in the same threads; gives the name it is shown under."""
-        self._idle()
-        from deepnb.agent.build import build
+        return self.configure(model=model, base_url=base_url).model
 
-        options = replace(self.options, model=model, base_url=base_url)
-        self._built = build(options, self.backend, self.checkpointer, self.now)
+    def configure(self, **changes: Any) -> Built:
+        """Change options (fields of `Options`) from the next turn on; a bad one changes nothing."""
+        self._idle()
+        options = _options(self.options, changes)
+        built = self._build(options)
         self.options = options
         self._tell()
-        return self._built.model
+        return built
 
-    def _back(self, thread: Thread, number: int, memory: bool, what: str) -> None:
-        """Make the checkpoint after turn `number` the newest, remembering how to take that back."""
-        state, now = self._state, replace(thread, turns=list(thread.turns))
-        shared = state.shared
+    def _build(self, options: Options) -> Built:
+        """The graph for these options; the last few are kept."""
+        from deepnb.agent.build import build
 
-        def take_back() -> None:
-            state.back(thread, now.snapshot.checkpoint)
-            thread.turns, thread.cut, thread.held = now.turns, now.cut, now.held
-            state.look(thread, share=False)
-            state.shared = shared
-
-        state.back(thread, now.turns[number - 1].after.checkpoint if number else thread.root)
-        self._threads.remember(what, take_back)
-        thread.turns, thread.cut, thread.held = now.turns[:number], (), {}
-        state.look(thread, share=memory)
+        for known, built in self._built:
+            if same(known, options):
+                return built
+        built = build(options, self.backend, self.checkpointer, self.now)
+        self._built = [*self._built[-3:], (options, built)]
+        return built
 
     def _rerun(self, thread: Thread, cell: str | None, rerun: str) -> tuple[Event, ...]:
         earlier = next((t for t in thread.turns if cell is not None and t.cell == cell), None)
         if earlier is None:
             return ()
+        number, now = earlier.number, len(thread.turns)
         if rerun != "replace":
-            return (
-                Notice(
-                    f"this cell was turn {earlier.number}; run again, the thread goes on with turn {len(thread.turns) + 1}"
-                ),
-            )
-        gone = len(thread.turns) - earlier.number
-        later = f" and the {gone} after it" if gone else ""
-        self._back(thread, earlier.number - 1, False, f"re-run of turn {earlier.number}")
-        return (
-            Notice(f"turn {earlier.number}{later} taken back: this cell was run again (%agent undo brings it back)"),
-        )
+            return (Notice(f"this cell was turn {number}; run again, the thread goes on with turn {now + 1}"),)
+        later = f" and the {now - number} after it" if now > number else ""
+        self._threads.rewind(thread, number - 1, what=f"re-run of turn {number}")
+        return (Notice(f"turn {number}{later} taken back: this cell was run again (%agent undo brings it back)"),)
 
     # -- files, outside a run (the backend comes here)
 
@@ -383,7 +377,7 @@ class Session:
         return path in self.options.memory or path.startswith(("/memory/", *self.options.skills))
 
     def _idle(self) -> None:
-        if any(self._threads[name].running for name in self._threads.names()):
+        if self._threads.busy():
             raise DeepnbError("a turn is running", "interrupt it, or wait until it has ended")
 
     def _tell(self) -> None:
@@ -391,17 +385,16 @@ class Session:
             watcher()
 
 
-def _options(model: Any, given: dict[str, Any]) -> Options:
-    for name in ("memory", "skills"):
-        if isinstance(value := given.get(name), str):
-            given[name] = (value,)
+def _options(options: Options, changes: Mapping[str, Any]) -> Options:
+    """The options with changes; a lone path stands for a sequence of one."""
+    given = {k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v for k, v in changes.items()}
     for name in ("tools", "middleware", "subagents", "memory", "skills"):
         if name in given:
             given[name] = tuple(given[name])
-    try:
-        return Options(model=model, **given)
-    except TypeError as error:
-        raise DeepnbError(f"Session does not know this option ({error})", "help(deepnb.Session)") from None
+    unknown = given.keys() - {f.name for f in fields(Options)}
+    if unknown:
+        raise DeepnbError(f"Session has no option {min(unknown)!r}", "help(deepnb.Session) lists them")
+    return replace(options, **given)
 
 
 def _human(prompt: str) -> Any:

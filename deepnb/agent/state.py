@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from deepnb.agent.threads import Thread, merged, overlay
+from deepnb.agent.thread import Thread
 from deepnb.core.values import Snapshot
 
 
@@ -57,6 +57,10 @@ class State:
         from deepnb.engine import keys
 
         self._graph().update_state(_at(thread, checkpoint), None, as_node=keys.COPY_NODE)
+
+    def forget(self, thread: Thread) -> None:
+        """Delete the thread's checkpoints."""
+        self._graph().checkpointer.delete_thread(thread.name)
 
     def copy(self, source: Thread, checkpoint: str | None, target: Thread) -> None:
         """Begin `target` with the state of `source` at a checkpoint."""
@@ -116,6 +120,19 @@ class State:
     def _newest(self, thread: Thread) -> str | None:
         found = self._graph().checkpointer.get_tuple(thread.config)
         return found.config["configurable"]["checkpoint_id"] if found else None
+
+
+def overlay(shared: Mapping[str, Any], files: Mapping[str, Any], is_shared: Callable[[str], bool]) -> dict[str, Any]:
+    """What a thread with these files must be told to have the session's shared files: None deletes."""
+    update = {p: data for p, data in shared.items() if files.get(p) != data}
+    update.update((p, None) for p in files if is_shared(p) and p not in shared)
+    return update
+
+
+def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
+    """Files with an update applied; None deletes."""
+    out = {**files, **update}
+    return {p: data for p, data in out.items() if data is not None}
 
 
 def _at(thread: Thread, checkpoint: str | None) -> dict[str, Any]:

@@ -1,55 +1,21 @@
-"""Threads of a session: their turns, what they were forked from, and what `undo` takes back."""
+"""The threads of a session: making, switching, forking and rewinding them, and taking that back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
+from deepnb.agent.state import State
+from deepnb.agent.thread import Thread, check_name
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Snapshot, ThreadInfo, Turn
-
-
-@dataclass
-class Thread:
-    """One thread. Its `name` is its `thread_id` in the checkpointer."""
-
-    name: str
-    parent: str | None = None
-    turns: list[Turn] = field(default_factory=list)
-    snapshot: Snapshot = field(default_factory=lambda: Snapshot(""))
-    """The state as last seen, at the checkpoint it names."""
-    files: dict[str, Any] = field(default_factory=dict)
-    """path -> FileData at that checkpoint."""
-    root: str | None = None
-    """The checkpoint before the first turn."""
-    held: dict[str, Any] = field(default_factory=dict)
-    """Writes from outside that wait until the run that is under way has ended: path -> FileData or None."""
-    running: bool = False
-    cut: tuple[str, ...] = ()
-    """Names of tools that were interrupted in the middle of the last turn."""
-
-    @property
-    def config(self) -> dict[str, Any]:
-        return {"configurable": {"thread_id": self.name}}
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether steps of the last turn are still to run."""
-        return bool(self.snapshot.next)
-
-    def turn(self, number: int) -> Turn:
-        """Turn `number`, counted from 1."""
-        if not 1 <= number <= len(self.turns):
-            there = f"has turns 1 to {len(self.turns)}" if self.turns else "has no turns yet"
-            raise DeepnbError(f"no turn {number}: thread {self.name} {there}", "%agent turns lists them")
-        return self.turns[number - 1]
+from deepnb.core.values import Snapshot, ThreadInfo
 
 
 class Threads:
     """The session's threads by name; one of them is current."""
 
-    def __init__(self, first: str = "main") -> None:
+    def __init__(self, state: State, first: str = "main") -> None:
+        self._state = state
         self._threads = {first: Thread(first, snapshot=Snapshot(first))}
         self._undo: list[tuple[str, Callable[[], None]]] = []
         self.current = self._threads[first]
@@ -57,15 +23,9 @@ class Threads:
     def __getitem__(self, name: str) -> Thread:
         if name not in self._threads:
             raise DeepnbError(
-                f"no thread {name!r}", f"%agent switch {self.current.name}, or %agent new {name} to start it"
+                f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are"
             )
         return self._threads[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._threads
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._threads)
 
     def infos(self) -> tuple[ThreadInfo, ...]:
         """The threads as they are listed, in the order they were made."""
@@ -74,29 +34,59 @@ class Threads:
             for t in self._threads.values()
         )
 
+    def busy(self) -> bool:
+        """Whether a turn is running in one of them."""
+        return any(t.running for t in self._threads.values())
+
     def switch(self, name: str) -> Thread:
+        """Make another thread current."""
         self.current = self[name]
         return self.current
 
-    def add(self, name: str | None, parent: str | None = None) -> Thread:
+    def new(self, name: str | None = None, parent: str | None = None) -> Thread:
         """A new thread, made current; without a name it is called `thread-N`."""
         name = check_name(name) if name else self._free_name()
         if name in self._threads:
             raise DeepnbError(f"there is a thread {name!r} already", f"%agent switch {name}, or choose another name")
         before = self.current
-        made = self._threads[name] = Thread(name, parent, snapshot=Snapshot(name))
-        self.current = made
+        made = self.current = self._threads[name] = Thread(name, parent, snapshot=Snapshot(name))
 
         def take_back() -> None:
             self._threads.pop(name, None)
+            self._state.forget(made)
             self.current = before
 
-        self.remember(f"new thread {name}" if parent is None else f"fork {name}", take_back)
+        self._undo.append((f"new thread {name}" if parent is None else f"fork {name}", take_back))
         return made
 
-    def remember(self, what: str, take_back: Callable[[], None]) -> None:
-        """Note how to take back what is about to be done."""
-        self._undo.append((what, take_back))
+    def fork(self, name: str | None = None, at: int | None = None) -> Thread:
+        """A new thread that begins as the current one stood after turn `at` (the last, if not given)."""
+        source = self.current
+        self._state.start(source)
+        number = len(source.turns) if at is None else at
+        checkpoint = source.turn(number).after.checkpoint if number else source.root
+        made = self.new(name, f"{source.name}@{number}")
+        self._state.copy(source, checkpoint, made)
+        made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
+        return made
+
+    def rewind(self, thread: Thread, number: int, *, memory: bool = False, what: str = "") -> None:
+        """Take a thread back to just after turn `number` (0: before the first)."""
+        if number:
+            thread.turn(number)
+        self._state.start(thread)
+        state, now, shared = self._state, replace(thread, turns=list(thread.turns)), self._state.shared
+
+        def take_back() -> None:
+            state.back(thread, now.snapshot.checkpoint)
+            thread.turns, thread.cut, thread.held = now.turns, now.cut, now.held
+            state.look(thread, share=False)
+            state.shared = shared
+
+        state.back(thread, now.turns[number - 1].after.checkpoint if number else thread.root)
+        self._undo.append((what or f"rewind to turn {number}", take_back))
+        thread.turns, thread.cut, thread.held = now.turns[:number], (), {}
+        state.look(thread, share=memory)
 
     def undo(self) -> str:
         """Take back the last rewind, fork, new or re-run; says which it was."""
@@ -111,23 +101,3 @@ class Threads:
         while f"thread-{n}" in self._threads:
             n += 1
         return f"thread-{n}"
-
-
-def check_name(name: str) -> str:
-    """The name, if it may be a thread's: it becomes the name of its history file."""
-    if not name or len(name) > 100 or name.startswith((".", "-")) or not all(c.isalnum() or c in "._-" for c in name):
-        raise DeepnbError(f"{name!r} can't be a thread's name", "use letters, digits, dots, hyphens and underscores")
-    return name
-
-
-def overlay(shared: Mapping[str, Any], files: Mapping[str, Any], is_shared: Callable[[str], bool]) -> dict[str, Any]:
-    """What a thread with these files must be told to have the session's shared files: None deletes."""
-    update = {p: data for p, data in shared.items() if files.get(p) != data}
-    update.update((p, None) for p in files if is_shared(p) and p not in shared)
-    return update
-
-
-def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
-    """Files with an update applied; None deletes."""
-    out = {**files, **update}
-    return {p: data for p, data in out.items() if data is not None}

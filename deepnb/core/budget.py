@@ -9,6 +9,8 @@ from itertools import pairwise
 from math import ceil, floor
 from typing import Literal
 
+from deepnb.core.errors import DeepnbError
+
 Kind = Literal["fraction", "tokens", "messages"]
 Size = tuple[Kind, float]
 """A size of context: ("fraction", 0.85) of the window, ("tokens", n) or ("messages", n)."""
@@ -47,6 +49,10 @@ class Rule:
 
 def rule_for(window: int | None, trigger: Size | None = None, keep: Size | None = None) -> Rule:
     """The rule in force: 0.85 of a known window, else 170,000 tokens; or what was asked for."""
+    if window is None and any(size is not None and size[0] == "fraction" for size in (trigger, keep)):
+        raise DeepnbError(
+            "a fraction of the window needs a window", "%config DeepNB.window = N says how many tokens it has"
+        )
     if window is not None:
         return Rule(trigger or ("fraction", 0.85), keep or ("fraction", 0.10), window)
     return Rule(trigger or ("tokens", 170_000), keep or ("messages", 6), None)

@@ -109,7 +109,7 @@ def _brief(value: Any) -> str:
             return f"module, {value.__name__}" + (f": {cut(doc, LINE)}" if doc else "")
         if inspect.isroutine(value) or inspect.isclass(value):
             return f"{'class' if inspect.isclass(value) else 'function'}, {value.__name__}{_signature(value)}"
-        return f"{kind}, {_repr(_plain(value))}"
+        return f"{kind}, {_repr(plain(value))}"
     except Exception:
         return f"{kind}, {unprintable(value)}"
 
@@ -216,7 +216,7 @@ def _label(labels: Any, row: int) -> str:
 
 def _cell(value: Any) -> str:
     """One value of a table: floats with four digits, integers in full (they may be names), no time at midnight."""
-    value = _plain(value)
+    value = plain(value)
     if _is_missing(value):
         return ""
     if type(value) is tuple:
@@ -235,7 +235,7 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A NumPy scalar as the Python value it holds; anything else as it is."""
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and not _is_array(value):
         return value.item()

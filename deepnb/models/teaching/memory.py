@@ -40,7 +40,8 @@ _RECALL = (
     r"你(?:还)?(?:记得|记住了?|知道).{0,12}(?:什么|哪些|吗|我)|我的(?:偏好|喜好|习惯|名字|设置)|我喜欢.{0,12}(?:什么|吗|哪|还是)|我叫什么|我是谁",
 )
 _LOOSE = (
-    r"\b(?:do|did|am|have) i\b.{0,200}\?|\b(?:what|which|where|when|who)(?:'s)?\b.{0,60}\b(?:do|did|am|is|are|was|were|'s)?\b.{0,20}\b(?:i|my)\b",
+    r"\b(?:do|did|am|have) i\b.{0,200}\?",
+    r"\b(?:what|which|where|when|who)(?:'s\b|\b.{0,40}\b(?:do|did|am|is|are|was|were)\b).{0,20}\b(?:i|my)\b",
     r"我.{0,20}(?:什么|哪|吗|呢|谁|多少|还是)",
 )
 _GENERIC = words(
@@ -120,7 +121,7 @@ def _replace(c: Conversation, path: str, found: Read, after: list[str]) -> Scrip
         step = yield Use("edit_file", {"file_path": path, "old_string": old, "new_string": new}, may_fail=True)
         if not step.failed:
             return ""
-        if not found.whole or "not found" not in step.result.lower():
+        if "not found" not in step.result.lower():
             return failure(c, step)
     yield Use("write_file", {"file_path": path, "content": "\n".join(after) + "\n"})
     return ""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from deepnb.core.messages import Message, ToolCall
-from deepnb.core.tokenizer import count
+from deepnb.core.tokenizer import count, tokens
 from deepnb.models.teaching.conversation import COUNT, IN_PROGRESS, Conversation, is_summary, summarized_facts
 from deepnb.models.teaching.facts import looks_secret
 from deepnb.models.teaching.memory import says, wants_forget, wants_remember
@@ -102,11 +102,13 @@ def summary(d: Digest, in_chinese: bool | None = None) -> str:
         elif width > 20:
             width -= 10
         else:
-            return text
+            return "".join(tokens(text)[: LIMIT - 1]) + "…"
 
 
 def _text(d: Digest, zh: bool, width: int) -> str:
     lines = [f"{COUNT[zh]}{d.count}"]
+    if d.pending:
+        lines.append(IN_PROGRESS + short(d.pending, 2 * width))
     if d.facts:
         lines += [FACTS[zh], *(f"- {short(f, 2 * width)}" for f in d.facts)]
     if d.requests:
@@ -114,8 +116,6 @@ def _text(d: Digest, zh: bool, width: int) -> str:
     for label, paths in ((WRITTEN, d.written), (READ, d.read)):
         if paths:
             lines.append(label[zh] + ", ".join(short(p, 60) for p in paths[-5:]))
-    if d.pending:
-        lines.append(IN_PROGRESS + short(d.pending, 2 * width))
     return "\n".join(lines)
 
 

@@ -23,13 +23,12 @@ class Read:
 
     lines: tuple[str, ...] = ()
     exists: bool = True
-    whole: bool = True
     problem: Step | None = None
-    """The step that failed for another reason than a missing file."""
+    """Why it can't be used, but for a missing file."""
 
 
 def read(path: str) -> Generator[Use, Step, Read]:
-    """A script's way to read a file, page by page; at the third page it leaves off."""
+    """A script's way to read a file, page by page; all of it or a problem."""
     lines: list[str] = []
     args: dict[str, str | int] = {"file_path": path, "limit": PAGE}
     for _ in range(MAX_PAGES):
@@ -42,7 +41,8 @@ def read(path: str) -> Generator[Use, Step, Read]:
         if offset is None:
             return Read(tuple(lines))
         args = {"file_path": path, "offset": offset, "limit": PAGE}
-    return Read(tuple(lines), whole=False)
+    too_long = f"the file has more than {MAX_PAGES * PAGE} lines, and I read no further"
+    return Read(problem=Step("read_file", args, too_long, failed=True))
 
 
 def parse(result: str) -> tuple[list[str], int | None]:

@@ -1,0 +1,52 @@
+"""One thread: its turns, its state as last seen, and what waits for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Snapshot, Turn
+
+
+@dataclass
+class Thread:
+    """One thread. Its `name` is its `thread_id` in the checkpointer."""
+
+    name: str
+    parent: str | None = None
+    turns: list[Turn] = field(default_factory=list)
+    snapshot: Snapshot = field(default_factory=lambda: Snapshot(""))
+    """The state as last seen, at the checkpoint it names."""
+    files: dict[str, Any] = field(default_factory=dict)
+    """path -> FileData at that checkpoint."""
+    root: str | None = None
+    """The checkpoint before the first turn."""
+    held: dict[str, Any] = field(default_factory=dict)
+    """Writes from outside that wait until the run that is under way has ended: path -> FileData or None."""
+    running: bool = False
+    cut: tuple[str, ...] = ()
+    """Names of tools that were interrupted in the middle of the last turn."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"configurable": {"thread_id": self.name}}
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether steps of the last turn are still to run."""
+        return bool(self.snapshot.next)
+
+    def turn(self, number: int) -> Turn:
+        """Turn `number`, counted from 1."""
+        if not 1 <= number <= len(self.turns):
+            there = f"has turns 1 to {len(self.turns)}" if self.turns else "has no turns yet"
+            raise DeepnbError(f"no turn {number}: thread {self.name} {there}", "%agent turns lists them")
+        return self.turns[number - 1]
+
+
+def check_name(name: str) -> str:
+    """The name, if it may be a thread's: it becomes the name of its history file."""
+    if not name or len(name) > 100 or name.startswith((".", "-")) or not all(c.isalnum() or c in "._-" for c in name):
+        raise DeepnbError(f"{name!r} can't be a thread's name", "use letters, digits, dots, hyphens and underscores")
+    return name

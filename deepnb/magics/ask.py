@@ -1,0 +1,116 @@
+"""A prompt from a cell to its answer: fill in, run, show as it happens, keep the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Event, Turn
+from deepnb.magics.interpolate import Filled, fill
+from deepnb.magics.options import AgentRun
+from deepnb.magics.scene import Scene
+from deepnb.views.footer import footer_view
+from deepnb.views.notice import notice_view
+from deepnb.views.text_file import text_view
+from deepnb.widgets.turn import QuietTurn, turn_display
+
+FORGETS = "threads and memory live in this kernel: a restart forgets them"
+
+_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
+    """Run a prompt as one turn and show it."""
+    filled = fill(run.prompt, scene.namespace) if cell and not run.raw else Filled(run.prompt, (), ())
+    session = scene.session
+    events = session.stream(
+        filled.text,
+        model=run.model,
+        thread=run.thread,
+        max_steps=run.max_steps,
+        cell=scene.cell() if cell else None,
+        rerun=scene.config.rerun,
+    )
+    first = session.last is None
+    turn = watch(
+        scene, events, quiet=run.quiet or run.format != "markdown", filled=filled, notes=[FORGETS] if first else []
+    )
+    _deliver(scene, run, turn)
+
+
+def resume(scene: Scene, decision: str | None) -> None:
+    """Go on with the interrupted turn and show what comes."""
+    watch(scene, scene.session.resume(decision))
+
+
+def watch(
+    scene: Scene,
+    events: Iterator[Event],
+    *,
+    quiet: bool = False,
+    filled: Filled | None = None,
+    notes: Sequence[str] = (),
+) -> Turn:
+    """Show a turn while it happens; an interrupt ends it in order and then stops Run All."""
+    display = QuietTurn(scene.screen) if quiet else turn_display(scene.screen, hz=scene.config.stream_hz)
+    before = scene.session.last
+    problem: DeepnbError | None = None
+    try:
+        for event in events:
+            display.add(event)
+    except KeyboardInterrupt:
+        pass
+    except DeepnbError as error:
+        problem = error
+    finally:
+        events.close()  # type: ignore[attr-defined]
+    turn = scene.session.last
+    if turn is None or turn is before:
+        raise problem or DeepnbError("interrupted before the turn began", "run the cell again")
+    placeholders = filled or Filled("", (), ())
+    display.finish(footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes]))
+    if problem is not None:
+        raise problem
+    if turn.interrupted is not None:
+        raise DeepnbError(turn.interrupted, scene.session.pending or "%agent PROMPT goes on from here")
+    return turn
+
+
+def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> None:
+    """The answer in the form that was asked for, on the screen and in a variable."""
+    value: Any = turn.text
+    if run.format == "text" and not run.quiet:
+        scene.show(text_view("", turn.text))
+    elif run.format == "json":
+        value = parsed_json(turn.text)
+        if not run.quiet:
+            scene.show(text_view("", json.dumps(value, ensure_ascii=False, indent=2)))
+    elif run.format == "code":
+        value = first_code(turn.text)
+        scene.next_cell(value)
+        scene.show(notice_view("the code is in the next cell", "ok"))
+    elif run.quiet and not run.as_name:
+        scene.show(text_view("", turn.text))
+    if run.as_name:
+        scene.namespace[run.as_name] = value
+
+
+def parsed_json(text: str) -> Any:
+    """The JSON value of an answer: the whole of it, or its first fenced block that is one."""
+    for candidate in (text, *(m[3] for m in _FENCE.finditer(text))):
+        try:
+            return json.loads(candidate)
+        except ValueError:
+            continue
+    raise DeepnbError("the answer is not JSON", "%agent turns shows it; ask again for JSON alone")
+
+
+def first_code(text: str) -> str:
+    """The first fenced block of an answer."""
+    found = _FENCE.search(text)
+    if found is None:
+        raise DeepnbError("the answer holds no code block", "ask for code, or leave out --format code")
+    return found[3].rstrip("\n")

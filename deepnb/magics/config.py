@@ -1,0 +1,76 @@
+"""`%config DeepNB`: the settings of the loaded extension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from traitlets import Enum, Float, Int, TraitError, Unicode, validate
+from traitlets.config import Configurable
+
+# Settings that are fields of the agent's options, by the name they have there.
+OPTIONS = {"window": "max_input_tokens", "memory_refresh": "memory_refresh", "max_steps": "max_steps"}
+
+
+class DeepNB(Configurable):
+    """Settings of deepnb."""
+
+    model = Unicode("offline", help="The model new turns use: a name, or a variable that holds a chat model.").tag(
+        config=True
+    )
+    window = Int(None, allow_none=True, help="The context window in tokens; None: what the model declares.").tag(
+        config=True
+    )
+    trigger = Float(0.85, min=0.01, max=1.0, help="The part of the window at which the context is compacted.").tag(
+        config=True
+    )
+    memory_refresh = Enum(
+        ("thread", "call"), "call", help="When memory files are read again: once a thread, or before every model call."
+    ).tag(config=True)
+    rerun = Enum(
+        ("continue", "replace"), "continue", help="Running a cell again: the thread goes on, or is taken back first."
+    ).tag(config=True)
+    stream_hz = Float(15.0, min=0.5, max=60.0, help="How often a second the growing answer is shown anew.").tag(
+        config=True
+    )
+    max_steps = Int(50, min=1, help="Model calls in one turn.").tag(config=True)
+    clock = Unicode("", help="A fixed time (ISO 8601), so that a notebook prints the same everywhere.").tag(config=True)
+
+    def __init__(self, changed: Callable[[dict[str, Any]], None], **kwargs: Any) -> None:
+        """`changed` is called with changes of the agent's options."""
+        super().__init__(**kwargs)
+        self._changed = changed
+        self.observe(self._tell, names=["model", "trigger", *OPTIONS])
+
+    @validate("clock")
+    def _valid_clock(self, proposal: Any) -> str:
+        if proposal["value"]:
+            try:
+                datetime.fromisoformat(proposal["value"])
+            except ValueError:
+                raise TraitError("clock takes an ISO time, such as 2026-01-31T09:00:00+00:00") from None
+        return str(proposal["value"])
+
+    def options(self) -> dict[str, Any]:
+        """The settings as changes of the agent's options."""
+        found = {option: getattr(self, name) for name, option in OPTIONS.items()}
+        return {**found, "model": self.model, "trigger": self._trigger()}
+
+    def time(self) -> datetime | None:
+        """The fixed time, if one is set; without a zone it is UTC."""
+        from datetime import UTC
+
+        if not self.clock:
+            return None
+        at = datetime.fromisoformat(self.clock)
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+    def _trigger(self) -> Any:
+        return None if self.trigger == 0.85 else ("fraction", self.trigger)
+
+    def _tell(self, change: Any) -> None:
+        if change["name"] == "trigger":
+            self._changed({"trigger": self._trigger()})
+        else:
+            self._changed({OPTIONS.get(change["name"], change["name"]): change["new"]})

@@ -1,0 +1,37 @@
+"""Importing the engine while the kernel has nothing to do, so that the first turn need not wait for it."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+
+IDLE = 3.0
+"""Seconds without a running cell before the import begins: an import beside the user's own slows both."""
+
+
+class Preload:
+    """A timer that is put off by every cell, and never runs twice."""
+
+    def __init__(self, module: str = "deepnb.agent.build", idle: float = IDLE) -> None:
+        self._module = module
+        self._idle = idle
+        self._timer: threading.Timer | None = None
+        self._done = False
+
+    def begin(self) -> None:
+        """Wait for idleness from now on."""
+        self.stop()
+        if not self._done:
+            self._timer = threading.Timer(self._idle, self._load)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Do not begin; an import that has begun goes on."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _load(self) -> None:
+        self._done = True
+        importlib.import_module(self._module)

@@ -1,0 +1,36 @@
+"""What a magic has to hand: the session, the screen, the user's variables, the next cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepnb.agent.session import Session
+from deepnb.magics.config import DeepNB
+from deepnb.views.view import View
+from deepnb.widgets.screen import Screen
+
+
+@dataclass
+class Scene:
+    """One loaded extension, as its commands see it."""
+
+    session: Session
+    screen: Screen
+    config: DeepNB
+    namespace: MutableMapping[str, Any]
+    next_cell: Callable[[str], None]
+    """Put text into a new cell below (in a terminal: the next prompt)."""
+    cell: Callable[[], str | None]
+    """The id of the cell that is running, where the front end sends one."""
+
+    @property
+    def stamp(self) -> str:
+        """Which turn a record belongs to."""
+        turns = len(self.session.turns)
+        return f"thread {self.session.thread}, {f'turn {turns}' if turns else 'before turn 1'}"
+
+    def show(self, view: View) -> None:
+        """Show a view below what the cell has shown."""
+        self.screen.show(view)
