@@ -29,7 +29,7 @@ _WRITE = (
     r"\b(?:write|create|make|save)\b.{0,40}?" + _PATH + r"['\"`]?\s*(?:with|containing|that says|saying)(?: the)?(?: content| text)?\s+(?P<text>.+)",
     r"\b(?:save|write|put)\b\s*" + _QUOTED + r"\s*(?:in)?to\b(?: the)?(?: file)?\s*[`'\"]?" + _PATH,
     r"(?:写一?个?文件|写入|写到|写进|创建文件|新建文件|保存到|存到)\s*" + _PATH + r"\s*(?:，?内容(?:是|为)?)?\s*[:：,，]\s*(?P<text>.+)",
-    r"把\s*" + _QUOTED + r"\s*(?:保存到|写到|写入|存到|写进)\s*" + _PATH,
+    r"^\s*(?:请|帮我)?\s*把\s*" + _QUOTED + r"\s*(?:保存到|写到|写入|存到|写进)\s*" + _PATH,
 )  # fmt: skip
 _MAKE_TODO = (
     r"\bto-?\s?do(?:s|[ -]?list)?\b[^:：\n]{0,30}[:：]\s*(?P<x>.+)",
@@ -39,7 +39,7 @@ _MAKE_TODO = (
 _DONE = (
     r"\b(?:mark|tick off|check off)\s+[\"'“]?(?P<x>.{1,200}?)[\"'”]?\s+(?:as )?(?:done|finished|complete[d]?)\b",
     r"^\s*(?:tick|check) off\s+(?P<x>.+)",
-    r"(?:把|将)?[“\"]?(?P<x>[^“”\"，。]{1,200}?)[”\"]?(?:标记为|标为|设为)(?:已)?完成",
+    r"(?:^\s*(?:请)?(?:把|将)?|把|将)[“\"]?(?P<x>[^“”\"，。]{1,200}?)[”\"]?(?:标记为|标为|设为)(?:已)?完成",
 )
 
 

@@ -1,0 +1,155 @@
+"""Laws: whatever is asked, there is an answer; tokens are the text; an edit leads where it should."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
+
+from deepnb.core.tokenizer import count, tokens
+from deepnb.models.teaching import TeachingModel
+from deepnb.models.teaching.conversation import conversation
+from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.moves import Say, Use, plan
+from deepnb.models.teaching.text_files import edit, parse
+
+TOOLS = ("ls", "read_file", "write_file", "edit_file", "task", "list_variables", "inspect_variable")
+WORDS = [
+    "remember",
+    "that",
+    "forget",
+    "I",
+    "prefer",
+    "my",
+    "tabs",
+    "over",
+    "spaces",
+    "what",
+    "do",
+    "you",
+    "know",
+    "list",
+    "files",
+    "read",
+    "write",
+    "a",
+    "file",
+    "/x.md",
+    "with:",
+    "make",
+    "to-do",
+    "list:",
+    ",",
+    ";",
+    "use",
+    "the",
+    "skill",
+    "`planets`",
+    "highest",
+    "gravity",
+    "dataframe",
+    "columns",
+    "summarize",
+    "our",
+    "conversation",
+    "ask",
+    "subagent",
+    "to",
+    "who",
+    "are",
+    "you",
+    "?",
+    "!",
+    ".",
+    "\n",
+    "记住",
+    "忘记",
+    "我喜欢",
+    "制表符",
+    "列出文件",
+    "待办清单：",
+    "数据",
+    "最高",
+    "<messages>",
+    "</messages>",
+    "extract",
+    "<agent_memory>",
+    "</agent_memory>",
+    "<memory_guidelines>",
+    "</memory_guidelines>",
+    "-",
+    "#",
+    "(",
+    ")",
+    "password=",
+    "@@",
+    "---",
+    "+++",
+]
+TEXT = st.text() | st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+CALL = st.builds(
+    lambda name, args, i: {"name": name, "args": args, "id": f"c{i}"},
+    st.sampled_from(TOOLS),
+    st.dictionaries(st.sampled_from(("file_path", "path", "content", "name")), TEXT | st.integers() | st.none()),
+    st.integers(0, 3),
+)
+SOURCE = st.sampled_from(({}, {}, {"lc_source": "memory_update"}, {"lc_source": "summarization"}))
+MESSAGE = (
+    st.builds(lambda t, s: HumanMessage(t, additional_kwargs=s), TEXT, SOURCE)
+    | st.builds(lambda t, c: AIMessage(t, tool_calls=c), TEXT, st.lists(CALL, max_size=3))
+    | st.builds(lambda t, i: ToolMessage(t, tool_call_id=f"c{i}"), TEXT, st.integers(0, 3))
+    | st.builds(SystemMessage, TEXT)
+)
+
+
+@given(st.lists(MESSAGE, max_size=8), st.frozensets(st.sampled_from(TOOLS)))
+@settings(max_examples=300, deadline=None)
+def test_there_is_always_an_answer_or_a_bound_call(messages: list[BaseMessage], bound: frozenset[str]) -> None:
+    move = plan(conversation(messages, bound), INTENTS)
+    if isinstance(move, Use):
+        assert move.tool in bound
+    else:
+        assert isinstance(move, Say)
+        assert move.text
+
+
+@tool
+def read_file(file_path: str, limit: int = 0, offset: int = 0) -> str:
+    """Read."""
+    return ""
+
+
+@given(TEXT)
+@settings(max_examples=100, deadline=None)
+def test_any_text_is_answered_by_the_model_with_exact_output(text: str) -> None:
+    answer = TeachingModel().bind_tools([read_file]).invoke([HumanMessage(text)])
+    assert answer.content or answer.tool_calls
+    if not answer.tool_calls:
+        assert answer.usage_metadata["output_tokens"] == count(str(answer.content))  # type: ignore[index]
+
+
+@given(st.text() | TEXT)
+def test_tokens_joined_are_the_text(text: str) -> None:
+    assert "".join(tokens(text)) == text
+    assert count(text) == len(tokens(text))
+
+
+LINES = st.lists(st.sampled_from(("- a", "- b", "- ab", "", "a", "- a - a")), max_size=7)
+
+
+@given(LINES, LINES)
+def test_an_edit_put_into_the_text_gives_the_other(before: list[str], after: list[str]) -> None:
+    change = edit(before, after)
+    text = "\n".join(before)
+    if change is None:
+        assert not text.strip("\n")
+        return
+    old, new = change
+    assert text.find(old) == text.rfind(old) >= 0
+    assert text.replace(old, new) == "\n".join(after)
+
+
+@given(st.lists(st.text(alphabet="ab- \t@"), min_size=1, max_size=5))
+def test_a_read_result_gives_back_the_lines_under_its_header(lines: list[str]) -> None:
+    assert parse(f"@@ lines 1-{len(lines)} of 900 | next offset 77 @@\n" + "\n".join(lines)) == (lines, 77)
