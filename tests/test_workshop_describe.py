@@ -142,18 +142,13 @@ def csv_module():
 
 
 def test_a_value_that_resists_every_question():
-    class Worse(type):
-        def __getattribute__(cls, name):
-            if name in ("__mro__", "__name__"):
-                return super().__getattribute__(name)
-            raise RuntimeError
-
-    class Value(metaclass=Worse):
+    class Value:
         def __getattribute__(self, name):
             raise RuntimeError
 
-    assert describe("v", Value()).startswith("v: ")
-    assert list_of_variables({"v": Value()})
+    value = Value()
+    texts = describe("v", value), list_of_variables({"v": value})
+    assert texts == ("v: Value, <unprintable Value>", "v: Value, <unprintable Value>")
 
 
 def test_a_huge_collection_is_not_printed_to_be_cut():

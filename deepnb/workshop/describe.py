@@ -29,7 +29,7 @@ def describe(name: str, value: object, budget: int = 1500) -> str:
     try:
         text = _description(name, value, budget)
     except Exception:
-        text = f"{name}: {unprintable(value)}"
+        text = f"{name}: {type(value).__name__}, {unprintable(value)}"
     return cut(text, budget)
 
 

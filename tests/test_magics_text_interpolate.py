@@ -1,0 +1,266 @@
+"""What a prompt's {name} becomes, and where it stays as typed."""
+
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.magics.interpolate import Filled, code_and_math, fill
+from deepnb.workshop.describe import describe
+
+
+class Thing:
+    size = 3
+    _secret = "s"
+    asked = 0
+
+    @property
+    def bad(self):
+        raise SystemExit
+
+    @property
+    def counted(self):
+        Thing.asked += 1
+        return Thing.asked
+
+
+class Hostile:
+    def __repr__(self):
+        raise RuntimeError
+
+
+TABLE = pd.DataFrame({"name": ["Mercury", "Earth"], "gravity": [3.7, 9.8]})
+KNOWN = {
+    "x": 7,
+    "name": "Ada",
+    "a": 1,
+    "b": 2,
+    "row": {"a": 1, "two words": 2, 1: "one", "deep": [{"z": (4, 5)}]},
+    "thing": Thing(),
+    "hostile": Hostile(),
+    "planets": TABLE,
+    "größe": 5,
+    "_": "last",
+    "__name__": "__main__",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes", "filled"),
+    [
+        ("{x}", "7", ("x",)),
+        ("hello {name}, {name} and {x}", "hello Ada, Ada and 7", ("name", "x")),
+        ("{thing.size}", "3", ("thing.size",)),
+        ("{row[a]} {row['a']} {row[\"a\"]}", "1 1 1", ("row[a]", "row['a']", 'row["a"]')),
+        ("{row[two words]} {row[1]}", "2 one", ("row[two words]", "row[1]")),
+        ("{row[deep][0][z][-1]}", "5", ("row[deep][0][z][-1]",)),
+        ("{größe}", "5", ("größe",)),
+        ("{_}", "last", ("_",)),
+        ("file_{name}.csv", "file_Ada.csv", ("name",)),
+        ("costs ${x}", "costs $7", ("x",)),
+        ("${name} and ${x}", "$Ada and $7", ("name", "x")),
+        ("$5 and {x} costs $6", "$5 and 7 costs $6", ("x",)),
+        ("a ` alone and {x}", "a ` alone and 7", ("x",)),
+        ("a ` here\n\n{x} and ` there", "a ` here\n\n7 and ` there", ("x",)),
+        ("\\`{x}\\`", "\\`7\\`", ("x",)),
+        ("a $ alone\n\n{x} $ there", "a $ alone\n\n7 $ there", ("x",)),
+        ('{"a": {x}}', '{"a": 7}', ("x",)),
+        ("{{{x}", "{{{x}", ()),
+        ("    {x} is indented", "    7 is indented", ("x",)),
+    ],
+)
+def test_a_placeholder_becomes_the_value(text, becomes, filled):
+    assert fill(text, KNOWN) == Filled(becomes, filled, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no braces at all",
+        "`{x}`",
+        "``{x} ` {x}``",
+        "a `{x}` b ```{x}``` c",
+        "`{x}\n{x}`",
+        "```\n{x}\n```",
+        "```python\n{x}\n``\n~~~\n```` \n",
+        "~~~ `x`\n{x}\n```\n{x}\n~~~~",
+        "   ```\n   {x}\n   ```",
+        "- item\n\n  ```\n  {x}\n  ```",
+        "1. ```\n   {x}\n   ```",
+        "- a\n  - b\n    ```\n    {x}\n    ```",
+        "> ```\n> {x}\n> ```",
+        "> > ~~~\n> > {x}\n> > ~~~",
+        "    ```\n    {x}\n    ```",
+        "```\n{x}\nnever closed",
+        "$x_{a}$",
+        "$ {a} $",
+        "$2^{a}$ and $\\{a\\}$ and \\${{a}}",
+        "$$\n\n\\sum_{a}^{b}\n$$",
+        "\\(x_{a}\\) \\[\n{b}\n\\] \\\\({a}\\\\) \\\\[{b}\\\\]",
+        "\\begin{align*}\nx_{a} &= {b}\n\\end{align*}",
+        "{{x}} {{ x }} {{{x}}} {% if x %}",
+        '{"a": 1, "b": [{}]}',
+        "{'a': 1}",
+        "{a, b} {1} {} { x } {x",
+        "\\{x\\}",
+    ],
+)
+def test_code_mathematics_and_other_braces_stay_as_typed(text):
+    assert fill(text, KNOWN) == Filled(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("```\n{x}\n```\n", ""),
+        ("~~~\n```\n~~~\n", ""),
+        ("> ```\n> {x}\n", ""),
+        ("``` {x} ``` ", ""),
+        ("`{x}` ", " `{x}`"),
+        ("$a$ ", " $b$"),
+        ("$$a$$ ", " \\(b\\)"),
+        ("\\begin{a}{x}\\end{a} ", " \\begin{a}"),
+    ],
+)
+def test_after_code_and_mathematics_it_goes_on(before, after):
+    assert fill(before + "{x}" + after, KNOWN).text == before + "7" + after
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("{data} {data} {data.y} `{other}`", ("{data} stays as typed: no variable data",)),
+        ("const {data} = props", ("{data} stays as typed: no variable data",)),
+        ("{thing.nope}", ("{thing.nope} stays as typed: no attribute nope",)),
+        ("{thing._secret}", ("{thing._secret} stays as typed: _secret is private",)),
+        ("{thing.__class__}", ("{thing.__class__} stays as typed: __class__ is private",)),
+        ("{thing.bad}", ("{thing.bad} stays as typed: no attribute bad (SystemExit)",)),
+        ("{row[nope]}", ("{row[nope]} stays as typed: no item 'nope'",)),
+        ("{name[99]}", ("{name[99]} stays as typed: no item 99",)),
+        ("{x[a]}", ("{x[a]} stays as typed: no item 'a'",)),
+        ("{hostile}", ("{hostile} stays as typed: it cannot be shown (RuntimeError)",)),
+        ("{__name__}", ("{__name__} stays as typed: no variable __name__",)),
+        ("{x:.2f}", ("{x:.2f} stays as typed: only a name, .attribute and [key] are filled in",)),
+        ("{planets.head()}", ("{planets.head()} stays as typed: only a name, .attribute and [key] are filled in",)),
+        ("{unknown.head()}", ()),
+        ("\\frac{a}{z}", ("{a} stays as typed: here it reads as LaTeX",)),
+        ("e^{a}", ("{a} stays as typed: here it reads as LaTeX",)),
+    ],
+)
+def test_what_cannot_be_filled_in_stays_and_says_why(text, notes):
+    assert fill(text, KNOWN) == Filled(text, (), notes)
+
+
+def test_a_table_is_a_schema_and_a_sample_on_lines_of_its_own():
+    schema = describe("planets", TABLE)
+    assert fill("{planets}", KNOWN).text == schema
+    assert fill("Look at {planets} and say.", KNOWN).text == f"Look at \n{schema}\n and say."
+    assert fill("Look:\n{planets}\nSay.", KNOWN).text == f"Look:\n{schema}\nSay."
+    assert "gravity | float64 | 2 | min 3.7, mean 6.75, max 9.8" in fill("{planets.gravity}", KNOWN).text
+    assert fill("{planets.gravity[1]}", KNOWN).text == "9.8"
+
+
+def test_a_long_value_says_how_much_was_cut():
+    text = fill("{long}", {"long": list(range(5000))}).text
+    assert text.startswith("[0, 1, 2,") and len(text) < 2050
+    assert text.endswith(f"... ({len(repr(list(range(5000)))) - 2000:,} more characters)")
+    assert fill("{long}", {"long": "y" * 5000}).text == "y" * 5000
+
+
+def test_a_value_is_asked_for_once():
+    Thing.asked = 0
+    assert fill("{thing.counted} {thing.counted}", KNOWN).text == "1 1"
+
+
+def test_an_interrupt_is_not_swallowed():
+    class Slow:
+        @property
+        def value(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fill("{slow.value}", {"slow": Slow()})
+
+
+def test_the_value_of_a_placeholder_is_not_filled_in_again():
+    assert fill("{a}", {"a": "{b}", "b": "no"}).text == "{b}"
+
+
+TEXT = st.text(st.sampled_from("{}[]().$`~\\ \nabx'\"_0>-"), max_size=60)
+
+
+@given(st.text().map(lambda text: text.replace("{", "")))
+def test_a_text_without_braces_is_left_as_it_is(text):
+    assert fill(text, KNOWN) == Filled(text)
+
+
+@given(st.text() | TEXT)
+def test_with_nothing_known_every_text_is_left_as_it_is(text):
+    assert fill(text, {}).text == text
+
+
+@given(TEXT, st.integers(1, 5))
+def test_a_code_span_is_left_as_it_is(inside, ticks):
+    inside = " ".join(inside.replace("`", "{x}").split()) or "{a}"
+    span = "`" * ticks + f" {inside} " + "`" * ticks
+    assert span in fill(f"see {span} for {{x}}", KNOWN).text
+
+
+@given(TEXT, st.sampled_from(["```", "~~~~", "````"]), st.sampled_from(["", "  ", "> "]))
+def test_a_fence_is_left_as_it_is(inside, fence, lead):
+    inside = inside.replace("`", "{x}").replace("~", "{a}").replace("\n", "\n" + lead)
+    block = f"{lead}{fence}\n{lead}{inside}\n{lead}{fence}\n"
+    assert fill(f"{block}\n{{x}}", KNOWN).text == f"{block}\n7"
+
+
+@given(TEXT)
+def test_spans_are_in_order_and_without_overlaps(text):
+    spans = code_and_math(text)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "{",
+        "{x[",
+        "{x.",
+        "{a['",
+        "`",
+        "`{x}``",
+        "$",
+        "$$ $",
+        "\\(",
+        "\\begin{a}",
+        "> ",
+        "- ",
+        "```\n",
+        "{x ",
+        "\\a{",
+        "{x}",
+    ],
+)
+def test_the_work_grows_with_the_text(piece):
+    """Calls are counted, not seconds: twice the text is about twice the work."""
+    import sys
+
+    def lines_run(text):
+        count = 0
+
+        def trace(frame, event, arg):
+            nonlocal count
+            count += 1
+            return trace
+
+        sys.settrace(trace)
+        try:
+            fill(text, KNOWN)
+        finally:
+            sys.settrace(None)
+        return count
+
+    assert lines_run(piece * 400) <= 2.5 * lines_run(piece * 200) + 100
