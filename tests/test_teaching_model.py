@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -65,6 +66,12 @@ def test_usage_is_exact(talk: list[Any]) -> None:
     written = len(tokens(str(answer.content)))
     written += sum(len(tokens(c["name"] + json.dumps(c["args"], ensure_ascii=False))) for c in answer.tool_calls)
     assert answer.usage_metadata == {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+
+
+def test_asked_in_a_running_loop_it_says_the_same() -> None:
+    talk = [HumanMessage("list files")]
+    model = TeachingModel().bind_tools(TOOLS)
+    assert plain(asyncio.run(model.ainvoke(talk))) == plain(model.invoke(talk))
 
 
 def test_only_the_last_chunk_has_usage() -> None:

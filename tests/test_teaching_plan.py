@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from deepagents.middleware.summarization import DEEPAGENTS_DEFAULT_SUMMARY_PROMPT
-from langchain.agents.middleware.summarization import DEFAULT_SUMMARY_PROMPT
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage, get_buffer_string
+from langchain_core.messages import AIMessage, HumanMessage
 
-from deepnb.core.diff import FileDiff
-from deepnb.core.tokenizer import count
 from deepnb.core.values import Skill
 from deepnb.models.teaching.conversation import Conversation, Step, conversation
 from deepnb.models.teaching.facts import bullet, looks_secret
 from deepnb.models.teaching.frames import parse_frame
 from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.moves import MAX_CALLS, Say, Use, plan
-from deepnb.models.teaching.prompt import MemoryFile, read_prompt, updated
+from deepnb.models.teaching.prompt import MemoryFile
 from deepnb.models.teaching.words import words
 
 TOOLS = frozenset(["ls", "read_file", "write_file", "edit_file", "task", "list_variables", "inspect_variable"])
@@ -122,6 +118,13 @@ def test_a_fact_written_in_this_turn_is_confirmed_though_the_prompt_already_show
     text = said("Remember that I use vim", wrote, memory=(MemoryFile(PATH, ("- The user uses vim",)),))
     assert "I will remember" in text
     assert PATH in text
+
+
+def test_a_call_that_was_changed_before_it_ran_is_told_as_it_was() -> None:
+    wrote = Step("write_file", {"file_path": PATH, "content": "- uses emacs\n"}, "Updated file /AGENTS.md")
+    text = said("Remember that I use vim", wrote)
+    assert "uses emacs" in text
+    assert "vim" not in text
 
 
 @pytest.mark.parametrize(
@@ -342,117 +345,6 @@ def test_it_never_pretends(request_: str) -> None:
     assert len(text) < 600
     if request_ not in ("谢谢",):
         assert "rule-based" in text or "规则" in text
-
-
-SYSTEM = """\
-Be helpful.
-<agent_memory>
-/AGENTS.md
-
-- The user prefers tabs
-see </agent_memory> in a line
-
-/memory/2026-01-01.md
-
-- Talked about planets
-</agent_memory>
-<memory_guidelines>
-Add facts to /AGENTS.md with write_file or edit_file.
-</memory_guidelines>
-<agent_skills>
-Read them first.
-- **csv-report**: Summarize a CSV in a short report. -> read_file `/skills/csv-report/SKILL.md`
-</agent_skills>"""
-
-
-def test_the_system_prompt_is_taken_apart() -> None:
-    prompt = read_prompt(SYSTEM)
-    assert [f.path for f in prompt.memory] == ["/AGENTS.md", "/memory/2026-01-01.md"]
-    assert prompt.memory[0].facts == ("The user prefers tabs", "see </agent_memory> in a line")
-    assert prompt.skills == (SKILL,)
-    assert prompt.memory_path == "/AGENTS.md"
-
-
-def test_an_empty_memory_names_the_path_to_write() -> None:
-    prompt = read_prompt(
-        "<agent_memory>\n(nothing yet; write_file /notes/ME.md starts it)\n</agent_memory>\n"
-        "<memory_guidelines>\nBe brief.\n</memory_guidelines>"
-    )
-    assert (prompt.memory, prompt.memory_path) == ((), "/notes/ME.md")
-
-
-def test_an_update_in_the_thread_changes_what_is_known() -> None:
-    diff = FileDiff(PATH, "- a\n- -b\n", "- a\n- c\n").unified()
-    assert updated((MemoryFile(PATH, ("- a", "- -b")),), diff) == (MemoryFile(PATH, ("- a", "- c")),)
-    note = HumanMessage(
-        FileDiff(PATH, None, "- The user uses vim\n").unified(), additional_kwargs={"lc_source": "memory_update"}
-    )
-    seen = conversation([SystemMessage("x"), HumanMessage("what do you remember?"), note])
-    assert seen.request == "what do you remember?"
-    assert '"The user uses vim" (/AGENTS.md)' in plan(seen, INTENTS).text  # type: ignore[union-attr]
-
-
-def test_an_update_may_speak_of_two_files() -> None:
-    diffs = FileDiff("/a.md", "- one\n- two\n", "- one\n").unified() + FileDiff("/b.md", None, "- three\n").unified()
-    after = updated((MemoryFile("/a.md", ("- one", "- two")),), diffs)
-    assert after == (MemoryFile("/a.md", ("- one",)), MemoryFile("/b.md", ("- three",)))
-
-
-TALK = [
-    HumanMessage("Remember that I prefer tabs over spaces & <b>"),
-    AIMessage("", tool_calls=[{"name": "write_file", "args": {"file_path": PATH, "content": "x"}, "id": "c1"}]),
-    ToolMessage("Updated file /AGENTS.md", tool_call_id="c1"),
-    AIMessage("Done."),
-    HumanMessage("Never delete /data.csv"),
-    AIMessage("", tool_calls=[{"name": "read_file", "args": {"file_path": "/data.csv"}, "id": "c2"}]),
-    ToolMessage("1,2", tool_call_id="c2"),
-]
-
-
-@pytest.mark.parametrize("prompt", [DEFAULT_SUMMARY_PROMPT, DEEPAGENTS_DEFAULT_SUMMARY_PROMPT])
-def test_the_engines_summary_prompt_is_recognised(prompt: str) -> None:
-    request = prompt.format(messages=get_buffer_string(TALK, format="xml")).rstrip()
-    assert said(request, tools=frozenset()) == (
-        "Requests so far: 2\n"
-        "Request in progress: Never delete /data.csv\n"
-        "Asked to remember, and rules:\n- I prefer tabs over spaces & <b>\n- Never delete /data.csv\n"
-        "Last requests:\n* Remember that I prefer tabs over spaces & <b>\n* Never delete /data.csv\n"
-        "Files written: /AGENTS.md\nFiles read: /data.csv"
-    )
-
-
-def test_summing_up_a_summary_loses_no_count_and_no_fact() -> None:
-    first = said(DEFAULT_SUMMARY_PROMPT.format(messages=get_buffer_string(TALK, format="xml")))
-    again = [HumanMessage(f"Here is a summary:\n\n{first}"), AIMessage("ok"), HumanMessage("hello")]
-    second = said(DEFAULT_SUMMARY_PROMPT.format(messages=get_buffer_string(again, format="xml")))
-    assert "Requests so far: 3" in second
-    assert "I prefer tabs over spaces & <b>" in second
-    assert "Files read: /data.csv" in second
-
-
-def test_a_long_thread_gives_a_short_summary() -> None:
-    talk = [HumanMessage(f"Remember that number {i} is {'very ' * 40}important") for i in range(200)]
-    text = said(DEFAULT_SUMMARY_PROMPT.format(messages=get_buffer_string(talk, format="xml")))
-    assert count(text) < 250
-    assert "Requests so far: 200" in text
-
-
-def test_a_long_chinese_thread_does_too() -> None:
-    talk = [HumanMessage(f"记住第{i}条：" + "很长的一句话" * 40) for i in range(50)]
-    assert count(said(DEFAULT_SUMMARY_PROMPT.format(messages=get_buffer_string(talk, format="xml")))) <= 250
-
-
-def test_a_credential_does_not_enter_a_summary() -> None:
-    talk = [HumanMessage("my password is hunter2")]
-    assert "hunter2" not in said(DEFAULT_SUMMARY_PROMPT.format(messages=get_buffer_string(talk, format="xml")))
-
-
-def test_a_request_that_was_summarized_away_goes_on() -> None:
-    note = HumanMessage(
-        "<summary>\nRequests so far: 1\nRequest in progress: list files\n</summary>",
-        additional_kwargs={"lc_source": "summarization"},
-    )
-    assert plan(conversation([note], TOOLS), INTENTS) == Use("ls", {"path": "/"})
 
 
 def test_words_of_two_forms_are_one() -> None:

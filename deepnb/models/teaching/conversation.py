@@ -73,7 +73,7 @@ def conversation(messages: Sequence[BaseMessage], tools: Iterable[str] = ()) -> 
             memory = updated(memory, message.text)
     earlier = tuple(talk[: begin if asked is None else asked])
     return Conversation(
-        request=request,
+        request=request.strip(),
         turn=_steps(talk[begin:]),
         tools=frozenset(tools),
         memory=memory,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 
 from deepnb.models.teaching.conversation import Conversation, Step, summarized_facts
 from deepnb.models.teaching.facts import bullet, looks_secret
@@ -74,8 +74,13 @@ def remember(c: Conversation, fact: str) -> Script | str:
 def _keep(c: Conversation, path: str, line: str) -> Script:
     """Write anew where there is no file; else read what is there and add to its end."""
     done = c.tell(f"I will remember that. I wrote it to {path}: {line}", f"我记住了，已写入 {path}：{line}")
-    if any(_put(s.args, path, line) for s in c.turn if s.tool in ("write_file", "edit_file") and not s.failed):
-        return done
+    wrote = [_written(s) for s in c.turn if s.tool in ("write_file", "edit_file") and s.path == path and not s.failed]
+    if wrote:
+        changed = c.tell(
+            f"The call was changed before it ran. What was written to {path}: {short(wrote[-1], 200)}",
+            f"调用在执行前被改过。写入 {path} 的是：{short(wrote[-1], 200)}",
+        )
+        return done if line in wrote[-1].split("\n") else changed
     if (yield from _exists(c, path)):
         found = yield from read(path)
         if found.problem:
@@ -87,10 +92,8 @@ def _keep(c: Conversation, path: str, line: str) -> Script:
     return done
 
 
-def _put(args: Mapping[str, object], path: str, line: str) -> bool:
-    if args.get("file_path") != path:
-        return False
-    return line in str(args.get("new_string") or args.get("content") or "").split("\n")
+def _written(step: Step) -> str:
+    return str(step.args.get("new_string") or step.args.get("content") or "")
 
 
 def _exists(c: Conversation, path: str) -> Generator[Use, Step, bool]:
