@@ -1,0 +1,174 @@
+"""What Tab offers after %agent, %memory and %skills, also on the first line of a cell with a body.
+
+`candidates` is pure; `matcher` puts it behind IPython's matcher API (version 2), which is asked for cells, too,
+where the older `complete_command` hook is not. In a prompt nothing is offered, so that IPython's own names are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from deepnb.magics.usage import MAGICS, OPTIONS, Arg, Flag, Sub, subcommand, subcommands
+
+IDENTIFIER = "deepnb"
+_NAMES = "|".join(MAGICS)
+_LINE = re.compile(rf"\s*(?:[\w.]+\s*=\s*)?%({_NAMES})\s(.*)", re.DOTALL)
+_CELL = re.compile(rf"%%({_NAMES})\s(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What there is to name: models and variables that hold one, threads, memory files, skills."""
+
+    models: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+
+    def of(self, kind: str) -> tuple[str, ...]:
+        """The names that a word of this kind may be."""
+        by_kind = {"model": self.models, "thread": self.threads, "path": self.paths, "file": self.paths}
+        return by_kind.get(kind, self.skills if kind == "skill" else ())
+
+
+def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool = False) -> list[str]:
+    """The words that can stand where `cursor_text`, the end of `line`, stands; `line` begins after the magic's name.
+
+    `cell` tells the first line of a cell magic from a line magic.
+    """
+    words = line[: len(line) - len(cursor_text)].split()
+    if magic == "agent":
+        offered = _after_options(words, cursor_text, names)
+        if offered is None:
+            offered = [] if cell else _after_subcommand(magic, words, cursor_text, names)
+        elif not words and not cell:
+            offered = [*_names_of(magic), *offered]
+    elif cell:
+        offered = list(names.paths if magic == "memory" else names.skills) if not words else []
+    else:
+        offered = _after_subcommand(magic, words, cursor_text, names) if words else _names_of(magic)
+    return [word for word in dict.fromkeys(offered) if word.startswith(cursor_text) and word != cursor_text]
+
+
+def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
+    """A matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
+
+    def deepnb_matcher(context: Any) -> dict[str, Any]:
+        place = line_of(context.full_text, context.cursor_line, context.text_until_cursor)
+        if place is None:
+            return {"completions": []}
+        magic, line, cell = place
+        fragment = re.search(r"\S*\Z", line)[0]  # type: ignore[index]
+        words = candidates(magic, line, fragment, _asked(get_names), cell)
+        return {
+            "completions": _completions(words),
+            "matched_fragment": fragment,
+            "suppress": bool(words),
+            "ordered": True,
+        }
+
+    deepnb_matcher.matcher_api_version = 2  # type: ignore[attr-defined]
+    deepnb_matcher.matcher_identifier = IDENTIFIER  # type: ignore[attr-defined]
+    deepnb_matcher.matcher_priority = 100  # type: ignore[attr-defined]
+    return deepnb_matcher
+
+
+def line_of(cell: str, row: int, until_cursor: str) -> tuple[str, str, bool] | None:
+    """The magic, its line up to the cursor and whether it heads a cell; None where the cursor is on no line of ours."""
+    lines = cell.split("\n")
+    head = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    in_cell_magic = lines[head].startswith("%%")
+    if in_cell_magic and row != head:
+        return None
+    match = (_CELL if in_cell_magic else _LINE).fullmatch(until_cursor)
+    return (match[1], match[2], in_cell_magic) if match else None
+
+
+def install(ip: Any, get_names: Callable[[], Names]) -> None:
+    """Add the matcher to a shell; a second time replaces the first."""
+    uninstall(ip)
+    ip.Completer.custom_matchers.append(matcher(get_names))
+
+
+def uninstall(ip: Any) -> None:
+    """Take the matcher out again, also one that an earlier import of this module put there."""
+    matchers = ip.Completer.custom_matchers
+    matchers[:] = [m for m in matchers if getattr(m, "matcher_identifier", "") != IDENTIFIER]
+
+
+def _after_options(words: list[str], cursor_text: str, names: Names) -> list[str] | None:
+    """What may stand among the options of a prompt, or None where a word before is no option."""
+    waiting: Flag | None = None
+    typed = set()
+    for word in words:
+        if waiting is not None:
+            waiting = None
+            continue
+        option = next((o for o in OPTIONS if o.name == word.partition("=")[0]), None)
+        if option is None:
+            return None
+        typed.add(option)
+        waiting = option if option.label and "=" not in word else None
+    return _flag_words(OPTIONS, typed, waiting, cursor_text, names)
+
+
+def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Names) -> list[str]:
+    """What may stand after a subcommand and the words that follow it; nothing once the text is free."""
+    sub = subcommand(magic, words[0])
+    if sub is None:
+        return []
+    todo, typed, waiting = list(sub.args), set(), None
+    for word in words[1:]:
+        if waiting is not None:
+            waiting = None
+            continue
+        flag = next((f for f in sub.flags if f.name == word.partition("=")[0]), None)
+        if flag is not None:
+            typed.add(flag)
+            waiting = flag if flag.label and "=" not in word else None
+        elif not todo or todo[0].kind in ("text", "file"):
+            return []
+        else:
+            todo.pop(0)
+    words_here = _flag_words(sub.flags, typed, waiting, cursor_text, names)
+    if waiting is not None:
+        return words_here
+    return ([*_arg_words(sub, todo[0], names)] if todo else []) + words_here
+
+
+def _flag_words(
+    flags: Iterable[Flag], typed: set[Flag], waiting: Flag | None, cursor_text: str, names: Names
+) -> list[str]:
+    """The value the last flag waits for, or of the flag that is being typed with its `=`, or the flags not yet typed."""
+    if waiting is not None:
+        return list(waiting.choices or names.of(waiting.kind))
+    name, eq, _ = cursor_text.partition("=")
+    if eq:
+        flag = next((f for f in flags if f.name == name), None)
+        return [f"{name}={value}" for value in (flag.choices or names.of(flag.kind))] if flag else []
+    return [flag.name for flag in flags if flag not in typed]
+
+
+def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
+    return _names_of(sub.magic) if arg.kind == "sub" else list(arg.choices or names.of(arg.kind))
+
+
+def _names_of(magic: str) -> list[str]:
+    return [sub.name for sub in subcommands(magic)]
+
+
+def _asked(get_names: Callable[[], Names]) -> Names:
+    """The names there are, or none: a Tab never shows a traceback."""
+    try:
+        return get_names()
+    except Exception:
+        return Names()
+
+
+def _completions(words: list[str]) -> list[Any]:
+    from IPython.core.completer import SimpleCompletion
+
+    return [SimpleCompletion(word, type="magic") for word in words]

@@ -1,0 +1,174 @@
+"""What Tab offers after the magics."""
+
+import warnings
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from deepnb.magics import complete
+from deepnb.magics.complete import Names, candidates
+
+NAMES = Names(
+    models=("anthropic:claude-sonnet", "openai:gpt-5", "offline", "my_graph"),
+    threads=("main", "york-2"),
+    paths=("/AGENTS.md", "/memory/my.md"),
+    skills=("tidy-data", "plots"),
+)
+SUBS = [
+    "status",
+    "use",
+    "new",
+    "threads",
+    "switch",
+    "fork",
+    "rewind",
+    "undo",
+    "resume",
+    "turns",
+    "budget",
+    "history",
+    "tools",
+    "panel",
+    "help",
+]
+OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps"]
+
+
+@pytest.mark.parametrize(
+    ("magic", "line", "offers"),
+    [
+        ("agent", "", SUBS + OPTS),
+        ("agent", "t", ["threads", "turns", "tools"]),
+        ("agent", "--", OPTS),
+        ("agent", "--m", ["--model", "--max-steps"]),
+        ("agent", "--raw --r", []),
+        ("agent", "--raw ", [o for o in OPTS if o != "--raw"]),
+        ("agent", "--model ", list(NAMES.models)),
+        ("agent", "--model anthropic:cl", ["anthropic:claude-sonnet"]),
+        ("agent", "--model=o", ["--model=openai:gpt-5", "--model=offline"]),
+        ("agent", "--format ", ["markdown", "text", "json", "code"]),
+        ("agent", "--format=j", ["--format=json"]),
+        ("agent", "--thread york-", ["york-2"]),
+        ("agent", "--as ", []),
+        ("agent", "--raw what is ", []),
+        ("agent", "use ", [*NAMES.models, "--base-url"]),
+        ("agent", "use off", ["offline"]),
+        ("agent", "switch ", ["main", "york-2"]),
+        ("agent", "fork ", ["--at"]),
+        ("agent", "rewind 3 ", ["--memory"]),
+        ("agent", "rewind 3 --memory ", []),
+        ("agent", "resume ", ["again", "skip"]),
+        ("agent", "help ne", ["new"]),
+        ("agent", "what th", []),
+        ("agent", "-- th", []),
+        ("agent", "new", []),
+        ("memory", "", ["panel", "show", "add", "diff", "sources", "help"]),
+        ("memory", "show /", ["/AGENTS.md", "/memory/my.md"]),
+        ("memory", "add ", ["--to"]),
+        ("memory", "add --to /m", ["/memory/my.md"]),
+        ("memory", "add some text ", []),
+        ("memory", "nosuch ", []),
+        ("skills", "s", ["show"]),
+        ("skills", "show ", ["tidy-data", "plots"]),
+        ("skills", "new ", []),
+    ],
+)
+def test_a_line_is_offered_what_fits_there(magic, line, offers):
+    word = line.rpartition(" ")[2]
+    assert candidates(magic, line, word, NAMES) == offers
+
+
+@pytest.mark.parametrize(
+    ("magic", "line", "offers"),
+    [
+        ("agent", "", OPTS),
+        ("agent", "s", []),
+        ("agent", "--format ", ["markdown", "text", "json", "code"]),
+        ("agent", "use ", []),
+        ("memory", "/A", ["/AGENTS.md"]),
+        ("memory", "/AGENTS.md ", []),
+        ("skills", "t", ["tidy-data"]),
+    ],
+)
+def test_the_head_of_a_cell_takes_no_subcommands(magic, line, offers):
+    assert candidates(magic, line, line.rpartition(" ")[2], NAMES, cell=True) == offers
+
+
+@pytest.fixture(scope="module")
+def shell():
+    shell = InteractiveShell(config=Config({"HistoryManager": {"hist_file": ":memory:"}}))
+    complete.install(shell, lambda: NAMES)
+    yield shell
+    complete.uninstall(shell)
+    shell.history_manager.end_session()
+
+
+def offered(shell, cell):
+    """The cells that Tab at the bar would make."""
+    at = cell.index("|")
+    cell = cell.replace("|", "")
+    with provisionalcompleter():
+        return [cell[: c.start] + c.text for c in shell.Completer.completions(cell, at) if c._origin == "deepnb"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "offers"),
+    [
+        ("%agent th|", ["%agent threads"]),
+        ("x = 1\n    %agent th|\ny = 2", ["x = 1\n    %agent threads"]),
+        ("x = %agent th|", ["x = %agent threads"]),
+        ("%agent use anthropic:c|", ["%agent use anthropic:claude-sonnet"]),
+        ("%agent --model=anthropic:c| hi", ["%agent --model=anthropic:claude-sonnet"]),
+        ("%agent switch york-|", ["%agent switch york-2"]),
+        ("%memory show /mem|", ["%memory show /memory/my.md"]),
+        ("%skills show |", ["%skills show tidy-data", "%skills show plots"]),
+        ("%%agent --fo|\nwhat is this?\n", ["%%agent --format"]),
+        ("%%agent --format j|\nwhat is this?\n", ["%%agent --format json"]),
+        ("\n%%memory /A|\n- tea", ["\n%%memory /AGENTS.md"]),
+        ("%%agent\nth|", []),
+        ("%%agent\n%agent th|", []),
+        ("%%agent --raw\n--fo|", []),
+        ("%%time\n%agent th|", []),
+        ("%agent what th|", []),
+        ("agent th|", []),
+        ("%agents th|", []),
+    ],
+)
+def test_a_real_shell_offers_it(shell, cell, offers):
+    assert offered(shell, cell) == offers
+
+
+def test_the_older_completion_call_offers_it_too(shell):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert shell.Completer.complete(line_buffer="%%agent --mo", cursor_pos=12) == ("--mo", ["--model"])
+        assert shell.Completer.complete(line_buffer="%agent use of", cursor_pos=13) == ("of", ["offline"])
+
+
+def test_a_prompt_is_offered_the_kernels_names(shell):
+    shell.user_ns["planets_by_mass"] = 1
+    with provisionalcompleter():
+        found = [c.text for c in shell.Completer.completions("%agent plot {planets_", 21)]
+    assert any("planets_by_mass" in text for text in found)
+
+
+def test_a_session_that_cannot_say_its_names_does_not_break_tab(shell):
+    def fails():
+        raise RuntimeError
+
+    complete.install(shell, fails)
+    assert offered(shell, "%agent th|") == ["%agent threads"]
+    assert offered(shell, "%agent switch |") == []
+    complete.install(shell, lambda: NAMES)
+
+
+def test_install_twice_and_uninstall_leave_the_shell_as_it_was(shell):
+    complete.install(shell, lambda: NAMES)
+    assert len(shell.Completer.custom_matchers) == 1
+    complete.uninstall(shell)
+    complete.uninstall(shell)
+    assert shell.Completer.custom_matchers == []
+    assert offered(shell, "%agent th|") == []
+    complete.install(shell, lambda: NAMES)
