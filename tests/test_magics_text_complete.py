@@ -13,7 +13,7 @@ from deepnb.magics.complete import Names, candidates
 NAMES = Names(
     models=("anthropic:claude-sonnet", "openai:gpt-5", "offline", "my_graph"),
     threads=("main", "york-2"),
-    paths=("/AGENTS.md", "/memory/my.md"),
+    memory=("/AGENTS.md", "/memory/my.md"),
     skills=("tidy-data", "plots"),
 )
 SUBS = [

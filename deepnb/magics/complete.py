@@ -25,12 +25,12 @@ class Names:
 
     models: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
+    memory: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
 
     def of(self, kind: str) -> tuple[str, ...]:
         """The names that a word of this kind may be."""
-        by_kind = {"model": self.models, "thread": self.threads, "path": self.paths, "file": self.paths}
+        by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "file": self.memory}
         return by_kind.get(kind, self.skills if kind == "skill" else ())
 
 
@@ -47,7 +47,7 @@ def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool
         elif not words and not cell:
             offered = [*_names_of(magic), *offered]
     elif cell:
-        offered = list(names.paths if magic == "memory" else names.skills) if not words else []
+        offered = list(names.memory if magic == "memory" else names.skills) if not words else []
     else:
         offered = _after_subcommand(magic, words, cursor_text, names) if words else _names_of(magic)
     return [word for word in dict.fromkeys(offered) if word.startswith(cursor_text) and word != cursor_text]

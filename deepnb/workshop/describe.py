@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any
 
 ROWS = 5  # sample rows of a table
+LABELS = 50  # first columns in which a text column is looked for
 ITEMS = 8  # first items of a collection
 LINE = 100  # characters of one item
 CELL = 30  # characters of one cell of a table
@@ -117,13 +118,14 @@ def _brief(value: Any) -> str:
 def _table(head: str, frame: Any, budget: int) -> str:
     """Head, one line a column, first rows, and how many columns had no room."""
     count = frame.shape[1]
-    columns = [frame.iloc[:, i] for i in range(count)]
-    labels = next((column for column in columns if _kind(column) in ("str", "category")), None)
+    columns = (frame.iloc[:, i] for i in range(count))
+    first = (frame.iloc[:, i] for i in range(min(count, LABELS)))
+    labels = next((column for column in first if _kind(column) in ("str", "category")), None)
     if labels is None and len(frame) and _is_text(frame.index):
         labels = frame.index.to_series()
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
     shown = 0
-    for name, column in zip(frame.columns, columns, strict=True):
+    for name, column in zip(frame.columns, columns, strict=False):
         line = f"{_flat(name, 2 * CELL)} | {_kind(column)} | {column.count()} | {_summary_or_none(column, labels)}"
         # Two fifths are kept for the rows; the first column is shown in any case.
         if shown and used + len(line) + 1 > budget * 0.6:
