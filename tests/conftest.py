@@ -1,0 +1,21 @@
+"""No test reaches beyond this machine."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connecting to anything but loopback is an error that names the address."""
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a test tried to connect to {address!r}")
+        real(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
