@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from deepagents.middleware.filesystem import FilesystemMiddleware
+from deepagents.middleware.filesystem import FilesystemMiddleware, supports_execution
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from deepagents.middleware.subagents import GENERAL_PURPOSE_SUBAGENT, SubAgentMiddleware
 from langchain.agents import create_agent
@@ -80,8 +80,10 @@ def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[],
         checkpointer=checkpointer,
         store=options.store,
     ).with_config({"recursion_limit": 10_000})
-    tool_lines = tuple(_tool_lines(stack, tools).items())
-    return Built(graph, resolved.label, rule, meter, tool_lines, _exit(graph))
+    lines = _tool_lines(stack, tools)
+    if not supports_execution(backend):
+        lines.pop("execute", None)
+    return Built(graph, resolved.label, rule, meter, tuple(lines.items()), _exit(graph))
 
 
 def _subagents(options: Options, backend: Any, model: Any, tools: list[Any], base: Callable[[], list[Any]]) -> Any:

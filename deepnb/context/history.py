@@ -23,7 +23,7 @@ def section(at: str, messages: Sequence[Message]) -> str:
 def sections(path: str, text: str) -> tuple[HistorySection, ...]:
     """The sections of a history file, in order of time."""
     heads = list(_HEAD.finditer(text))
-    ends = [h.start() for h in heads[1:]] + [len(text)]
+    ends = [*(h.start() for h in heads[1:]), len(text)][: len(heads)]
     return tuple(
         HistorySection(h[1], path, text[h.end() : end].rstrip("\n"), int(h[2]))
         for h, end in zip(heads, ends, strict=True)

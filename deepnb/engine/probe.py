@@ -79,6 +79,12 @@ def to_message(message: BaseMessage) -> Message:
     )
 
 
+def summary_text(content: str) -> str:
+    """The summary itself, without the words that upstream puts around it."""
+    start, end = content.find("<summary>"), content.rfind("</summary>")
+    return content[start + len("<summary>") : end].strip() if 0 <= start < end else content
+
+
 def _skills(values: Mapping[str, Any]) -> tuple[Skill, ...]:
     good = [Skill(s["name"], s["description"], s["path"]) for s in values.get(keys.SKILLS) or ()]
     bad = [Skill("", "", "", problem=error) for error in values.get(keys.SKILL_ERRORS) or ()]
@@ -91,7 +97,7 @@ def _offload(event: Mapping[str, Any] | None) -> Offload | None:
     message = event["summary_message"]
     return Offload(
         path=event.get("file_path"),
-        summary=message_text(message),
+        summary=summary_text(message_text(message)),
         cutoff=event["cutoff_index"],
         at=message.additional_kwargs.get("summarized_at", ""),
     )

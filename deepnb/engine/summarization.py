@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from deepagents.middleware.summarization import SummarizationMiddleware as Upstream
@@ -14,7 +16,13 @@ from deepnb.core.budget import Rule, Size
 from deepnb.core.values import Compacted, Offload
 from deepnb.engine import keys
 from deepnb.engine.listen import tell
-from deepnb.engine.probe import to_message
+from deepnb.engine.probe import summary_text, to_message
+
+_FIXED: ContextVar[int] = ContextVar("fixed", default=0)
+"""Tokens of the system prompt and the tools of the request at hand."""
+
+_SUMMARY_ROOM = 500
+"""Tokens set aside for the summary that takes the place of what goes."""
 
 _PATH = re.compile(r"has been saved to (\S+) should you need")
 
@@ -52,6 +60,36 @@ class SummarizationMiddleware(Upstream):
     def name(self) -> str:
         return "SummarizationMiddleware"
 
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        with self._fixed_part(request):
+            return super().wrap_model_call(request, handler)
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        with self._fixed_part(request):
+            return await super().awrap_model_call(request, handler)
+
+    @contextmanager
+    def _fixed_part(self, request: Any) -> Iterator[None]:
+        """Remember what of this request no compaction can shorten."""
+        token = _FIXED.set(self._count_tokens([], request.system_message, request.tools))
+        try:
+            yield
+        finally:
+            _FIXED.reset(token)
+
+    def _determine_cutoff_index(self, messages: list[AnyMessage]) -> int:
+        """Upstream's cutoff, but never inside the turn under way while that turn fits below the trigger.
+
+        Otherwise, in a small window, the results of the turn's own tools would go at once and be
+        asked for again without end.
+        """
+        cutoff = super()._determine_cutoff_index(messages)
+        start = next((i for i in range(len(messages) - 1, 0, -1) if _is_request(messages[i])), 0)
+        if not 0 < start < cutoff or self._rule.trigger_tokens is None:
+            return cutoff
+        room = self._rule.trigger_tokens - _FIXED.get() - _SUMMARY_ROOM
+        return start if self.token_counter(messages[start:]) <= room else cutoff
+
     def _get_profile_limits(self) -> int | None:
         return self._rule.window
 
@@ -85,7 +123,7 @@ class SummarizationMiddleware(Upstream):
         """Upstream's cutoff; called once a compaction stands, so it is told of here."""
         cutoff = super()._compute_state_cutoff(event, effective_cutoff)
         path = next(iter(_PATH.findall(self._message.content)), None)
-        offload = Offload(path, self._message.content, cutoff, self._at)
+        offload = Offload(path, summary_text(self._message.content), cutoff, self._at)
         tell(lambda nest: Compacted(offload, nest))
         return cutoff
 
@@ -97,6 +135,11 @@ class SummarizationMiddleware(Upstream):
     @staticmethod
     def _written(path: str, result: Any) -> str | None:
         return path if result is not None and not result.error else None
+
+
+def _is_request(message: BaseMessage) -> bool:
+    """Whether the user said it: summaries and memory updates are human messages, too."""
+    return message.type == "human" and "lc_source" not in message.additional_kwargs
 
 
 def _absolute(size: Size, tokens: int | None) -> Any:

@@ -1,1 +1,1 @@
-"""The first notebook's story in a terminal."""
+"""Ways in: JupyterLab on the first notebook, and the same story in a terminal."""

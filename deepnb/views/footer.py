@@ -38,11 +38,16 @@ class FooterView:
         )
 
 
+def model_words(model: str) -> str:
+    """A model's name; the teaching model is always said to be none."""
+    return f"{model} (no LLM)" if model == "offline" else model
+
+
 def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] = ()) -> FooterView:
     """The footer of `turn`; `filled` names the placeholders that took a value of the kernel's."""
     usage = turn.usage
     facts = [f"turn {turn.number}", turn.thread]
-    facts += [turn.model] if turn.model else []
+    facts += [model_words(turn.model)] if turn.model else []
     facts.append(counted(len(turn.calls), "call"))
     facts.append(f"{usage.input:,} in / {usage.cached:,} cached / {usage.output:,} out")
     facts += [cost(usage.cost)] if usage.cost is not None else []

@@ -8,6 +8,7 @@ from deepnb.core.budget import Budget
 from deepnb.views import html as h
 from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words
 from deepnb.views.figures import counted
+from deepnb.views.footer import model_words
 from deepnb.views.plain import page, title_line
 from deepnb.views.table import table_html
 
@@ -48,7 +49,7 @@ class StatusView:
         window = "window not known" if info.window is None else f"window {info.window:,} tokens"
         files = ", ".join(f"{path} ({counted(tokens, 'token')})" for path, tokens in info.memory)
         rows = [
-            ("model", f"{info.model} · {window}"),
+            ("model", f"{model_words(info.model)} · {window}"),
             ("thread", f"{info.thread} · {counted(info.turns, 'turn')} · {counted(info.messages, 'message')}"),
             ("memory", f"{files or 'nothing remembered yet'} · refresh {info.refresh}"),
             ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),

@@ -87,6 +87,7 @@ class TerminalTurn:
         if isinstance(segment, Answer) and isinstance(event, TextDelta):
             if at != self._printed:
                 self._line()
+                self._print("\n" if self._printed >= 0 else "")
             self._print(event.text)
             self._printed = at
         elif getattr(segment, "status", "ok") != "running":
@@ -97,6 +98,7 @@ class TerminalTurn:
     def finish(self, *views: View) -> None:
         """End the line, then print the views below it."""
         self._line()
+        self._print("\n" if self._printed >= 0 else "")
         for view in views:
             self._screen.show(view)
 

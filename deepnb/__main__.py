@@ -1,0 +1,40 @@
+"""`python -m deepnb lab`: JupyterLab on the first notebook. `python -m deepnb tour`: its story in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; gives the exit status."""
+    parser = argparse.ArgumentParser("deepnb", description="See a deep agent's memory, skills and context.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="lab | tour")
+    lab = commands.add_parser("lab", help="open the first notebook in JupyterLab, on this machine only")
+    lab.add_argument("--port", type=int, default=8888, help="the port to listen on (the next free one is taken)")
+    lab.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+    tour = commands.add_parser("tour", help="run the first notebook's story here, offline")
+    tour.add_argument("--fast", action="store_true", help="do not pause between the words")
+    chosen = parser.parse_args(arguments)
+    from deepnb.core.errors import DeepnbError
+
+    try:
+        if chosen.command == "lab":
+            from deepnb.tour.lab import run_lab
+
+            return run_lab(port=chosen.port, browser=not chosen.no_browser)
+        from deepnb.tour.show import run_tour
+
+        run_tour(delay=0.0 if chosen.fast or not sys.stdout.isatty() else 0.01)
+        return 0
+    except DeepnbError as error:
+        print(f"deepnb: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""Where the notebooks are: beside the package in a clone, inside it when installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deepnb.core.errors import DeepnbError
+
+FIRST = "01_first_agent.ipynb"
+
+
+def notebooks() -> Path:
+    """The directory that holds the notebooks and their data."""
+    package = Path(__file__).resolve().parent.parent
+    for place in (package / "notebooks", package.parent / "notebooks"):
+        if (place / "data" / "planets.csv").is_file():
+            return place
+    raise DeepnbError(
+        "the notebooks are not installed with this copy of deepnb", "install it from its wheel or its repository"
+    )
