@@ -130,6 +130,7 @@ def offered(shell, cell):
         ("%%agent\nth|", []),
         ("%%agent\n%agent th|", []),
         ("%%agent --raw\n--fo|", []),
+        ("%%agent --raw\n%%agent --fo|", []),
         ("%%time\n%agent th|", []),
         ("%agent what th|", []),
         ("agent th|", []),
