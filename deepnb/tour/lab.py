@@ -25,7 +25,7 @@ def run_lab(*, port: int, browser: bool) -> int:
 def lab_command(notebook: Path, *, port: int, browser: bool, root: bool) -> list[str]:
     """The command line: loopback only, Jupyter's own token, no news or update checks over the network."""
     command = [sys.executable, "-m", "jupyterlab", str(notebook), "--ip=127.0.0.1", f"--port={port}"]
-    command += ["--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     if not browser:
         command.append("--no-browser")
     if root:
