@@ -158,7 +158,7 @@ def test_an_empty_cell_is_an_empty_prompt():
         ("add 'tis \"so", Command("add", {"text": "'tis \"so", "to": None})),
         ("add it's really?", Command("add", {"text": "it's really?", "to": None})),
         ("add --to /t.md  tea, not coffee", Command("add", {"text": "tea, not coffee", "to": "/t.md"})),
-        ("add tea --to /t.md", Command("add", {"text": "tea --to /t.md", "to": None})),
+        ("add tea --to /t.md", Command("add", {"text": "tea", "to": "/t.md"})),
         ("add -- --to is an option", Command("add", {"text": "--to is an option", "to": None})),
         ("add --dry-run is safe", Command("add", {"text": "--dry-run is safe", "to": None})),
         ("diff", Command("diff", {"a": None, "b": None})),

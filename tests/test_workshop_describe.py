@@ -171,13 +171,13 @@ def test_a_huge_collection_is_not_printed_to_be_cut():
         (2024, "2024"),
         (0, "0"),
         (-0.5, "-0.5"),
-        (123456, "123500"),
+        (123456, "123456"),
         (1234567.8, "1235000"),
         (1.898e27, "1.898e+27"),
         (float("inf"), "inf"),
     ],
 )
-def test_a_figure_has_four_digits(number, text):
+def test_a_whole_number_is_exact_and_any_other_has_four_digits(number, text):
     assert figure(number) == text
 
 

@@ -127,7 +127,7 @@ def complete_names(session: Session) -> complete.Names:
     return complete.Names(
         models=EXAMPLES,
         threads=tuple(t.name for t in session.threads),
-        paths=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
+        memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         skills=tuple(s.name for s in snapshot.skills if s.name),
     )
 

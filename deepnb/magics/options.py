@@ -108,10 +108,12 @@ def read_options(line: str) -> tuple[dict[str, Value], str, bool]:
 def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
     """The arguments in what follows a subcommand, or None where it does not fit the usage.
 
-    Flags stand anywhere among the words; before a text that is taken as typed, only in front of it.
+    Flags stand anywhere among the words; beside a text that is taken as typed, in front of it or behind it.
     """
     args: dict[str, Value] = {arg.key: None for arg in sub.args}
     args |= {flag.key: None if flag.label else False for flag in sub.flags}
+    rest, last = _flag_at_the_end(sub, rest)
+    args |= last
     todo = list(sub.args)
     while rest:
         word, after = _word(rest)
@@ -131,6 +133,16 @@ def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
             return None
         args[key], rest = value, after
     return None if any(arg.needed for arg in todo) else args
+
+
+def _flag_at_the_end(sub: Sub, rest: str) -> tuple[str, dict[str, Value]]:
+    """A text without the flag that stands behind it, and that flag: `%memory add TEXT --to PATH`."""
+    if sub.args and sub.args[-1].kind == "text":
+        for flag in (f for f in sub.flags if f.label):
+            found = re.fullmatch(rf"(.*\S)\s+{flag.name}(?:=|\s+)(\S+)", rest.strip(), re.DOTALL)
+            if found and (value := _flag_value(flag, True, found[2])) is not None:
+                return found[1], {flag.key: value}
+    return rest, {}
 
 
 def one_edit_apart(a: str, b: str) -> bool:

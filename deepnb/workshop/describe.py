@@ -14,6 +14,7 @@ import types
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import islice
+from numbers import Integral
 from typing import Any
 
 ROWS = 5  # sample rows of a table
@@ -59,9 +60,9 @@ def cut(text: str, limit: int) -> str:
 
 
 def figure(number: Any) -> str:
-    """A number with at most four significant digits, without an exponent where it is readable so."""
-    if isinstance(number, int) and abs(number) < 10_000:
-        return str(number)
+    """A whole number as it is; any other with at most four significant digits, without an exponent where it can be."""
+    if isinstance(number, Integral) and abs(number) < 10**15:
+        return str(int(number))
     return f"{float(f'{float(number):.4g}'):.15g}"
 
 
