@@ -22,8 +22,6 @@ class Played:
     """The last state seen, None where the run did not get that far."""
     interrupted: str | None = None
     error: str | None = None
-    cut: tuple[str, ...] = ()
-    """Names of the tools that were interrupted in the middle."""
 
 
 def play(run: Run, before: Iterable[Event], record: Callable[[Played], None]) -> Generator[Event, None, None]:
@@ -57,8 +55,7 @@ def play(run: Run, before: Iterable[Event], record: Callable[[Played], None]) ->
         error = one_line(failure)
         raise DeepnbError(error, "nothing is lost; mend it and run the cell again") from failure
     finally:
-        cut = tuple(e.name for e in events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path)
-        record(Played(tuple(joined(events)), run.values, interrupted, error, cut))
+        record(Played(tuple(joined(events)), run.values, interrupted, error))
 
 
 def joined(events: Iterable[Event]) -> list[Event]:

@@ -39,7 +39,8 @@ class Session:
         self.clock = clock or (lambda: datetime.now(UTC))
         self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared)
         self._threads = Threads(self._state)
-        self._built: list[tuple[Options, Built]] = []
+        self._built: list[tuple[Options, Any, Built]] = []
+        """Options, the variable their model's name stood for, the graph made of them."""
         self.last: Turn | None = None
         """The turn that ended last, in whichever thread."""
         self._watchers: list[Callable[[], None]] = []
@@ -205,13 +206,12 @@ class Session:
             raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
         self._idle()
         where = self._threads[thread] if thread else self._threads.current
-        built = self._build(replace(self.options, model=model)) if model is not None else self.built
-        self._state.start(where)
+        built = self._built_for(model)
         notices = self._rerun(where, cell, rerun)
-        update = self._state.waiting(where)
-        before = replace(self._state.seen(where), next=())
-        where.held, where.cut = {}, ()
-        given = {"messages": [_human(prompt)], **({"files": update} if update else {})}
+        self._state.settle(where)
+        before = replace(where.snapshot, next=())
+        where.model = model
+        given = {"messages": [_human(prompt)]}
         draft = Turn(len(where.turns) + 1, where.name, prompt, "", (), before, before, Usage(), None, cell=cell)
         yield from self._play(built, where, draft, given, notices, max_steps)
 
@@ -233,9 +233,7 @@ class Session:
             from deepnb.engine.repair import skip_tools
 
             skip_tools(self.graph, thread.config, last.events)
-        thread.cut = ()
-        thread.turns.pop()
-        yield from self._play(self.built, thread, last, None, (), None)
+        yield from self._play(self._built_for(thread.model), thread, last, None, (), None)
 
     def _play(
         self, built: Built, thread: Thread, draft: Turn, given: Any, notices: Sequence[Event], max_steps: int | None
@@ -248,16 +246,18 @@ class Session:
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
         thread.running = True
-        yield from play(run, notices, lambda played: self._record(thread, draft, played, perf_counter() - began))
+        try:
+            yield from play(run, notices, lambda played: self._record(thread, draft, played, perf_counter() - began))
+        finally:
+            thread.running = False
 
     def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> None:
-        """Append the finished turn; called once, however the run ended."""
+        """Append the finished turn, or put it in the place of the one resumed; called once, however the run ended."""
         from deepnb.agent import play
 
         thread.running = False
         whole = played.interrupted is None and played.error is None
         self._state.look(thread, played.values if whole else None)
-        thread.cut = played.cut if thread.unfinished else ()
         events = (*draft.events, *played.events)
         turn = replace(
             draft,
@@ -270,7 +270,7 @@ class Session:
             interrupted=played.interrupted,
             error=played.error,
         )
-        thread.turns.append(turn)
+        thread.turns[draft.number - 1 :] = [turn]
         self.last = turn
         self._state.release(thread)
         self._tell()
@@ -324,15 +324,20 @@ class Session:
         self._tell()
         return built
 
+    def _built_for(self, model: Any) -> Built:
+        """The graph with another model for one turn; the session's own where that is None."""
+        return self.built if model is None else self._build(replace(self.options, model=model))
+
     def _build(self, options: Options) -> Built:
         """The graph for these options; the last few are kept."""
         from deepnb.agent.build import build
 
-        for known, built in self._built:
-            if same(known, options):
+        held = options.namespace.get(options.model) if isinstance(options.model, str) else None
+        for known, variable, built in self._built:
+            if same(known, options) and variable is held:
                 return built
         built = build(options, self.backend, self.checkpointer, self.now)
-        self._built = [*self._built[-3:], (options, built)]
+        self._built = [*self._built[-3:], (options, held, built)]
         return built
 
     def _rerun(self, thread: Thread, cell: str | None, rerun: str) -> tuple[Event, ...]:
@@ -374,7 +379,8 @@ class Session:
 
     def is_shared(self, path: str) -> bool:
         """Whether a file belongs to the session (memory, notes, skills) and not to one thread."""
-        return path in self.options.memory or path.startswith(("/memory/", *self.options.skills))
+        sources = (f"{source.rstrip('/')}/" for source in self.options.skills)
+        return path in self.options.memory or path.startswith(("/memory/", *sources))
 
     def _idle(self) -> None:
         if self._threads.busy():

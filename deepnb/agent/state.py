@@ -29,11 +29,12 @@ class State:
     # -- one thread's checkpoints
 
     def start(self, thread: Thread) -> None:
-        """Give the thread its first checkpoint, the one before turn 1; see what others wrote since."""
+        """Give the thread its first checkpoint; see what was written to it since by anyone else."""
         if thread.root is None:
             self._update(thread.config, {"files": overlay(self.shared, {}, self._is_shared)})
+            thread.base = dict(self.shared)
             self.look(thread)
-            thread.root = thread.snapshot.checkpoint
+            thread.root = thread.snapshot
         elif self._newest(thread) != thread.snapshot.checkpoint:
             self.look(thread)
 
@@ -49,34 +50,47 @@ class State:
         thread.snapshot = snapshot(
             thread.name, values, next=todo, checkpoint=self._newest(thread), last=thread.snapshot
         )
-        if share and not todo:
+        if share:
             self.share(thread)
+        else:
+            thread.base = self._own(thread)
 
-    def back(self, thread: Thread, checkpoint: str | None) -> None:
-        """Make an earlier checkpoint of the thread its newest again."""
+    def back(self, thread: Thread, to: Snapshot) -> None:
+        """Make an earlier state the thread's newest again: one of its own, or of the thread it was forked from."""
         from deepnb.engine import keys
+        from deepnb.engine.repair import becoming
 
-        self._graph().update_state(_at(thread, checkpoint), None, as_node=keys.COPY_NODE)
+        if to.thread == thread.name:
+            self._graph().update_state(_at(to), None, as_node=keys.COPY_NODE)
+        else:
+            now = self._graph().get_state(thread.config).values
+            self._update(thread.config, becoming(now, self._graph().get_state(_at(to)).values))
 
     def forget(self, thread: Thread) -> None:
         """Delete the thread's checkpoints."""
         self._graph().checkpointer.delete_thread(thread.name)
 
-    def copy(self, source: Thread, checkpoint: str | None, target: Thread) -> None:
-        """Begin `target` with the state of `source` at a checkpoint."""
+    def copy(self, source: Snapshot, target: Thread) -> None:
+        """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
         from deepnb.engine import keys
 
-        values = dict(self._graph().get_state(_at(source, checkpoint)).values)
+        values = dict(self._graph().get_state(_at(source)).values)
         values.pop(keys.OFFLOAD_ID, None)
         self._update(target.config, values)
-        self.look(target)
-        target.root = target.snapshot.checkpoint
+        self.look(target, share=False)
 
     # -- files, outside a run
 
     def share(self, thread: Thread) -> None:
-        """Take this thread's memory, notes and skills as the session's."""
-        self.shared = {p: d for p, d in thread.files.items() if self._is_shared(p)}
+        """Take what this thread changed in memory, notes and skills into the session's."""
+        own = self._own(thread)
+        changed = {p: own.get(p) for p in {*own, *thread.base} if own.get(p) != thread.base.get(p)}
+        self.shared = merged(self.shared, changed)
+        thread.base = own
+
+    def restore(self, thread: Thread) -> None:
+        """Take the whole of this thread's memory, notes and skills as the session's."""
+        self.shared = self._own(thread)
 
     def waiting(self, thread: Thread) -> dict[str, Any]:
         """What the thread must be told at its next turn: path -> FileData, None deletes."""
@@ -97,8 +111,14 @@ class State:
     def release(self, thread: Thread) -> None:
         """Write what was held, once nothing is left to run."""
         if thread.held and not thread.unfinished and not thread.running:
-            held, thread.held = thread.held, {}
-            self._put(thread, held)
+            self.settle(thread)
+
+    def settle(self, thread: Thread) -> None:
+        """Write what waits for the thread, whether or not steps are left to run."""
+        self.start(thread)
+        if self.waiting(thread):
+            self._put(thread, {})
+            thread.held = {}
 
     def seen(self, thread: Thread) -> Snapshot:
         """The thread's snapshot with the files that wait to be told to it."""
@@ -112,7 +132,11 @@ class State:
 
     def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
         self._update(thread.config, {"files": {**self.waiting(thread), **update}})
+        thread.base = dict(self.shared)
         self.look(thread)
+
+    def _own(self, thread: Thread) -> dict[str, Any]:
+        return {p: data for p, data in thread.files.items() if self._is_shared(p)}
 
     def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
         self._graph().update_state(config, values, as_node=self._exit())
@@ -135,5 +159,5 @@ def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any
     return {p: data for p, data in out.items() if data is not None}
 
 
-def _at(thread: Thread, checkpoint: str | None) -> dict[str, Any]:
-    return {"configurable": {"thread_id": thread.name, "checkpoint_ns": "", "checkpoint_id": checkpoint}}
+def _at(state: Snapshot) -> dict[str, Any]:
+    return {"configurable": {"thread_id": state.thread, "checkpoint_ns": "", "checkpoint_id": state.checkpoint}}

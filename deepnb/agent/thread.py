@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Snapshot, Turn
+from deepnb.core.values import Snapshot, ToolEnded, Turn
 
 
 @dataclass
@@ -20,13 +21,15 @@ class Thread:
     """The state as last seen, at the checkpoint it names."""
     files: dict[str, Any] = field(default_factory=dict)
     """path -> FileData at that checkpoint."""
-    root: str | None = None
-    """The checkpoint before the first turn."""
+    base: dict[str, Any] = field(default_factory=dict)
+    """The session's shared files as this thread was last told them: what differs is its own change."""
+    root: Snapshot | None = None
+    """The first state; of a fork, that of the thread it comes from."""
     held: dict[str, Any] = field(default_factory=dict)
     """Writes from outside that wait until the run that is under way has ended: path -> FileData or None."""
     running: bool = False
-    cut: tuple[str, ...] = ()
-    """Names of tools that were interrupted in the middle of the last turn."""
+    model: Any = None
+    """The model of the last turn, where it was another than the session's."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -36,6 +39,16 @@ class Thread:
     def unfinished(self) -> bool:
         """Whether steps of the last turn are still to run."""
         return bool(self.snapshot.next)
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """Names of the tools that were interrupted in the middle and have no result yet."""
+        if not self.unfinished or not self.turns:
+            return ()
+        last = {e.id: e for e in self.turns[-1].events if isinstance(e, ToolEnded) and not e.path}
+        since = takewhile(lambda m: not m.tool_calls, reversed(self.snapshot.messages))
+        answered = {m.tool_call_id for m in since}
+        return tuple(e.name for e in last.values() if e.status == "cut" and e.id not in answered)
 
     def turn(self, number: int) -> Turn:
         """Turn `number`, counted from 1."""

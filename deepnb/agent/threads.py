@@ -64,29 +64,32 @@ class Threads:
         source = self.current
         self._state.start(source)
         number = len(source.turns) if at is None else at
-        checkpoint = source.turn(number).after.checkpoint if number else source.root
+        begin = source.snapshot if at is None else self._after(source, number)
         made = self.new(name, f"{source.name}@{number}")
-        self._state.copy(source, checkpoint, made)
+        self._state.copy(begin, made)
+        made.root = source.root
+        made.held = dict(source.held) if at is None else {}
         made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
         return made
 
     def rewind(self, thread: Thread, number: int, *, memory: bool = False, what: str = "") -> None:
         """Take a thread back to just after turn `number` (0: before the first)."""
-        if number:
-            thread.turn(number)
         self._state.start(thread)
+        to = self._after(thread, number)
         state, now, shared = self._state, replace(thread, turns=list(thread.turns)), self._state.shared
 
         def take_back() -> None:
-            state.back(thread, now.snapshot.checkpoint)
-            thread.turns, thread.cut, thread.held = now.turns, now.cut, now.held
+            state.back(thread, now.snapshot)
+            thread.turns, thread.held = now.turns, now.held
             state.look(thread, share=False)
             state.shared = shared
 
-        state.back(thread, now.turns[number - 1].after.checkpoint if number else thread.root)
+        state.back(thread, to)
         self._undo.append((what or f"rewind to turn {number}", take_back))
-        thread.turns, thread.cut, thread.held = now.turns[:number], (), {}
-        state.look(thread, share=memory)
+        thread.turns, thread.held = now.turns[:number], {}
+        state.look(thread, share=False)
+        if memory:
+            state.restore(thread)
 
     def undo(self) -> str:
         """Take back the last rewind, fork, new or re-run; says which it was."""
@@ -95,6 +98,16 @@ class Threads:
         what, take_back = self._undo.pop()
         take_back()
         return what
+
+    @staticmethod
+    def _after(thread: Thread, number: int) -> Snapshot:
+        """The state just after a turn; 0 is before the first."""
+        if number:
+            return thread.turn(number).after
+        if thread.turns:
+            return thread.turns[0].before
+        assert thread.root is not None  # a thread that was started has one
+        return thread.root
 
     def _free_name(self) -> str:
         n = len(self._threads) + 1

@@ -73,7 +73,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
         Python delivers it between two bytecodes: a tool blocked in C sees it when it returns.
         """
-        for thread in set(self._busy.values()):
+        threads = tuple(self._busy.values())  # a copy: tools that run side by side come and go
+        for thread in set(threads):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
 
     def running(self) -> tuple[tuple[str, str], ...]:

@@ -1,11 +1,12 @@
-"""Giving unanswered tool calls a result, so that a thread can go on without running them."""
+"""Mending a thread's state from outside: open tool calls, and taking on the state of another thread."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import RemoveMessage, ToolMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from deepnb.core.values import Event, ToolEnded
 from deepnb.engine import keys
@@ -15,8 +16,9 @@ def skip_tools(graph: Any, config: dict[str, Any], events: Iterable[Event]) -> N
     """Answer the open tool calls of the thread: those that had ended by their results, the rest as skipped."""
     ended = {e.id: e for e in events if isinstance(e, ToolEnded) and e.status != "cut"}
     messages = graph.get_state(config).values.get(keys.MESSAGES) or []
-    answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
-    asked = next((m for m in reversed(messages) if isinstance(m, AIMessage) and m.tool_calls), None)
+    at = next((i for i in range(len(messages))[::-1] if getattr(messages[i], "tool_calls", None)), len(messages))
+    asked = messages[at] if at < len(messages) else None
+    answered = {m.tool_call_id for m in messages[at:] if isinstance(m, ToolMessage)}
     results = []
     for call in asked.tool_calls if asked else ():
         id_ = call["id"]
@@ -29,3 +31,10 @@ def skip_tools(graph: Any, config: dict[str, Any], events: Iterable[Event]) -> N
         results.append(ToolMessage(text, name=call["name"], tool_call_id=id_, status=status))
     if results:
         graph.update_state(config, {keys.MESSAGES: results}, as_node="tools")
+
+
+def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
+    """The update that turns the state `now` into the state `then`."""
+    files = {**dict.fromkeys(now.get(keys.FILES) or {}), **(then.get(keys.FILES) or {})}
+    messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *(then.get(keys.MESSAGES) or ())]
+    return {**dict.fromkeys(now), **then, keys.FILES: files, keys.MESSAGES: messages}

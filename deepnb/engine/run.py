@@ -46,6 +46,8 @@ class Run:
     def cancel(self) -> tuple[list[Event], bool]:
         """End the run: (the events not read yet, whether it has ended within the grace time)."""
         self.listener.cancel()
+        if self._thread.ident is None:  # not begun, and never will be
+            return [], True
         self._thread.join(0.1)
         if self._thread.is_alive():
             self.listener.wake()

@@ -41,10 +41,10 @@ class MemoryMiddleware(AgentMiddleware):
         return "MemoryMiddleware"
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return None if keys.MEMORY in state else self._load(state)
+        return None if _loaded(state) else self._load(state)
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return None if keys.MEMORY in state else await self._aload(state)
+        return None if _loaded(state) else await self._aload(state)
 
     def wrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
         return handler(self._with_memory(request))
@@ -63,7 +63,8 @@ class MemoryMiddleware(AgentMiddleware):
         return None if state.get(keys.MEMORY) == contents else {keys.MEMORY: contents}
 
     def _with_memory(self, request: ModelRequest) -> ModelRequest:
-        block = memory_block(request.state.get(keys.MEMORY) or {}, self.sources)
+        state: Mapping[str, Any] = request.state
+        block = memory_block(state.get(keys.MEMORY) or {}, self.sources)
         return request.override(system_message=with_block(request.system_message, block))
 
 
@@ -86,6 +87,10 @@ class FreshMemoryMiddleware(MemoryMiddleware):
 def memory_middleware(backend: BackendProtocol, sources: Sequence[str], refresh: Refresh) -> MemoryMiddleware:
     """The middleware for a refresh policy."""
     return (MemoryMiddleware if refresh == "thread" else FreshMemoryMiddleware)(backend, sources)
+
+
+def _loaded(state: Mapping[str, Any]) -> bool:
+    return state.get(keys.MEMORY) is not None
 
 
 def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
