@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from deepnb.agent.session import Session
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Event, Turn
 from deepnb.magics.interpolate import Filled, fill
@@ -14,7 +15,9 @@ from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
 from deepnb.views.footer import footer_view
 from deepnb.views.notice import notice_view
+from deepnb.views.segments import Answer
 from deepnb.views.text_file import text_view
+from deepnb.views.view import View
 from deepnb.widgets.turn import QuietTurn, turn_display
 
 FORGETS = "threads and memory live in this kernel: a restart forgets them"
@@ -35,10 +38,14 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         rerun=scene.config.rerun,
     )
     first = session.last is None
-    turn = watch(
-        scene, events, quiet=run.quiet or run.format != "markdown", filled=filled, notes=[FORGETS] if first else []
+    watch(
+        scene,
+        events,
+        quiet=run.quiet or run.format != "markdown",
+        filled=filled,
+        notes=[FORGETS] if first else [],
+        deliver=lambda turn: _deliver(scene, run, turn),
     )
-    _deliver(scene, run, turn)
 
 
 def resume(scene: Scene, decision: str | None) -> None:
@@ -53,8 +60,12 @@ def watch(
     quiet: bool = False,
     filled: Filled | None = None,
     notes: Sequence[str] = (),
+    deliver: Callable[[Turn], Sequence[View]] = lambda turn: (),
 ) -> Turn:
-    """Show a turn while it happens; an interrupt ends it in order and then stops Run All."""
+    """Show a turn while it happens; an interrupt ends it in order and then stops Run All.
+
+    `deliver` is given a turn that ended well and says what to show of it above the footer.
+    """
     display = QuietTurn(scene.screen) if quiet else turn_display(scene.screen, hz=scene.config.stream_hz)
     before = scene.session.last
     problem: DeepnbError | None = None
@@ -66,36 +77,60 @@ def watch(
     except DeepnbError as error:
         problem = error
     finally:
-        events.close()  # type: ignore[attr-defined]
+        _closed(events)
     turn = scene.session.last
     if turn is None or turn is before:
         raise problem or DeepnbError("interrupted before the turn began", "run the cell again")
+    views: Sequence[View] = ()
+    if turn.interrupted is not None:
+        problem = DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
+    elif problem is None:
+        try:
+            views = deliver(turn)
+        except DeepnbError as error:
+            views, problem = [text_view("", turn.text)], error
     placeholders = filled or Filled("", (), ())
-    display.finish(footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes]))
+    display.finish(*views, footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes]))
     if problem is not None:
         raise problem
-    if turn.interrupted is not None:
-        raise DeepnbError(turn.interrupted, scene.session.pending or "%agent PROMPT goes on from here")
     return turn
 
 
-def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> None:
-    """The answer in the form that was asked for, on the screen and in a variable."""
+def _closed(events: Iterator[Event]) -> None:
+    """End a run that is still going on; a second interrupt does not stop the ending."""
+    while True:
+        try:
+            return events.close()  # type: ignore[attr-defined, no-any-return]
+        except KeyboardInterrupt:
+            continue
+
+
+def _goes_on(session: Session, turn: Turn) -> str:
+    """What to type after an interrupt."""
+    if turn.thread != session.thread:
+        return f"%agent switch {turn.thread}, then %agent resume"
+    pending = session.pending
+    return pending.partition(": ")[2] if pending else "%agent PROMPT goes on from here"
+
+
+def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
+    """Put the answer into a variable in the form that was asked for; gives what is still to be shown of it."""
     value: Any = turn.text
-    if run.format == "text" and not run.quiet:
-        scene.show(text_view("", turn.text))
-    elif run.format == "json":
+    views: list[View] = []
+    if run.format == "json":
         value = parsed_json(turn.text)
-        if not run.quiet:
-            scene.show(text_view("", json.dumps(value, ensure_ascii=False, indent=2)))
+        views = [text_view("", json.dumps(value, ensure_ascii=False, indent=2))]
     elif run.format == "code":
         value = first_code(turn.text)
         scene.next_cell(value)
-        scene.show(notice_view("the code is in the next cell", "ok"))
-    elif run.quiet and not run.as_name:
-        scene.show(text_view("", turn.text))
+        views = [notice_view("the code is in the next cell", "ok")]
+    elif run.format == "text":
+        views = [text_view("", turn.text)]
+    elif run.quiet:
+        views = [Answer(0, [turn.text])]
     if run.as_name:
         scene.namespace[run.as_name] = value
+    return [] if run.quiet and run.as_name else views
 
 
 def parsed_json(text: str) -> Any:
@@ -105,7 +140,7 @@ def parsed_json(text: str) -> Any:
             return json.loads(candidate)
         except ValueError:
             continue
-    raise DeepnbError("the answer is not JSON", "%agent turns shows it; ask again for JSON alone")
+    raise DeepnbError("the answer is not JSON", "ask again for JSON alone")
 
 
 def first_code(text: str) -> str:
