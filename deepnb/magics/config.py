@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from traitlets import Enum, Float, Int, TraitError, Unicode, validate
 from traitlets.config import Configurable
+
+from deepnb.core.errors import DeepnbError
 
 # Settings that are fields of the agent's options, by the name they have there.
 OPTIONS = {"window": "max_input_tokens", "memory_refresh": "memory_refresh", "max_steps": "max_steps"}
@@ -38,9 +41,10 @@ class DeepNB(Configurable):
     clock = Unicode("", help="A fixed time (ISO 8601), so that a notebook prints the same everywhere.").tag(config=True)
 
     def __init__(self, changed: Callable[[dict[str, Any]], None], **kwargs: Any) -> None:
-        """`changed` is called with changes of the agent's options."""
+        """`changed` is called with changes of the agent's options; a setting it refuses keeps its value."""
         super().__init__(**kwargs)
         self._changed = changed
+        self._following = False
         self.observe(self._tell, names=["model", "trigger", *OPTIONS])
 
     @validate("clock")
@@ -57,6 +61,17 @@ class DeepNB(Configurable):
         found = {option: getattr(self, name) for name, option in OPTIONS.items()}
         return {**found, "model": self.model, "trigger": self._trigger()}
 
+    def follow(self, options: Any, model: str) -> None:
+        """Take over what was changed elsewhere (`%agent use`, `session.configure`), telling nobody."""
+        with self._silently():
+            self.model = model
+            self.window = options.max_input_tokens
+            self.memory_refresh = options.memory_refresh
+            if options.max_steps is not None:
+                self.max_steps = options.max_steps
+            if options.trigger is None or options.trigger[0] == "fraction":
+                self.trigger = options.trigger[1] if options.trigger else 0.85
+
     def time(self) -> datetime | None:
         """The fixed time, if one is set; without a zone it is UTC."""
         from datetime import UTC
@@ -70,7 +85,23 @@ class DeepNB(Configurable):
         return None if self.trigger == 0.85 else ("fraction", self.trigger)
 
     def _tell(self, change: Any) -> None:
-        if change["name"] == "trigger":
-            self._changed({"trigger": self._trigger()})
-        else:
-            self._changed({OPTIONS.get(change["name"], change["name"]): change["new"]})
+        if self._following:
+            return
+        name, value = change["name"], change["new"]
+        changes: dict[str, Any] = {OPTIONS.get(name, name): self._trigger() if name == "trigger" else value}
+        if name == "model":
+            changes["base_url"] = None
+        try:
+            self._changed(changes)
+        except DeepnbError as error:
+            with self._silently():
+                setattr(self, name, change["old"])
+            raise TraitError(str(error)) from None
+
+    @contextmanager
+    def _silently(self) -> Iterator[None]:
+        self._following = True
+        try:
+            yield
+        finally:
+            self._following = False

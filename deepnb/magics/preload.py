@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+from contextlib import suppress
 
 IDLE = 3.0
 """Seconds without a running cell before the import begins: an import beside the user's own slows both."""
@@ -34,4 +35,5 @@ class Preload:
 
     def _load(self) -> None:
         self._done = True
-        importlib.import_module(self._module)
+        with suppress(Exception):  # what is missing is said by the first turn, where it can be mended
+            importlib.import_module(self._module)
