@@ -19,7 +19,7 @@ from deepnb.views.table import table_view
 from deepnb.views.text_file import text_view
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.view import View
-from deepnb.widgets.panels import Folded, Panel, Stack, TurnPanel, show_live
+from deepnb.widgets.panels import Folded, Panel, Stack, TurnPanel
 
 Args = Mapping[str, Any]
 Shown = View | object | None
@@ -102,7 +102,7 @@ def agent_budget(scene: Scene, args: Args) -> Shown:
 
 
 def agent_history(scene: Scene, args: Args) -> Shown:
-    return history_view(scene.session.history(), scene.stamp)
+    return _history(scene)
 
 
 def agent_tools(scene: Scene, args: Args) -> Shown:
@@ -110,9 +110,9 @@ def agent_tools(scene: Scene, args: Args) -> Shown:
 
 
 def agent_panel(scene: Scene, args: Args) -> Shown:
-    tabs = [("Budget", lambda: _gauge(scene)), ("History", lambda: agent_history(scene, {}))]
-    panel = Panel(tabs) if scene.screen.notebook else None  # type: ignore[arg-type]
-    _live(scene, panel, lambda: Stack(*(source() for _, source in tabs)), "agent panel: budget and history")  # type: ignore[arg-type]
+    tabs = [("Budget", lambda: _gauge(scene)), ("History", lambda: _history(scene))]
+    panel = Panel(tabs) if scene.screen.notebook else None
+    _live(scene, panel, lambda: Stack(*(source() for _, source in tabs)), "agent panel: budget and history")
     return None
 
 
@@ -187,7 +187,8 @@ def skills_picture(scene: Scene, args: Args) -> Shown:
 
 
 def skills_list(scene: Scene, args: Args) -> Shown:
-    return scene.session.skills.list()
+    skills: object = scene.session.skills.list()
+    return skills
 
 
 def skills_show(scene: Scene, args: Args) -> Shown:
@@ -263,10 +264,14 @@ def _gauge(scene: Scene) -> View:
     return budget_view(scene.session.budget(), scene.stamp, totals)
 
 
+def _history(scene: Scene) -> View:
+    return history_view(scene.session.history(), scene.stamp)
+
+
 def _changed(scene: Scene, before: Any, title: str) -> View:
     return diff_view(scene.session.memory.between(before, scene.session.snapshot), title, scene.stamp)
 
 
 def _live(scene: Scene, panel: Any, twin: Callable[[], View], text: str) -> None:
     pictured = (lambda: Folded("as a static picture", twin())) if panel is not None else twin
-    show_live(scene.screen, panel, pictured, text, scene.session.subscribe)
+    scene.live.show(scene.screen, panel, pictured, text, scene.cell())

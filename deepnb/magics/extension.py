@@ -13,6 +13,7 @@ from deepnb.magics.options import AgentRun, Command, parse_agent, parse_memory, 
 from deepnb.magics.preload import Preload
 from deepnb.magics.scene import Scene
 from deepnb.magics.usage import MAGICS, usage_text
+from deepnb.widgets.panels import Live
 from deepnb.widgets.screen import Notebook, Screen, Terminal
 
 
@@ -26,8 +27,17 @@ class Extension:
         self.session = Session(clock=self._time, namespace=_Variables(ip), **changes)
         kernel = hasattr(ip, "kernel")
         screen: Screen = Notebook() if kernel else Terminal()
-        self.scene = Scene(self.session, screen, self.config, ip.user_ns, ip.set_next_input, lambda: self._cell)
         self._cell: str | None = None
+        self.scene = Scene(
+            self.session,
+            screen,
+            self.config,
+            ip.user_ns,
+            ip.set_next_input,
+            lambda: self._cell,
+            Live(self.session.subscribe),
+        )
+        self.session.subscribe(lambda: self.config.follow(self.session.options, self.session.model))
         self._preload = Preload() if kernel else None
 
     def load(self) -> None:
@@ -66,6 +76,8 @@ class Extension:
             return self._run(magic, line, body)
         except DeepnbError as error:
             raise UsageError(str(error)) from None
+        except KeyboardInterrupt:
+            raise UsageError("interrupted: run the cell again") from None
 
     def _run(self, magic: str, line: str, body: str | None) -> Any:
         from deepnb.magics import ask, commands
@@ -96,7 +108,8 @@ class Extension:
 
         run.__name__ = magic
         run.__doc__ = usage_text(magic)
-        return run
+        made: Callable[..., Any] = run
+        return made
 
     def _configure(self, changes: Mapping[str, Any]) -> None:
         self.session.configure(**changes)
@@ -107,7 +120,7 @@ class Extension:
         return self.config.time() or datetime.now(UTC)
 
     def _names(self) -> complete.Names:
-        return complete_names(self.session)
+        return complete_names(self.session, _Variables(self.ip))
 
     def _before_cell(self, info: Any) -> None:
         self._cell = getattr(info, "cell_id", None)
@@ -119,16 +132,17 @@ class Extension:
             self._preload.begin()
 
 
-def complete_names(session: Session) -> complete.Names:
+def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.Names:
     """What can be completed in a session just now; asks nothing that would start the engine."""
     from deepnb.models.names import EXAMPLES
 
     snapshot = session.snapshot
+    written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
-        models=EXAMPLES,
+        models=(*EXAMPLES, *(n for n, value in variables.items() if hasattr(type(value), "_llm_type"))),
         threads=tuple(t.name for t in session.threads),
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
-        skills=tuple(s.name for s in snapshot.skills if s.name),
+        skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),
     )
 
 

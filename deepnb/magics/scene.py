@@ -9,6 +9,7 @@ from typing import Any
 from deepnb.agent.session import Session
 from deepnb.magics.config import DeepNB
 from deepnb.views.view import View
+from deepnb.widgets.panels import Live
 from deepnb.widgets.screen import Screen
 
 
@@ -24,6 +25,8 @@ class Scene:
     """Put text into a new cell below (in a terminal: the next prompt)."""
     cell: Callable[[], str | None]
     """The id of the cell that is running, where the front end sends one."""
+    live: Live
+    """The panels that follow the session."""
 
     @property
     def stamp(self) -> str:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from deepnb.views.notice import notice_view
 from deepnb.views.view import View
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
 Subscribe = Callable[[Callable[[], None]], Callable[[], None]]
+
+MAX_LIVE = 8
+"""Panels that follow a session; each is drawn again after every change, so that there has to be an end."""
+
+_ENDED = "newer panels follow the session now: run this cell again to have this one follow it"
 
 
 class Panel:
@@ -24,7 +30,7 @@ class Panel:
 
     def refresh(self) -> None:
         for source, page in self._pages:
-            _fill(page, source())
+            _fill(page, _drawn(source))
 
 
 class TurnPanel:
@@ -38,7 +44,7 @@ class TurnPanel:
             min=0, max=0, value=0, description="turn", continuous_update=False, tooltip="memory after this turn"
         )
         self._diff, self._picture = w.HTML(), w.HTML()
-        self._turn.observe(lambda _: _fill(self._diff, self._at(self._turn.value)), names="value")
+        self._turn.observe(lambda _: self._show_turn(), names="value")
         self.widget: Any = w.VBox([self._picture, self._turn, self._diff])
         self.refresh()
 
@@ -49,26 +55,68 @@ class TurnPanel:
         if following:
             self._turn.value = self._turn.max
         self._turn.disabled = self._turn.max == 0
-        _fill(self._diff, self._at(self._turn.value))
-        _fill(self._picture, self._now())
+        self._show_turn()
+        _fill(self._picture, _drawn(self._now))
+
+    def _show_turn(self) -> None:
+        _fill(self._diff, _drawn(lambda: self._at(self._turn.value)))
 
 
-def show_live(screen: Screen, panel: Panel | TurnPanel | None, twin: Source, text: str, subscribe: Subscribe) -> None:
-    """Show a panel and below it its static twin, both changing with the session from now on.
+class Live:
+    """The panels that follow a session: the newest `MAX_LIVE` of them, and of one cell the last."""
 
-    Without ipywidgets (a terminal) the twin alone is shown.
-    """
-    if panel is not None:
-        screen.widget(panel.widget, text)
-    below: Output = screen.show(twin())
+    def __init__(self, subscribe: Subscribe) -> None:
+        self._subscribe = subscribe
+        self._shown: list[_Shown] = []
 
-    def refresh() -> None:
+    def show(self, screen: Screen, panel: Panel | TurnPanel | None, twin: Source, text: str, cell: str | None) -> None:
+        """Show a panel and below it its static twin, both changing with the session from now on.
+
+        Where the same cell showed one before, that one's outputs are gone, and so it ends. Without
+        ipywidgets (a terminal) the twin alone is shown.
+        """
         if panel is not None:
-            panel.refresh()
-        below.update(twin())
+            screen.widget(panel.widget, text)
+        below = screen.show(_drawn(twin))
+        if not screen.notebook:
+            return
+        for shown in [s for s in self._shown if s.place == (cell, text) and cell is not None]:
+            self._end(shown)
+        if len(self._shown) >= MAX_LIVE:
+            oldest = self._shown[0]
+            self._end(oldest)
+            oldest.below.update(Stack(_drawn(oldest.twin), notice_view(_ENDED)))
+        self._shown.append(_Shown((cell, text), panel, twin, below, self._subscribe))
 
-    if screen.notebook:
-        subscribe(refresh)
+    def _end(self, shown: _Shown) -> None:
+        self._shown.remove(shown)
+        shown.end()
+
+
+class _Shown:
+    """One panel and its twin, following a session until it ends."""
+
+    def __init__(
+        self,
+        place: tuple[str | None, str],
+        panel: Panel | TurnPanel | None,
+        twin: Source,
+        below: Output,
+        subscribe: Subscribe,
+    ) -> None:
+        self.place, self.panel, self.twin, self.below = place, panel, twin, below
+        self._unsubscribe = subscribe(self._refresh)
+
+    def end(self) -> None:
+        """Follow no more; ipywidgets keeps a widget for ever unless it is closed."""
+        self._unsubscribe()
+        if self.panel is not None:
+            _close(self.panel.widget)
+
+    def _refresh(self) -> None:
+        if self.panel is not None:
+            self.panel.refresh()
+        self.below.update(_drawn(self.twin))
 
 
 class Folded:
@@ -98,6 +146,22 @@ class Stack:
 
     def html(self) -> str:
         return "".join(v.html() for v in self._views)
+
+
+def _drawn(source: Source) -> View:
+    """The picture, or in its place why there is none: what a panel shows must not end the turn it follows."""
+    try:
+        return source()
+    except Exception as error:
+        return notice_view(f"this can't be shown: {error}", "error")
+
+
+def _close(widget: Any) -> None:
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    for part in (getattr(widget, "layout", None), getattr(widget, "style", None), widget):
+        if part is not None:
+            part.close()
 
 
 def _fill(page: Any, view: View) -> None:
