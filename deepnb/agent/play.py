@@ -46,7 +46,7 @@ def play(run: Run, before: Iterable[Event], record: Callable[[Played], None]) ->
         events += rest
         events += (ToolEnded(t.id, t.name, "interrupted", "cut", 0.0, t.path) for t in _open_tools(events))
         if not ended:
-            interrupted += "; a tool that does not stop is left to end by itself, its result is not used"
+            interrupted += "; it does not stop and is left to end by itself: its result is not used"
         raise
     except DeepnbError as failure:
         error = str(failure)

@@ -114,8 +114,13 @@ class State:
             self.settle(thread)
 
     def settle(self, thread: Thread) -> None:
-        """Write what waits for the thread, whether or not steps are left to run."""
+        """Write what waits for the thread; steps that are left to run are dropped."""
+        from deepnb.engine.repair import land
+
         self.start(thread)
+        if thread.unfinished:
+            land(self._graph(), thread.config)
+            self.look(thread)
         if self.waiting(thread):
             self._put(thread, {})
             thread.held = {}

@@ -6,14 +6,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.messages import RemoveMessage, ToolMessage
+from langgraph.graph import END
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from deepnb.core.values import Event, ToolEnded
 from deepnb.engine import keys
 
 
+def land(graph: Any, config: dict[str, Any]) -> None:
+    """Keep what the ended ones of a step's tools gave and wrote, and drop what was still to run.
+
+    LangGraph drops the results of an unfinished step with the step, when it is given anything else.
+    """
+    graph.update_state(config, None, as_node=END)
+
+
 def skip_tools(graph: Any, config: dict[str, Any], events: Iterable[Event]) -> None:
     """Answer the open tool calls of the thread: those that had ended by their results, the rest as skipped."""
+    land(graph, config)
     ended = {e.id: e for e in events if isinstance(e, ToolEnded) and e.status != "cut"}
     messages = graph.get_state(config).values.get(keys.MESSAGES) or []
     at = next((i for i in range(len(messages))[::-1] if getattr(messages[i], "tool_calls", None)), len(messages))
@@ -29,8 +39,7 @@ def skip_tools(graph: Any, config: dict[str, Any], events: Iterable[Event]) -> N
         else:
             text, status = "Skipped: the user interrupted this call and chose not to run it again.", "error"
         results.append(ToolMessage(text, name=call["name"], tool_call_id=id_, status=status))
-    if results:
-        graph.update_state(config, {keys.MESSAGES: results}, as_node="tools")
+    graph.update_state(config, {keys.MESSAGES: results}, as_node="tools")
 
 
 def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
