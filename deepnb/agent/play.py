@@ -109,7 +109,7 @@ def last_budget(events: Iterable[Event]) -> Budget | None:
 
 def one_line(error: BaseException) -> str:
     """An exception in one line: its kind and the first line of its words."""
-    words = (str(error).strip().splitlines() or [""])[0][:300]
+    words = (str(error).strip().splitlines() or [""])[0][:300].rstrip(" .:")
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 

@@ -59,7 +59,7 @@ def label_of(model: BaseChatModel) -> str:
 
 def _by_name(name: str, base_url: str | None) -> BaseChatModel:
     provider, _, rest = name.partition(":")
-    if base_url is not None and not rest:
+    if base_url is not None and provider not in PROVIDERS:  # `qwen3:8b` is all name
         provider, rest, name = "openai", name, f"openai:{name}"
     if rest:
         _check_provider(provider, base_url)
@@ -69,7 +69,8 @@ def _by_name(name: str, base_url: str | None) -> BaseChatModel:
         if provider == "openai" and not os.environ.get("OPENAI_API_KEY"):
             settings["api_key"] = "none"
     try:
-        return init_chat_model(name, **settings)
+        model: BaseChatModel = init_chat_model(name, **settings)
+        return model
     except ImportError as error:
         package = PROVIDERS.get(provider, (f"langchain-{provider}", None))[0]
         raise DeepnbError(f"{name} needs the package {package}", f"%pip install {package}") from error
