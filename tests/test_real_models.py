@@ -143,7 +143,7 @@ def goes_on(s: Session, server: OpenAIServer) -> None:
         (Fail(401, "Incorrect API key provided"), "AuthenticationError.*Incorrect API key provided"),
         (Fail(429, "slow down"), "RateLimitError.*slow down"),
         (Raw(b"data: {not json\n\n"), "JSONDecodeError"),
-        (Raw(b"data: [DONE]\n\n"), "No generation chunks"),
+        (Raw(b"data: [DONE]\n\n"), "No generation"),
     ],
 )
 def test_an_error_is_one_line_and_the_session_goes_on(server, answer, what):

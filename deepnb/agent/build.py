@@ -120,9 +120,9 @@ def _with_window(model: Any, window: int | None) -> Any:
 
 def _tool_lines(stack: list[Any], tools: list[Any]) -> dict[str, str]:
     """name -> first line of the description, of every tool the graph binds."""
-    lines = {}
+    lines: dict[str, str] = {}
     for tool in [t for m in stack for t in getattr(m, "tools", ())] + tools:
-        name = getattr(tool, "name", None) or getattr(tool, "__name__", "tool")
+        name = str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
         words = getattr(tool, "description", None) or getattr(tool, "__doc__", None) or ""
         lines[name] = next((line.strip() for line in words.splitlines() if line.strip()), "")
     return lines

@@ -393,7 +393,9 @@ class Session:
 
 def _options(options: Options, changes: Mapping[str, Any]) -> Options:
     """The options with changes; a lone path stands for a sequence of one."""
-    given = {k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v for k, v in changes.items()}
+    given: dict[str, Any] = {
+        k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v for k, v in changes.items()
+    }
     for name in ("tools", "middleware", "subagents", "memory", "skills"):
         if name in given:
             given[name] = tuple(given[name])

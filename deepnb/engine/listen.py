@@ -110,18 +110,18 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._parent[run_id] = parent_run_id
         self._calls += 1
         summary = (metadata or {}).get("lc_source") == keys.SUMMARY_SOURCE
-        if not summary and not self._path(parent_run_id):
-            self._count_step()
+        if not summary:
+            self._count(nested=bool(self._path(parent_run_id)))
         budget = self._measure(messages[0], (invocation_params or {}).get("tools") or ())
         call = Call(self._calls, "summary" if summary else "answer", self._path(parent_run_id), budget)
         self._models[run_id] = (call, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
         self._emit(ModelStarted(call, call.path))
 
-    def on_llm_new_token(self, token: str, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         self._check()
         text = message_text(chunk.message) if chunk is not None and hasattr(chunk, "message") else token
-        self._say(run_id, text)
+        self._say(run_id, text if isinstance(text, str) else "")
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
@@ -201,12 +201,14 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if self._cancelled.is_set():
             raise Cancelled
 
-    def _count_step(self) -> None:
-        if self._max_steps is not None and self._steps >= self._max_steps:
-            raise LimitReached(f"reached the limit of {self._max_steps} steps")
+    def _count(self, *, nested: bool) -> None:
+        """Steps are those of the main agent, tokens those of all."""
         if self._max_tokens is not None and self._spent >= self._max_tokens:
             raise LimitReached(f"reached the limit of {self._max_tokens:,} tokens")
-        self._steps += 1
+        if not nested:
+            if self._max_steps is not None and self._steps >= self._max_steps:
+                raise LimitReached(f"reached the limit of {self._max_steps} steps")
+            self._steps += 1
 
     def _say(self, run_id: UUID, text: str) -> None:
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":

@@ -39,11 +39,16 @@ class SkillsMiddleware(Upstream):
         nothing = not request.state.get(keys.SKILLS) and not request.state.get(keys.SKILL_ERRORS)
         return request if nothing else super().modify_request(request)
 
-    def before_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> Any:
-        return _changed(state, super().before_agent({**state, keys.SKILLS: None}, runtime, config))
+    def before_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> Any:  # type: ignore[override]
+        return _changed(state, super().before_agent(_unread(state), runtime, config))
 
-    async def abefore_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> Any:
-        return _changed(state, await super().abefore_agent({**state, keys.SKILLS: None}, runtime, config))
+    async def abefore_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> Any:  # type: ignore[override]
+        return _changed(state, await super().abefore_agent(_unread(state), runtime, config))
+
+
+def _unread(state: Any) -> Any:
+    """The state without its catalog, so that upstream reads it again."""
+    return {**state, keys.SKILLS: None}
 
 
 def _changed(state: Any, update: Any) -> Any:
