@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args
 
-from deepnb.core.budget import Size
+from deepnb.agent.files import check_path
+from deepnb.core.budget import Kind, Size
+from deepnb.core.errors import DeepnbError
+
+Refresh = Literal["thread", "call"]
 
 SYSTEM_PROMPT = """\
 You are a deep agent in a Jupyter notebook, working for the person who runs its cells. Your files live in \
@@ -39,7 +43,7 @@ class Options:
     """A tool result of more tokens is put in a file, its beginning left in the thread."""
     memory: tuple[str, ...] = ("/AGENTS.md",)
     """Paths of the memory files, in order; the first is where the agent writes."""
-    memory_refresh: Literal["thread", "call"] = "call"
+    memory_refresh: Refresh = "call"
     skills: tuple[str, ...] = ("/skills/",)
     """Directories of skills; a later one overrides an earlier one's skill of the same name."""
     enable_memory: bool = True
@@ -52,6 +56,53 @@ class Options:
     """Tokens of all model calls in one turn."""
     namespace: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The user's variables."""
+
+
+_MANY = ("tools", "middleware", "subagents", "memory", "skills")
+_COUNTS = ("max_input_tokens", "eviction_threshold", "max_steps", "max_tokens")
+
+
+def changed(options: Options, changes: Mapping[str, Any]) -> Options:
+    """The options with changes; a lone path stands for a sequence of one. A mistake is one line."""
+    given: dict[str, Any] = {
+        k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v for k, v in changes.items()
+    }
+    if unknown := given.keys() - {f.name for f in fields(Options)}:
+        raise DeepnbError(f"Session has no option {min(unknown)!r}", "help(deepnb.Session) lists them")
+    for name in _MANY:
+        if name in given and not isinstance(given[name], list | tuple):
+            raise DeepnbError(f"{name} is a list, not a {type(given[name]).__name__}", f"{name}=[...]")
+    given.update({name: tuple(given[name]) for name in _MANY if name in given})
+    made = replace(options, **given)
+    _check(made)
+    return made
+
+
+def _check(o: Options) -> None:
+    for name in ("trigger", "keep"):
+        if (size := getattr(o, name)) is not None and not _is_size(size):
+            raise DeepnbError(
+                f"{name} can't be {size!r}", f'{name}=("fraction", 0.85), or "tokens" or "messages" and a number'
+            )
+    for name in _COUNTS:
+        count = getattr(o, name)
+        if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
+            raise DeepnbError(f"{name} can't be {count!r}", "give a whole number above 0, or None")
+    if o.memory_refresh not in (policies := get_args(Refresh)):
+        raise DeepnbError(f"memory_refresh is one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
+    for name, off in (("memory", "enable_memory"), ("skills", "enable_skills")):
+        if not getattr(o, name):
+            raise DeepnbError(f"{name} needs a path", f"{off}=False switches it off")
+    for path in (*o.memory, *(source.rstrip("/") for source in o.skills)):
+        check_path(path)
+
+
+def _is_size(size: Any) -> bool:
+    if not (isinstance(size, list | tuple) and len(size) == 2):
+        return False
+    kind, value = size
+    number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return number and kind in get_args(Kind) and (kind != "fraction" or value <= 1)
 
 
 def same(a: Options, b: Options) -> bool:

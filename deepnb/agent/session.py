@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from deepnb.agent.options import Options, same
+from deepnb.agent.options import Options, changed, same
 from deepnb.agent.state import State
 from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
@@ -35,7 +35,7 @@ class Session:
     """
 
     def __init__(self, model: Any = "offline", *, clock: Callable[[], datetime] | None = None, **options: Any) -> None:
-        self.options = _options(Options(model=model), options)
+        self.options = changed(Options(model=model), options)
         self.clock = clock or (lambda: datetime.now(UTC))
         self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared)
         self._threads = Threads(self._state)
@@ -318,7 +318,12 @@ class Session:
     def configure(self, **changes: Any) -> Built:
         """Change options (fields of `Options`) from the next turn on; a bad one changes nothing."""
         self._idle()
-        options = _options(self.options, changes)
+        for name in ("backend", "checkpointer"):
+            if name in changes and changes[name] is not getattr(self.options, name):
+                raise DeepnbError(
+                    f"{name} can't be changed", f"deepnb.Session({name}=...) starts a session with another"
+                )
+        options = changed(self.options, changes)
         built = self._build(options)
         self.options = options
         self._tell()
@@ -389,20 +394,6 @@ class Session:
     def _tell(self) -> None:
         for watcher in tuple(self._watchers):
             watcher()
-
-
-def _options(options: Options, changes: Mapping[str, Any]) -> Options:
-    """The options with changes; a lone path stands for a sequence of one."""
-    given: dict[str, Any] = {
-        k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v for k, v in changes.items()
-    }
-    for name in ("tools", "middleware", "subagents", "memory", "skills"):
-        if name in given:
-            given[name] = tuple(given[name])
-    unknown = given.keys() - {f.name for f in fields(Options)}
-    if unknown:
-        raise DeepnbError(f"Session has no option {min(unknown)!r}", "help(deepnb.Session) lists them")
-    return replace(options, **given)
 
 
 def _human(prompt: str) -> Any:
