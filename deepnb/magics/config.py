@@ -22,7 +22,7 @@ class DeepNB(Configurable):
     model = Unicode("offline", help="The model new turns use: a name, or a variable that holds a chat model.").tag(
         config=True
     )
-    window = Int(None, allow_none=True, help="The context window in tokens; None: what the model declares.").tag(
+    window = Int(None, allow_none=True, min=1, help="The context window in tokens; None: what the model declares.").tag(
         config=True
     )
     trigger = Float(0.85, min=0.01, max=1.0, help="The part of the window at which the context is compacted.").tag(
@@ -71,6 +71,13 @@ class DeepNB(Configurable):
                 self.max_steps = options.max_steps
             if options.trigger is None or options.trigger[0] == "fraction":
                 self.trigger = options.trigger[1] if options.trigger else 0.85
+
+    def settle(self, config: Any) -> None:
+        """Put the values in force into a shell's config: `%config` leaves refused ones there for the next load."""
+        given = config.get(type(self).__name__, {})
+        for name in given:
+            if name in self.trait_names(config=True):
+                given[name] = getattr(self, name)
 
     def time(self) -> datetime | None:
         """The fixed time, if one is set; without a zone it is UTC."""

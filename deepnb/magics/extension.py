@@ -22,7 +22,7 @@ class Extension:
 
     def __init__(self, ip: Any) -> None:
         self.ip = ip
-        self.config = DeepNB(self._configure, parent=ip)
+        self.config = _settings(self._configure, ip)
         changes = {k: v for k, v in self.config.options().items() if v is not None}
         self.session = Session(clock=self._time, namespace=_Variables(ip), **changes)
         kernel = hasattr(ip, "kernel")
@@ -59,6 +59,7 @@ class Extension:
         for magic in MAGICS:
             for kind in ("line", "cell"):
                 ip.magics_manager.magics[kind].pop(magic, None)
+        self.config.settle(ip.config)
         if self.config in ip.configurables:
             ip.configurables.remove(self.config)
         ip.events.unregister("pre_run_cell", self._before_cell)
@@ -128,8 +129,20 @@ class Extension:
             self._preload.stop()
 
     def _after_cell(self, result: Any) -> None:
+        self.config.settle(self.ip.config)
         if self._preload:
             self._preload.begin()
+
+
+def _settings(changed: Callable[[dict[str, Any]], None], ip: Any) -> DeepNB:
+    """The settings as the shell's profile has them; a bad one there is one line."""
+    from IPython.core.error import UsageError
+    from traitlets import TraitError
+
+    try:
+        return DeepNB(changed, parent=ip)
+    except TraitError as error:
+        raise UsageError(f"{error}: mend c.DeepNB in the IPython profile") from None
 
 
 def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.Names:
