@@ -1,0 +1,150 @@
+"""How a turn grows on a screen: few outputs, few updates, and in the end everything."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from deepnb.core.values import Compacted, Event, Notice, Offload, TextDelta, ToolEnded, ToolStarted
+from deepnb.views.notice import notice_view
+from deepnb.views.view import View
+from deepnb.widgets.screen import Terminal
+from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, TerminalTurn, turn_display
+
+
+class Cell:
+    """A screen that remembers every state of every output."""
+
+    notebook = True
+
+    def __init__(self) -> None:
+        self.outputs: list[list[str]] = []
+
+    def show(self, view: View) -> _Output:
+        self.outputs.append([view.text()])
+        return _Output(self.outputs[-1])
+
+    def widget(self, widget: object, text: str) -> None:
+        self.outputs.append([text])
+
+    @property
+    def last(self) -> list[str]:
+        return [states[-1] for states in self.outputs]
+
+
+class _Output:
+    def __init__(self, states: list[str]) -> None:
+        self._states = states
+
+    def update(self, view: View) -> None:
+        self._states.append(view.text())
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def tool(i: int, name: str = "look") -> list[Event]:
+    return [ToolStarted(f"c{i}", name, {"at": i}), ToolEnded(f"c{i}", name, f"seen {i}", "ok", 0.0)]
+
+
+def said(i: int, text: str) -> TextDelta:
+    return TextDelta(text, i)
+
+
+def play(cell: Cell, events: list[Event], hz: float = 15.0) -> None:
+    turn = NotebookTurn(cell, hz, Clock())
+    for event in events:
+        turn.add(event)
+    turn.finish(notice_view("the end", "ok"))
+
+
+def test_calls_between_two_answers_are_one_output() -> None:
+    cell = Cell()
+    play(cell, [*tool(1), *tool(2), said(1, "Half."), *tool(3), Notice("by the way"), *tool(4), said(2, "Done.")])
+    assert len(cell.outputs) == 5
+    first, half, second, done, end = cell.last
+    assert "seen 1" in first and "seen 2" in first and half == "Half."
+    assert "seen 3" in second and "by the way" in second and "seen 4" in second
+    assert (done, end) == ("Done.", "the end")
+
+
+@pytest.mark.parametrize("calls", [1, 9, 10, 60, 200])
+def test_a_turn_makes_few_outputs_and_loses_nothing(calls: int) -> None:
+    cell = Cell()
+    events = [e for i in range(calls) for e in (said(i, f"Answer {i}."), *tool(i))]
+    play(cell, [*events, said(calls, "Over.")])
+    assert len(cell.outputs) <= MAX_OUTPUTS
+    shown = "\n".join(cell.last)
+    told = [f"Answer {i}." for i in range(calls)], [f"seen {i}" for i in range(calls)]
+    for words in told:
+        places = [shown.find(word) for word in words]
+        assert -1 not in places and places == sorted(places)
+    assert shown.endswith("Over.\nthe end")
+
+
+def test_text_is_shown_at_most_hz_times_a_second() -> None:
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 10.0, clock)
+    for i in range(1000):
+        clock.now = i / 100
+        turn.add(said(1, "word "))
+    assert 95 <= len(cell.outputs[0]) <= 101
+    turn.finish()
+    assert cell.last == [("word " * 1000).rstrip()] or cell.last == ["word " * 1000]
+
+
+def test_a_tool_is_shown_at_once() -> None:
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 0.5, clock)
+    turn.add(said(1, "Let me "))
+    turn.add(said(1, "look."))
+    assert cell.last == ["Let me"] or cell.last == ["Let me "]
+    turn.add(ToolStarted("c1", "look", {}))
+    assert cell.last[0] == "Let me look." and "look()" in cell.last[1]
+    turn.add(ToolEnded("c1", "look", "a tree", "ok", 0.0))
+    assert "a tree" in cell.last[1]
+
+
+def test_an_output_that_did_not_change_is_not_shown_again() -> None:
+    cell = Cell()
+    play(cell, [*tool(1), said(1, "One."), said(1, " More.")])
+    assert len(cell.outputs[0]) == 2, "running, then ended"
+
+
+def test_a_terminal_prints_as_it_comes() -> None:
+    out = io.StringIO()
+    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out)
+    turn.add(said(1, "Let me"))
+    assert out.getvalue() == "Let me"
+    turn.add(said(1, " look."))
+    for event in tool(1):
+        turn.add(event)
+    turn.add(Compacted(Offload("/history.md", "They spoke.", 4, "2026-01-31T09:00:00")))
+    turn.add(Notice("by the way"))
+    turn.add(said(2, "A tree."))
+    turn.finish(notice_view("the end", "ok"))
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "Let me look."
+    assert lines[1].startswith("→ look(at=1)  ok") and lines[2] == "  seen 1"
+    assert lines[3].startswith("⇣ context compacted") and "They spoke." in lines[4]
+    assert lines[5:] == ["note: by the way", "", "A tree.", "", "the end"]
+
+
+def test_a_quiet_turn_shows_the_end_alone() -> None:
+    cell = Cell()
+    turn = QuietTurn(cell)
+    for event in tool(1):
+        turn.add(event)
+    turn.finish(notice_view("the end", "ok"))
+    assert cell.last == ["the end"]
+
+
+def test_the_screen_decides_how_a_turn_is_shown() -> None:
+    assert isinstance(turn_display(Cell(), hz=15), NotebookTurn)
+    assert isinstance(turn_display(Terminal(), hz=15), TerminalTurn)
