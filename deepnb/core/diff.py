@@ -35,13 +35,13 @@ class FileDiff:
 
     @property
     def hunks(self) -> tuple[Hunk, ...]:
-        old, new = _lines(self.before), _lines(self.after)
+        old, new = lines_of(self.before), lines_of(self.after)
         ops = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         return tuple(Hunk(i1, i2, tuple(new[j1:j2])) for op, i1, i2, j1, j2 in ops if op != "equal")
 
     def unified(self, context: int = 3) -> str:
         """The diff as `diff -u` prints it, ending in a line feed."""
-        old, new = _lines(self.before), _lines(self.after)
+        old, new = lines_of(self.before), lines_of(self.after)
         name = self.path.lstrip("/")
         heads = (
             "/dev/null" if self.before is None else f"a/{name}",
@@ -59,7 +59,7 @@ def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Fil
 
 def apply(before: str | None, hunks: tuple[Hunk, ...]) -> str:
     """`before` with the hunks of its diff put in: the text of `after`."""
-    old = _lines(before)
+    old = lines_of(before)
     out: list[str] = []
     at = 0
     for hunk in hunks:
@@ -69,7 +69,7 @@ def apply(before: str | None, hunks: tuple[Hunk, ...]) -> str:
     return "".join(out + old[at:])
 
 
-def _lines(text: str | None) -> list[str]:
+def lines_of(text: str | None) -> list[str]:
     """Lines with their ends, split at line feeds alone (a form feed is not a line end)."""
     if not text:
         return []

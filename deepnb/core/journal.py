@@ -1,0 +1,126 @@
+"""A change of a file as an entry of the journal: who, when, and a unified diff that can be put in and taken back.
+
+Law: applying an entry's diff to the text before it gives the text after it, and the other way round.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from deepnb.core.diff import FileDiff, Hunk, apply, lines_of
+
+Origin = Literal["user", "agent", "tool output", "flush", "external"]
+"""Who changed the file; `external` is another process, or anybody outside deepnb."""
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+class DoesNotFit(ValueError):
+    """The text is not the one that the diff was made from."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change of one file."""
+
+    id: str
+    at: str
+    """ISO timestamp."""
+    path: str
+    origin: Origin
+    diff: str
+    """Unified diff with three lines of context; empty where an empty file was made or removed."""
+    created: bool = False
+    removed: bool = False
+    thread: str | None = None
+    turn: int | None = None
+    cell: str | None = None
+    note: str = ""
+    """What else there is to say: `revert of 12`, `merged`, `conflict`."""
+
+    def after(self, before: str | None) -> str | None:
+        """The text after the change, given the text before it (None: there was no file)."""
+        if (before is None) != self.created:
+            raise DoesNotFit(self.path)
+        return None if self.removed else apply(before, _hunks(self.diff, lines_of(before), forward=True))
+
+    def before(self, after: str | None) -> str | None:
+        """The text before the change, given the text after it."""
+        if (after is None) != self.removed:
+            raise DoesNotFit(self.path)
+        return None if self.created else apply(after, _hunks(self.diff, lines_of(after), forward=False))
+
+
+def entry(change: FileDiff, **facts: Any) -> Entry:
+    """The entry for a change of a file; `facts` are Entry's other fields."""
+    return Entry(
+        path=change.path, diff=change.unified(), created=change.before is None, removed=change.after is None, **facts
+    )
+
+
+def to_json(one: Entry) -> str:
+    """The entry as a line of JSON; facts that are not known are left out."""
+    known = {k: v for k, v in asdict(one).items() if v not in (None, "", False) or k == "diff"}
+    return json.dumps(known, ensure_ascii=False)
+
+
+def from_json(line: str) -> Entry:
+    """The entry of a line; fields of a later version are passed over."""
+    data: Mapping[str, Any] = json.loads(line)
+    names = {f.name for f in fields(Entry)}
+    return Entry(**{k: v for k, v in data.items() if k in names})
+
+
+def entries(text: str) -> tuple[Entry, ...]:
+    """The entries of a journal file; a line that was cut short by a crash is passed over."""
+    found = []
+    for line in text.split("\n"):
+        try:
+            found.append(from_json(line))
+        except (ValueError, TypeError):
+            continue
+    return tuple(found)
+
+
+def replayed(path: str, log: Iterable[Entry]) -> str | None:
+    """The text of a file as its entries tell it, from the first on; None where there is no such file then.
+
+    Raises DoesNotFit where the entries do not follow from each other.
+    """
+    text: str | None = None
+    for one in log:
+        if one.path == path:
+            text = one.after(text)
+    return text
+
+
+def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:
+    """The hunks of a unified diff, checked against the lines they are to be put into."""
+    take, put = ("-", "+") if forward else ("+", "-")
+    out: list[Hunk] = []
+    for start, body in _parsed(diff, forward):
+        old = [text for sign, text in body if sign in (" ", take)]
+        if lines[start : start + len(old)] != old:
+            raise DoesNotFit("the text is not the one that the diff was made from")
+        out.append(Hunk(start, start + len(old), tuple(text for sign, text in body if sign in (" ", put))))
+    return tuple(out)
+
+
+def _parsed(diff: str, forward: bool) -> list[tuple[int, list[tuple[str, str]]]]:
+    """(first line, [(sign, line)]) of each hunk; lines keep their ends."""
+    out: list[tuple[int, list[tuple[str, str]]]] = []
+    for line in lines_of(diff):
+        if head := _HUNK.match(line):
+            start, length = (head[1], head[2]) if forward else (head[3], head[4])
+            # A side without lines is numbered by the line before it (GNU diffutils manual, "Detailed Unified").
+            out.append((int(start) if length == "0" else int(start) - 1, []))
+        elif line.startswith("\\"):
+            sign, text = out[-1][1][-1]
+            out[-1][1][-1] = (sign, text.removesuffix("\n"))
+        elif out:
+            out[-1][1].append((line[0], line[1:]))
+    return out
