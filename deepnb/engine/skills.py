@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from deepagents.middleware.skills import _list_skills_with_errors
 
 from deepnb.core.values import Skill
+
+_PATH = re.compile(r"/\S*/SKILL\.md")
 
 
 def catalog(backend: Any, sources: Sequence[str]) -> tuple[Skill, ...]:
@@ -22,8 +25,16 @@ def catalog(backend: Any, sources: Sequence[str]) -> tuple[Skill, ...]:
             good.update((s["name"], Skill(s["name"], s["description"], s["path"])) for s in found)
             if error is not None and "not_found" not in error:
                 bad.append(Skill("", "", source, problem=error))
-    bad += [Skill("", "", "", problem=line) for line in told]
-    return (*good.values(), *bad)
+    return (*good.values(), *bad, *(Skill("", "", path, problem=line) for path, line in _first(told).items()))
+
+
+def _first(lines: Sequence[str]) -> dict[str, str]:
+    """path -> what was said of it first: upstream says why, and then again that it skips the file."""
+    first: dict[str, str] = {}
+    for line in lines:
+        found = _PATH.search(line)
+        first.setdefault(found[0] if found else line, line)
+    return first
 
 
 @contextlib.contextmanager

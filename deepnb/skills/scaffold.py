@@ -22,7 +22,8 @@ def check_name(name: str) -> str:
 def scaffold(name: str, description: str = "") -> str:
     """The text of a new skill, ready to be edited."""
     title = name.replace("-", " ").capitalize()
-    what = " ".join((description or "What this skill is for, and when to use it.").split())[:1024]
+    said = " ".join("".join(c if c.isprintable() else " " for c in description).split())  # what YAML takes
+    what = (said or "What this skill is for, and when to use it.")[:1024]
     quoted = what.replace("\\", "\\\\").replace('"', '\\"')
     return f"""---
 name: {name}
