@@ -1,0 +1,132 @@
+"""One tree of files out of several backends, where each path belongs to exactly one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from deepagents.backends import CompositeBackend
+from deepagents.backends.protocol import (
+    BackendProtocol,
+    FileInfo,
+    GlobResult,
+    GlobTruncationReason,
+    GrepMatch,
+    GrepResult,
+    LsResult,
+)
+from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
+
+_ALL = "{*,.*}"
+"""Every file at any depth, those whose names begin with a dot too."""
+
+
+class MountedBackend(CompositeBackend):
+    """Upstream's composite, whose listings and searches show exactly what can be read.
+
+    Upstream's own show what a mount hides (a file of the default under a mount's path), a mounted
+    directory twice, and no mount that is not at the top. Deleting a directory leaves the mounts in it.
+    """
+
+    als = BackendProtocol.als
+    aglob = BackendProtocol.aglob
+    agrep = BackendProtocol.agrep
+
+    def ls(self, path: str) -> LsResult:
+        """What is directly in a directory, mounts included, by path."""
+        base = _folder(path)
+        prefix, backend = self._owner(base)
+        inside = {base + p[len(base) :].split("/")[0] + "/" for p in self.routes if p.startswith(base) and p != base}
+        listed = backend.ls(_inner(prefix, base, path))
+        if listed.error and not inside:
+            return listed
+        entries: dict[str, FileInfo] = {info["path"]: info for info in self._owned(prefix, listed.entries)}
+        for folder in inside:
+            entries.setdefault(folder, FileInfo(path=folder, is_dir=True, size=0, modified_at=""))
+        return LsResult(entries=[entries[p] for p in sorted(entries)])
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """Files below `path` that match, in whichever backend, by path."""
+        base = _folder(path or "/")
+        try:
+            fits = compile_grep_include_glob(pattern)
+        except InvalidGlobPatternError as error:
+            return GlobResult(error=str(error))
+        found: list[FileInfo] = []
+        cut: list[GlobTruncationReason | None] = []
+        for prefix, backend in self._parts(base):
+            # a pattern with directories in it speaks of paths below `base`, which a mount down there does not know
+            apart = len(prefix) > len(base) and "/" in pattern
+            result = backend.glob(_ALL if apart else pattern, _inner(prefix, base, path))
+            if result.error:
+                return result
+            cut += [result.truncation_reason] if result.truncated else []
+            owned = self._owned(prefix, result.matches)
+            found += [info for info in owned if not apart or fits(info["path"][len(base) :])]
+        found.sort(key=lambda info: info["path"])
+        reason: GlobTruncationReason | None = "unreadable" if "unreadable" in cut else next(filter(None, cut), None)
+        return GlobResult(matches=found, truncated=bool(cut), truncation_reason=reason)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        """Lines that have the literal text in them, in whichever backend."""
+        base = _folder(path or "/")
+        try:
+            fits = compile_grep_include_glob(glob) if glob else None
+        except InvalidGlobPatternError as error:
+            return GrepResult(error=str(error))
+        matches: list[GrepMatch] = []
+        errors: list[str] = []
+        truncated = False
+        for prefix, backend in self._parts(base):
+            apart = len(prefix) > len(base) and "/" in (glob or "")
+            sifted = apart or any(len(p) > len(prefix) and p.startswith(prefix) for p in self.routes)
+            result = backend.grep(
+                pattern,
+                _inner(prefix, base, path),
+                None if apart else glob,
+                max_count=None if sifted else max_count,
+            )
+            if result.matches is None:
+                return result
+            errors += [result.error] if result.error else []
+            truncated = truncated or result.truncated
+            owned = self._owned(prefix, result.matches)
+            matches += [m for m in owned if not apart or fits is None or fits(m["path"][len(base) :])]
+        cut = max_count is not None and len(matches) > max_count
+        return GrepResult(
+            error="; ".join(errors) or None, matches=matches[:max_count] if cut else matches, truncated=truncated or cut
+        )
+
+    def _owned(self, prefix: str, found: list[Any] | None) -> Iterator[Any]:
+        """What a backend found, under its paths out here, less what a mount in it hides."""
+        for item in found or ():
+            path = prefix[:-1] + item["path"]
+            if self._owner(_folder(path))[0] == prefix:
+                yield {**item, "path": path}
+
+    def _owner(self, path: str) -> tuple[str, BackendProtocol]:
+        """The mount a path belongs to, as prefix and backend; the default has the prefix "/"."""
+        for prefix, backend in self.sorted_routes:
+            if path.startswith(prefix):
+                return prefix, backend
+        return "/", self.default
+
+    def _parts(self, base: str) -> Iterator[tuple[str, BackendProtocol]]:
+        """Where files below a directory are: in the mount it belongs to, and in the mounts below it."""
+        yield self._owner(base)
+        for prefix, backend in sorted(self.routes.items()):
+            if prefix.startswith(base) and prefix != base:
+                yield prefix, backend
+
+
+def _folder(path: str) -> str:
+    return path if path.endswith("/") else f"{path}/"
+
+
+def _inner(prefix: str, base: str, path: str | None) -> str:
+    """Where a search of `path` begins in the backend mounted at `prefix`."""
+    if len(prefix) > len(base):
+        return "/"
+    return (path or "/") if prefix == "/" else f"/{(path or '')[len(prefix) :]}"

@@ -1,0 +1,306 @@
+"""A directory on disk as a deepagents backend whose operations never leave it."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from deepagents.backends.protocol import (
+    DEFAULT_GREP_TIMEOUT,
+    FILE_NOT_FOUND,
+    INVALID_PATH,
+    IS_DIRECTORY,
+    PERMISSION_DENIED,
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileInfo,
+    FileUploadResponse,
+    GlobResult,
+    GlobTruncationReason,
+    GrepMatch,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+from deepagents.backends.utils import (
+    InvalidGlobPatternError,
+    compile_grep_include_glob,
+    perform_string_replacement,
+    slice_read_response,
+)
+
+from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
+
+GLOB_SECONDS = 5.0
+GREP_SECONDS = float(DEFAULT_GREP_TIMEOUT)
+GREP_BYTES = 10 * 1024 * 1024
+"""The bounds of upstream's FilesystemBackend: past them a search gives what it has, and says it is cut."""
+NOT_TEXT = re.compile(
+    r"\.(png|jpe?g|webp|gif|hei[cf]|mp4|mpe?g|mov|avi|flv|mpg|webm|wmv|3gpp|mkv|mp3|wav|aiff|aac|ogg|flac|pdf|pptx?)$",
+    re.IGNORECASE,
+)
+"""Names that end so are read as bytes; the table of upstream's backends."""
+
+_CODES = {
+    errno.ENOENT: FILE_NOT_FOUND,
+    errno.EISDIR: IS_DIRECTORY,
+    errno.EACCES: PERMISSION_DENIED,
+    errno.EPERM: PERMISSION_DENIED,
+    errno.EROFS: PERMISSION_DENIED,
+    **dict.fromkeys((errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EEXIST), INVALID_PATH),
+}
+
+
+class DiskBackend(BackendProtocol):
+    """Files below `root` under virtual paths: /a/b.md is root/a/b.md.
+
+    Links are not listed and not followed, wherever they point; neither are pipes, devices and names
+    that could mean two files. Writes are atomic. A missing root reads as empty, and the first write
+    makes it. Deleting "/" is refused. An edit takes the \\n it is given for \\r\\n in a file whose
+    lines all end so. The async methods are those of the protocol: these in a thread.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, durable: bool = False) -> None:
+        self.tree = Tree(root, durable=durable)
+
+    def __repr__(self) -> str:
+        return f"DiskBackend({str(self.tree.root)!r})"
+
+    # -- one file
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """A window of lines; the whole in base64 for names that end as those of pictures and films do."""
+        try:
+            data = self.tree.read(_file(file_path))
+            if NOT_TEXT.search(file_path):
+                return ReadResult(file_data=FileData(content=base64.b64encode(data).decode(), encoding="base64"))
+            return slice_read_response(FileData(content=data.decode(), encoding="utf-8"), offset, limit)
+        except (FileNotFoundError, IsADirectoryError):
+            return ReadResult(error=f"File '{_shown(file_path)}' not found")
+        except (OSError, UnicodeDecodeError) as error:
+            return ReadResult(error=f"Error reading file '{_shown(file_path)}': {_why(error)}")
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """Make `content` the file, as UTF-8 and with its line ends as they are."""
+        try:
+            self.tree.write(_file(file_path), content.encode())
+        except (OSError, UnicodeEncodeError) as error:
+            return WriteResult(error=f"Error writing file '{_shown(file_path)}': {_why(error)}")
+        return WriteResult(path=file_path)
+
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        """Replace a text that occurs once, or everywhere with `replace_all`."""
+        try:
+            at = _file(file_path)
+            text = self.tree.read(at).decode()
+            crlf = 0 < text.count("\n") == text.count("\r\n")
+            if crlf:
+                text, old_string, new_string = _lf(text), _lf(old_string), _lf(new_string)
+            result = perform_string_replacement(text, old_string, new_string, replace_all)
+            if isinstance(result, str):
+                return EditResult(error=result)
+            edited = result[0].replace("\n", "\r\n") if crlf else result[0]
+            self.tree.write(at, edited.encode())
+        except (FileNotFoundError, IsADirectoryError):
+            return EditResult(error=f"Error: File '{_shown(file_path)}' not found")
+        except (OSError, UnicodeError) as error:
+            return EditResult(error=f"Error editing file '{_shown(file_path)}': {_why(error)}")
+        return EditResult(path=file_path, occurrences=result[1])
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """Remove a file, or a directory with all in it; part of it may be gone where that fails midway."""
+        try:
+            at = names(file_path, folder=True)
+            if at in (LOCK, LOCK[:1]):
+                raise Refused("deepnb keeps its records there")
+            self.tree.remove(at)
+        except FileNotFoundError:
+            return DeleteResult(error=f"Error: '{_shown(file_path)}' not found")
+        except OSError as error:
+            return DeleteResult(error=f"Error deleting '{_shown(file_path)}': {_why(error)}")
+        return DeleteResult(path=file_path)
+
+    # -- bytes, many files at once
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write bytes as they are; each file has its own error."""
+        return [FileUploadResponse(path=path, error=self._upload(path, data)) for path, data in files]
+
+    def _upload(self, path: str, data: bytes) -> str | None:
+        try:
+            self.tree.write(_file(path), data)
+        except OSError as error:
+            return _code(error)
+        return None
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """The bytes as they are; each file has its own error."""
+        return [self._download(path) for path in paths]
+
+    def _download(self, path: str) -> FileDownloadResponse:
+        try:
+            return FileDownloadResponse(path=path, content=self.tree.read(_file(path)))
+        except OSError as error:
+            return FileDownloadResponse(path=path, error=_code(error))
+
+    # -- many files
+
+    def ls(self, path: str) -> LsResult:
+        """What is directly in a directory, by path; directories end in /."""
+        try:
+            at = names(path, folder=True)
+            found = self.tree.entries(at)
+        except FileNotFoundError:
+            if path == "/" and not self.tree.exists():
+                return LsResult(entries=[])
+            return LsResult(error=f"Path '{_shown(path)}': path_not_found")
+        except NotADirectoryError:
+            return LsResult(error=f"Path '{_shown(path)}': not_a_directory")
+        except OSError as error:
+            return LsResult(error=f"Cannot list '{_shown(path)}': {_why(error)}")
+        infos = [_info((*at, name), info) for name, info in found if (*at, name) != LOCK]
+        return LsResult(entries=sorted(infos, key=lambda i: i["path"]))
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """Files below `path` that match, by path; cut after some seconds, and where a directory can't be read."""
+        try:
+            fits = compile_grep_include_glob(pattern)
+            at = names(path or "/", folder=True)
+            if not self._is_folder(at):
+                return GlobResult(matches=[])
+        except InvalidGlobPatternError as error:
+            return GlobResult(error=str(error))
+        except OSError as error:
+            return GlobResult(error=f"Error globbing path '{_shown(path or '/')}': {_why(error)}", matches=[])
+        matches, unreadable, late = [], False, False
+        end = time.monotonic() + GLOB_SECONDS
+        for found, info in self.tree.walk(at):
+            if late := time.monotonic() > end:
+                break
+            if info is None:
+                unreadable = True
+            elif stat.S_ISREG(info.st_mode) and found != LOCK and fits("/".join(found[len(at) :])):
+                matches.append(_info(found, info))
+        matches.sort(key=lambda m: m["path"])
+        reason: GlobTruncationReason | None = "unreadable" if unreadable else "budget" if late else None
+        return GlobResult(matches=matches, truncated=late or unreadable, truncation_reason=reason)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        """Lines that have the literal text in them, by path. Files over 10 MB and those with NULs are left out."""
+        try:
+            fits = compile_grep_include_glob(glob) if glob else None
+            at = names(path or "/", folder=True)
+            found = self.tree.look(at) if self.tree.exists() else None
+        except InvalidGlobPatternError as error:
+            return GrepResult(error=str(error))
+        except (FileNotFoundError, NotADirectoryError):
+            found = None
+        except OSError as error:
+            return GrepResult(error=f"Error searching path '{_shown(path or '/')}': {_why(error)}", matches=[])
+        if found is None:
+            return GrepResult(matches=[])
+        base = at if stat.S_ISDIR(found.st_mode) else at[:-1]
+        walked = self.tree.walk(at) if stat.S_ISDIR(found.st_mode) else iter([(at, found)])
+        searched = (
+            (names_, info)
+            for names_, info in walked
+            if fits is None or info is None or stat.S_ISDIR(info.st_mode) or fits("/".join(names_[len(base) :]))
+        )
+        return self._grep(pattern, searched, max_count)
+
+    def _grep(
+        self, pattern: str, walked: Iterator[tuple[Names, os.stat_result | None]], most: int | None
+    ) -> GrepResult:
+        matches: list[GrepMatch] = []
+        unread: list[str] = []
+        end, late = time.monotonic() + GREP_SECONDS, False
+        for at, info in walked:
+            if late := time.monotonic() > end:
+                break
+            if info is None:
+                unread.append(_path(at))
+            elif stat.S_ISREG(info.st_mode) and info.st_size <= GREP_BYTES and at != LOCK:
+                try:
+                    matches += _lines(_path(at), self.tree.read(at), pattern)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    unread.append(f"{_path(at)}: {_why(error)}")
+            if most is not None and len(matches) > most:
+                late = True
+                break
+        matches.sort(key=lambda m: m["path"])
+        return GrepResult(
+            error="One or more files could not be fully searched: " + "; ".join(sorted(unread)) if unread else None,
+            matches=matches if most is None else matches[:most],
+            truncated=late,
+        )
+
+    def _is_folder(self, at: Names) -> bool:
+        try:
+            return self.tree.exists() and stat.S_ISDIR(self.tree.look(at).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+
+def _file(path: str) -> Names:
+    at = names(path)
+    if at == LOCK:
+        raise Refused("deepnb keeps its records there")
+    return at
+
+
+def _path(at: Names) -> str:
+    return "/" + "/".join(at)
+
+
+def _info(at: Names, info: os.stat_result) -> FileInfo:
+    folder = stat.S_ISDIR(info.st_mode)
+    return FileInfo(
+        path=_path(at) + ("/" if folder else ""),
+        is_dir=folder,
+        size=0 if folder else info.st_size,
+        modified_at=datetime.fromtimestamp(info.st_mtime, UTC).isoformat(),
+    )
+
+
+def _lines(path: str, data: bytes, pattern: str) -> list[GrepMatch]:
+    if b"\0" in data[:8192]:
+        return []
+    lines = data.decode(errors="replace").split("\n")
+    return [
+        GrepMatch(path=path, line=n, text=line.removesuffix("\r")) for n, line in enumerate(lines, 1) if pattern in line
+    ]
+
+
+def _lf(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _why(error: OSError | UnicodeError) -> str:
+    """What went wrong in one line, without a path of this machine."""
+    if isinstance(error, UnicodeError):
+        return "it is not UTF-8 text"
+    return error.strerror or type(error).__name__
+
+
+def _code(error: OSError) -> str:
+    return _CODES.get(error.errno or 0) or _why(error)
+
+
+def _shown(path: str) -> str:
+    """A path as it is put in a message: one line, not too long."""
+    line = "".join("?" if is_control(c) else c for c in path)
+    return line if len(line) <= 200 else f"{line[:200]}..."

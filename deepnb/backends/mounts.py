@@ -1,0 +1,110 @@
+"""`disk:DIR`, `store[:NAMESPACE]`, `state`: what is typed after `%agent mount PATH`, as a backend."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from deepagents.backends import StoreBackend
+from deepagents.backends.protocol import BackendProtocol
+
+from deepnb.backends.composite import MountedBackend
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.stores import ExactStore
+from deepnb.backends.tree import is_control, names
+from deepnb.core.errors import DeepnbError
+
+_KINDS = "disk:DIR, store, store:NAMESPACE or state"
+_NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")
+"""What StoreBackend allows in one part of a namespace, less the dot, which stores refuse."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where the files below a path live."""
+
+    prefix: str
+    """The path, as /memory/; empty where it is not known yet."""
+    kind: Literal["disk", "store", "state"]
+    where: str
+    """The directory, or the namespace with / between its parts; empty for `state`."""
+    backend: BackendProtocol | None
+    """None for `state`: back to where the other files are."""
+
+
+def parse_mount(
+    spec: str, *, base: Path, store: Any = None, assistant_id: str | None = None, prefix: str = ""
+) -> Mount:
+    """The mount that a text asks for; nothing is written until a file is."""
+    at = mount_prefix(prefix) if prefix else ""
+    kind, colon, rest = spec.strip().partition(":")
+    if kind == "state" and not colon:
+        return Mount(at, "state", "", None)
+    if kind == "disk":
+        root = _directory(rest, base)
+        return Mount(at, "disk", str(root), DiskBackend(root))
+    if kind == "store":
+        space = _namespace(rest if colon else None, assistant_id)
+        if store is None:
+            raise DeepnbError("there is no store", "give one to Session(store=...), or type disk:DIR")
+        backend = StoreBackend(store=ExactStore(store), namespace=lambda _runtime: space)
+        return Mount(at, "store", "/".join(space), backend)
+    raise DeepnbError(f"{spec!r} is not a place for files", f"type {_KINDS}")
+
+
+def mounted(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendProtocol:
+    """The default with other backends at these paths; the default itself where there are none."""
+    placed = {mount_prefix(path): mount for path, mount in mounts.items()}
+    routes = {prefix: mount.backend for prefix, mount in placed.items() if mount.backend is not None}
+    for prefix in placed.keys() - routes.keys():
+        for outer in routes:
+            if prefix.startswith(outer):
+                raise DeepnbError(f"{prefix} can't be state inside {outer}", f"mount {outer} state, or leave it there")
+    return MountedBackend(default, routes) if routes else default
+
+
+def mount_prefix(path: str) -> str:
+    """A path in the form /memory/; an error where nothing can be mounted."""
+    try:
+        at = names(path, folder=True)
+    except OSError as error:
+        raise DeepnbError(
+            f"{path!r} is not a path to mount at ({error.strerror})", "type one such as /memory"
+        ) from None
+    if not at:
+        raise DeepnbError("nothing can be mounted at /", "type a path such as /memory, or Session(backend=...)")
+    return "/" + "/".join(at) + "/"
+
+
+def _directory(text: str, base: Path) -> Path:
+    if not text.strip() or any(map(is_control, text)):
+        raise DeepnbError("disk: needs a directory", "type one, such as disk:./memory")
+    try:
+        root = base / Path(text.strip()).expanduser()
+        if root.exists() and not root.is_dir():
+            raise DeepnbError(f"{text.strip()} is a file", "type the directory it is in, such as disk:./memory")
+        return root.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise DeepnbError(
+            f"{text.strip()!r} can't be mounted ({why})", "type a directory, such as disk:./memory"
+        ) from None
+
+
+def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:
+    if text is not None:
+        space = tuple(text.strip().split("/"))
+    elif assistant_id:
+        space = (assistant_id, "filesystem")
+    else:
+        space = ("filesystem",)
+    for part in space:
+        if not _NAMESPACE_PART.fullmatch(part) or space[0] == "langgraph":
+            raise DeepnbError(
+                f"{part!r} can't be part of a store's namespace",
+                "type store:NAMESPACE with letters, digits and any of -_@+:~, and / between its parts",
+            )
+    return space
