@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ def test_streamed_text_grows_in_place(kernel: Kernel) -> None:
     mine = [u["data"]["text/plain"] for u in updates if u["transient"]["display_id"] == answer]
     assert len(mine) >= 5 and len(updates) == len(mine)
     growing = [made[0]["data"]["text/plain"], *mine]
-    assert all(later.startswith(earlier.rstrip()) for earlier, later in zip(growing, growing[1:], strict=False))
+    assert all(later.startswith(earlier.rstrip()) for earlier, later in pairwise(growing))
     assert "hand a task to a subagent; summarize." in growing[-1]
 
 

@@ -1,0 +1,61 @@
+"""What importing and loading deepnb does not import: the engine, the widgets, pandas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("deepagents", "langchain", "langchain_core", "langgraph", "ipywidgets", "pandas", "numpy", "tiktoken", "pydantic", "nbformat")  # fmt: skip
+
+LOADED = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext deepnb")
+assert "agent" in shell.magics_manager.magics["line"]
+"""
+USED = (
+    LOADED
+    + """
+shell.run_cell("%agent?")
+shell.run_cell("%agent rewnd")
+shell.run_cell("%config DeepNB")
+shell.run_cell("%config DeepNB.stream_hz = 5")
+shell.Completer.complete(line_buffer="%agent switch ", cursor_pos=14)
+"""
+)
+
+
+def run(code: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    told = f"\nimport sys\nprint(*sorted(m for m in {HEAVY!r} if m in sys.modules), file=sys.stderr)\n"
+    return subprocess.run(
+        [sys.executable, *flags, "-c", code + told], capture_output=True, text=True, timeout=120, check=True
+    )
+
+
+@pytest.mark.parametrize("code", ["import deepnb", "import deepnb.magics.extension", LOADED, USED])
+def test_nothing_heavy_is_imported(code: str) -> None:
+    assert run(code).stderr.splitlines()[-1] == ""
+
+
+def test_importing_deepnb_imports_nothing_of_anybodys() -> None:
+    lines = run("import deepnb", "-X", "importtime").stderr.splitlines()
+    names = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")}
+    assert "deepnb" in names
+    assert not names & {*HEAVY, "IPython", "traitlets", "yaml", "nh3", "markdown_it"}
+
+
+def test_loading_prints_nothing() -> None:
+    assert run(LOADED).stdout == ""
+
+
+def test_the_test_can_fail() -> None:
+    assert "langchain_core" in run("import deepnb.agent.build").stderr.splitlines()[-1].split()
+
+
+def test_public_names() -> None:
+    code = "import deepnb\nassert set(deepnb.__all__) <= set(dir(deepnb))\n[getattr(deepnb, n) for n in deepnb.__all__]"
+    run(code)
+    with pytest.raises(subprocess.CalledProcessError):
+        run("import deepnb\ndeepnb.nosuch")

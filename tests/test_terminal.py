@@ -1,0 +1,81 @@
+"""The magics in a real terminal: `ipython` on a pseudo-terminal, typed at as one types."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pexpect = pytest.importorskip("pexpect")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")
+
+PROMPT = re.compile(r"In \[(\d+)\]: ")
+ANSI = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
+
+
+class Terminal:
+    """`ipython`, with plain prompts."""
+
+    def __init__(self, home: Path) -> None:
+        env = {**os.environ, "IPYTHONDIR": str(home), "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
+        command = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=nocolor", "--no-confirm-exit"]
+        self.child: Any = pexpect.spawn(
+            sys.executable, command, env=env, cwd=str(home), encoding="utf-8", timeout=60, echo=False, dimensions=(50, 200)
+        )  # fmt: skip
+        self.child.expect(PROMPT)
+
+    def type(self, *lines: str) -> str:
+        """What is printed between the lines typed and the next prompt."""
+        for line in lines:
+            self.child.sendline(line)
+        return self.shown()
+
+    def shown(self) -> str:
+        """What is printed until the next prompt."""
+        self.child.expect(PROMPT)
+        text = ANSI.sub("", self.child.before)
+        return re.sub(r"^(\s*\.\.\.: )+", "", text)
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    terminal = Terminal(tmp_path_factory.mktemp("ipython"))
+    yield terminal
+    terminal.child.close(force=True)
+
+
+def test_a_first_session(terminal: Terminal) -> None:
+    assert terminal.type("%load_ext deepnb").strip() == ""
+    out = terminal.type("%%agent", "Remember that I prefer tabs over spaces", "", "")
+    assert "tabs over spaces" in out and "turn 1 · main" in out
+    assert "tabs over spaces" in terminal.type('import deepnb; print(deepnb.current().files["/AGENTS.md"])')
+    assert "new thread thread-2" in terminal.type("%agent new")
+    assert "tabs over spaces" in terminal.type("%agent What do you know about my preferences?")
+    assert "agent asks the agent" in terminal.type("%agent?")
+
+
+def test_a_mistake_is_one_line(terminal: Terminal) -> None:
+    terminal.type("%load_ext deepnb")
+    out = terminal.type("%agent rewnd").strip()
+    assert out == "UsageError: no subcommand 'rewnd': type %agent rewind, or %agent -- rewnd to send it as a prompt"
+
+
+def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(terminal: Terminal) -> None:
+    terminal.type("%load_ext deepnb")
+    terminal.type("from deepnb.models.teaching import TeachingModel")
+    terminal.type("slow = TeachingModel(delay=0.05)")
+    terminal.type("%agent use slow")
+    terminal.child.sendline("%agent what can you do?")
+    terminal.child.expect("I am deepnb")
+    terminal.child.sendintr()
+    out = terminal.shown()
+    assert "Traceback" not in out and "KeyboardInterrupt" not in out
+    assert "interrupted: interrupted while the model answered" in out
+    (line,) = re.findall(r"^UsageError.*$", out, re.MULTILINE)
+    assert line == "UsageError: interrupted while the model answered: %agent resume"
+    assert "hand a task to a subagent; summarize." in terminal.type("%agent resume")
