@@ -158,7 +158,9 @@ def test_earlier_summaries_are_not_stored():
         s.run(f"prompt {i}")
     text = s.files["/conversation_history/main.md"]
     assert len(s.history()) == len(compactions(s)) >= 2
-    assert "here is a summary" not in text.lower()
+    assert "has been summarized" in s.options.model.requests[-1][1].text
+    assert "has been summarized" not in text
+    assert sum(section.messages for section in s.history()) == s.snapshot.offload.cutoff
     for i in range(5):
         assert text.count(f"prompt {i}\n") == 1
 
@@ -203,6 +205,20 @@ def test_a_subagent_does_not_write_into_the_threads_history():
     assert any(e.path == ("t1",) for e in compactions(s))
     assert "/conversation_history/main.md" not in s.files
     assert s.snapshot.offload is None
+
+
+def test_a_subagent_does_not_inherit_what_was_compacted():
+    task = call("task", id="t1", description="THE TASK", subagent_type="general-purpose")
+    model = Scripted(answers=["ok"])
+    s = Session(model=model, trigger=("messages", 4), keep=("messages", 1))
+    for i in range(3):
+        s.run(f"prompt {i}")
+    assert s.snapshot.offload is not None
+    model.answers = [*["ok"] * len(model.requests), task, "nested", "end"]
+    s.configure(trigger=("messages", 50))
+    before = len(model.requests)
+    s.run("go")
+    assert [m.text for m in model.requests[before + 1][1:]] == ["THE TASK"]
 
 
 def test_long_arguments_in_old_messages_are_cut_in_the_request_only():

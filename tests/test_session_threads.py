@@ -317,3 +317,16 @@ def test_what_an_interrupted_thread_learned_is_kept():
     assert s.run("something else").before.files == {"/AGENTS.md": "- likes tea\n"}
     s.new("b")
     assert s.run("hello").after.files == {"/AGENTS.md": "- likes tea\n"}
+
+
+def test_an_interrupted_thread_does_not_take_back_what_another_changed():
+    s = session(call("ls", path="/"), "b speaks", "a goes on")
+    s.memory.write("/AGENTS.md", "- old\n")
+    s.run("one", max_steps=1)
+    s.new("b")
+    s.memory.write("/AGENTS.md", "- changed in b\n")
+    s.run("two")
+    s.switch("main")
+    list(s.resume())
+    assert s.files["/AGENTS.md"] == "- changed in b\n"
+    assert s.run("three").after.files == {"/AGENTS.md": "- changed in b\n"}
