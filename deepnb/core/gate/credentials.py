@@ -1,0 +1,167 @@
+"""A text -> the credentials in it, and the text without them.
+
+No entropy is measured over whole texts: a hash, an id or an image is as random as a key. A value is a
+credential for its own shape (`ghp_...`), its armour (PEM) or the name it is given (`password = ...`).
+Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from deepnb.core.gate.assigned import Span, assigned
+from deepnb.core.gate.kinds import PASSES, PHRASES, TOKENS, Kind
+from deepnb.core.gate.pem import private_keys
+
+_MARK = re.compile(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
+_SMALLEST_REST = 4
+_TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
+_PHRASES = tuple((literal, kind) for kind in PHRASES for literal in kind.literals)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One credential: what kind, where; `line` counts from 1. The value itself is not kept."""
+
+    kind: str
+    start: int
+    end: int
+    line: int
+
+
+def credentials(text: str) -> tuple[Finding, ...]:
+    """The credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
+    spans = _joined(_spans(text))
+    if spans and "[redacted: " in text:
+        spans = list(_outside(spans, [m.span() for m in _MARK.finditer(text)], text))
+    findings, line, seen = [], 1, 0
+    for start, end, kind in spans:
+        line += text.count("\n", seen, start)
+        seen = start
+        findings.append(Finding(kind, start, end, line))
+    return tuple(findings)
+
+
+def redact(text: str) -> str:
+    """The text with `[redacted: GitHub token]` for each credential; the same object where there is none."""
+    while findings := credentials(text):  # a mark may bring two halves together: what is no mark shrinks each time
+        parts, at = [], 0
+        for found in findings:
+            parts += [text[at : found.start], f"[redacted: {found.kind}]"]
+            at = found.end
+        text = "".join([*parts, text[at:]])
+    return text
+
+
+def redact_value(value: Any) -> Any:
+    """A JSON-like value with its texts redacted, keys kept; the same object where nothing was found.
+
+    A text under a telling key counts as given to that name: `{"password": "..."}`.
+    """
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        made = {key: _under(key, item) for key, item in value.items()}
+        return made if any(made[key] is not item for key, item in value.items()) else value
+    if isinstance(value, (list, tuple)):
+        items = [redact_value(item) for item in value]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        if isinstance(value, tuple):
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        return items
+    return value
+
+
+def refusal(findings: Iterable[Finding], where: str) -> str:
+    """One line that says what was refused and where, never the value: for a tool's answer or an error."""
+    kinds: dict[str, list[int]] = {}
+    for found in findings:
+        kinds.setdefault(found.kind, []).append(found.line)
+    said = [f"{kind} (line {', '.join(map(str, sorted(set(at))))})" for kind, at in kinds.items()]
+    place = " ".join(redact(where).split())
+    return f"not written to {place}: it holds {'; '.join(said)}; write where it is kept instead, never the value"
+
+
+def _under(key: Any, item: Any) -> Any:
+    new = redact_value(item)
+    if new is not item or not isinstance(item, str) or not isinstance(key, str) or not 4 <= len(item) <= 4096:
+        return new
+    lead = f'"{key[:80]}": "'
+    quoted = lead + item.replace('"', "'").replace("\n", " ") + '"'
+    found = next((f for f in credentials(quoted) if f.start >= len(lead)), None)
+    return f"[redacted: {found.kind}]" if found else item
+
+
+def _lowered(text: str) -> str:
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _spans(text: str) -> Iterator[Span]:
+    """All candidates, the more telling kinds first."""
+    if "PRIVATE KEY" in text:
+        yield from private_keys(text)
+    for literal, kind in _TOKENS:
+        if literal in text:
+            yield from _where(kind, literal, text, text)
+    low = _lowered(text)
+    for literal, kind in _PHRASES:
+        if literal in low:
+            yield from _where(kind, literal, text, low)
+    for kind in PASSES:
+        for match in kind.pattern.finditer(text):
+            if kind.check is None or kind.check(match[1]):
+                yield *match.span(1), kind.name
+    yield from assigned(text, low)
+
+
+def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
+    at = hay.find(literal)
+    while at >= 0:
+        stop = at + 1
+        if kind.back:
+            match = kind.pattern.search(text, max(0, at - kind.back), at + 64)
+        else:
+            match = kind.pattern.match(text, at)
+        if match and (kind.check is None or kind.check(match[1])):
+            yield *match.span(1), kind.name
+            stop = max(stop, match.end(1))
+        at = hay.find(literal, stop)
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    ranked = sorted((start, end, rank, kind) for rank, (start, end, kind) in enumerate(spans))
+    joined: list[tuple[int, int, int, str]] = []
+    for start, end, rank, kind in ranked:
+        if joined and start < joined[-1][1]:
+            a, b, best, name = joined[-1]
+            joined[-1] = (a, max(b, end), min(best, rank), kind if rank < best else name)
+        else:
+            joined.append((start, end, rank, kind))
+    return [(start, end, kind) for start, end, _, kind in joined]
+
+
+def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:
+    """The parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
+    at = 0
+    for start, end, kind in spans:
+        while at and marks[at - 1][1] > start:
+            at -= 1
+        while at < len(marks) and marks[at][1] <= start:
+            at += 1
+        here, i = start, at
+        cut = False
+        while i < len(marks) and marks[i][0] < end:
+            if _worth(text[here : max(here, marks[i][0])]):
+                yield here, marks[i][0], kind
+            here, cut, i = marks[i][1], True, i + 1
+        if here < end and (not cut or _worth(text[here:end])):
+            yield here, end, kind
+
+
+def _worth(rest: str) -> bool:
+    return sum(c.isalnum() for c in rest) >= _SMALLEST_REST

@@ -1,0 +1,140 @@
+"""The table of credentials known by their shape: kind, what must occur, the bounded pattern, a check.
+
+A pattern is tried only where one of its literals stands (`match` from there), so clean text costs a few
+substring searches. Group 1 is what is redacted. Every quantifier is bounded: time stays linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deepnb.core.gate.shapes import (
+    basic_pair,
+    by_chance,
+    letters_by_chance,
+    password_like,
+    quoted_password_like,
+    token_like,
+    upper_by_chance,
+    url_password_like,
+)
+
+# Not inside a longer word; `\n` of a JSON string and `%3D` of a URL end a word, too.
+_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One row; `fold`: literals are lower case and looked for in the lowered text."""
+
+    name: str
+    literals: tuple[str, ...]
+    pattern: re.Pattern[str]
+    check: Callable[[str], bool] | None = None
+    fold: bool = False
+    back: int = 0
+
+
+def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | None = by_chance) -> Kind:
+    starts = tuple(literals.split())
+    heads = "|".join(re.escape(start) for start in starts)
+    return Kind(name, starts, re.compile(f"{_START}((?:{heads}){body})"), check)
+
+
+def _phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
+    return Kind(name, literals, re.compile(pattern, re.IGNORECASE), check, fold=True)
+
+
+_W = "[A-Za-z0-9_-]"
+_A = "[A-Za-z0-9]"
+_H = "[0-9a-fA-F]"
+
+TOKENS: tuple[Kind, ...] = (
+    _token("AWS access key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", upper_by_chance),
+    _token("AWS session token", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", r"[A-Za-z0-9+/%]{80,4096}={0,2}"),
+    _token("Alibaba access key", "LTAI", rf"{_A}{{12,26}}(?!{_A})"),
+    _token("Google API key", "AIza", rf"{_W}{{35}}(?!{_A})"),
+    _token("Google OAuth secret", "GOCSPX-", rf"{_W}{{20,40}}"),
+    _token("Google OAuth token", "ya29.", rf"{_W}{{20,2048}}"),
+    _token("Anthropic key", "sk-ant-", rf"{_W}{{20,200}}"),
+    _token("OpenRouter key", "sk-or-", rf"{_W}{{20,200}}"),
+    _token("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", rf"{_W}{{20,300}}"),
+    _token("API key (sk-)", "sk-", rf"{_W}{{20,200}}"),
+    _token("Hugging Face token", "hf_ api_org_", rf"{_A}{{30,60}}", letters_by_chance),
+    _token("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_A}{{36,255}}"),
+    _token("GitHub token", "github_pat_", r"[A-Za-z0-9_]{40,255}"),
+    _token("GitLab token", "glpat- gldt- glrt- glptt- glcbt- gloas- glft- glsoat-", r"[A-Za-z0-9_.-]{20,300}"),
+    _token("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxe. xoxc- xoxd-", r"[A-Za-z0-9.%-]{20,400}"),
+    _token("Slack token", "xapp-", r"[A-Za-z0-9-]{30,300}"),
+    _token("Slack webhook", "https://hooks.slack.com/", r"(?:services|workflows|triggers)/[A-Za-z0-9/]{24,120}"),
+    _token(
+        "Discord webhook",
+        "https://discord.com/api/webhooks/ https://discordapp.com/api/webhooks/",
+        rf"\d{{15,22}}/{_W}{{50,90}}",
+    ),
+    _token("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_", rf"{_A}{{16,250}}"),
+    _token("Stripe webhook secret", "whsec_", r"[A-Za-z0-9+/=]{24,80}"),
+    _token("Twilio key", "SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _token("SendGrid key", "SG.", rf"{_W}{{16,32}}\.{_W}{{30,64}}"),
+    _token("Mailgun key", "key-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _token("npm token", "npm_", rf"{_A}{{36,64}}"),
+    _token("PyPI token", "pypi-", rf"{_W}{{50,1000}}"),
+    _token("RubyGems key", "rubygems_", rf"{_H}{{48}}"),
+    _token("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{64}"),
+    _token("Databricks token", "dapi", r"[0-9a-f]{32}(?:-\d{1,2})?(?![A-Za-z0-9])"),
+    _token("LangSmith key", "lsv2_pt_ lsv2_sk_ ls__", r"[0-9a-f]{32}(?:_[0-9a-f]{10})?"),
+    _token("Groq key", "gsk_", rf"{_A}{{40,80}}"),
+    _token("xAI key", "xai-", rf"{_A}{{60,120}}"),
+    _token("Perplexity key", "pplx-", rf"{_A}{{32,80}}"),
+    _token("Tavily key", "tvly-", rf"{_W}{{24,80}}"),
+    _token("Replicate token", "r8_", rf"{_A}{{37,40}}"),
+    _token("Notion token", "ntn_ secret_", rf"{_A}{{40,60}}"),
+    _token("Linear key", "lin_api_", rf"{_A}{{32,60}}"),
+    _token("Figma token", "figd_", rf"{_W}{{36,60}}"),
+    _token("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{60,400}"),
+    _token("Shopify token", "shpat_ shpca_ shppa_ shpss_", rf"{_H}{{32}}"),
+    _token("Square token", "sq0atp- sq0csp-", rf"{_W}{{20,60}}"),
+    _token("Docker token", "dckr_pat_ dckr_oat_", rf"{_W}{{20,60}}"),
+    _token("Vault token", "hvs. hvb.", rf"{_W}{{20,200}}"),
+    _token("Grafana token", "glsa_ glc_", r"[A-Za-z0-9_+/=]{30,400}"),
+    _token("New Relic key", "NRAK-", r"[A-Z0-9]{27}"),
+    _token("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9_+/=]{40,400}"),
+    _token("Doppler token", "dp.pt. dp.st.", r"[A-Za-z0-9._-]{40,60}"),
+    _token("Pulumi token", "pul-", r"[0-9a-f]{40}"),
+    _token("Supabase token", "sbp_", r"[0-9a-f]{40}"),
+    _token("PlanetScale token", "pscale_tkn_ pscale_pw_", r"[A-Za-z0-9_.-]{30,64}"),
+    _token("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    _token("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", upper_by_chance),
+    _token("JSON web token", "eyJ", rf"{_W}{{10,4000}}\.{_W}{{10,8000}}\.{_W}{{16,1400}}"),
+    Kind(
+        "Telegram bot token", (":AA",), re.compile(rf"{_START}(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), by_chance, back=10
+    ),
+)
+
+PHRASES: tuple[Kind, ...] = (
+    _phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?#\"'<>`]{1,200})@(?=[\w\[$({<])", url_password_like),
+    _phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", token_like),
+    _phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:token[ \t]|apikey[ \t])?([A-Za-z0-9._~+/=-]{16,4096})", token_like),
+    _phrase("password (basic authentication)", ("basic",), r"basic[ \t]{1,4}([A-Za-z0-9+/=_-]{8,512})", basic_pair),
+    _phrase("password (basic authentication)", ("auth\"",), r"auth\\?\"[ \t]{0,4}:[ \t]{0,4}\\?\"([A-Za-z0-9+/=]{8,512})", basic_pair),
+    _phrase("shared access signature", ("sig=",), r"sig=([A-Za-z0-9%+/]{40,128}={0,2})", by_chance),
+    _phrase("password (netrc)", ("login",), r"login\s{1,8}\S{1,64}\s{1,16}password[ \t]{1,8}(\S{1,128})", password_like),
+    _phrase("password (curl)", ("-u", "--user"), r"(?<![\w-])(?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{1,64}:([^\s\"'`]{3,128})", lambda v: not v.isdigit() and password_like(v)),
+    _phrase("passphrase", ("ssh-keygen",), r"ssh-keygen[^\n]{0,200}?[ ]-[NP][ ]{0,2}[\"']([^\"'\n]{1,128})", quoted_password_like),
+    _phrase("password", ("sshpass",), r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{1,128})", quoted_password_like),
+    _phrase("password", ("mysql", "mariadb"), r"(?:mysql|mariadb)[^\n]{0,80}?[ ]-p[\"']?([^\s\"'=-][^\s\"']{3,64})", password_like),
+    _phrase("password", ("identified by", "password '"), r"(?:identified by|password)[ ]'([^'\n]{4,128})'", quoted_password_like),
+)  # fmt: skip
+
+# No literal to go by: one pass each, held back by what must stand before them.
+DISCORD = re.compile(rf"(?<![A-Za-z0-9_-])([MNO][A-Za-z0-9]{{22,27}}\.{_W}{{6,7}}\.{_W}{{27,40}})(?!{_A})")
+PGPASS = re.compile(
+    r"^[+\- >]{0,2}(?![^\s:]{1,100}\.(?:py|rs|go|[jt]sx?|java|c|cpp|h|md):)[^\s:/]{1,100}:(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:(\S{1,128})[ \t]{0,4}$",
+    re.MULTILINE,
+)
+PASSES: tuple[Kind, ...] = (
+    Kind("Discord bot token", (), DISCORD, by_chance),
+    Kind("password (pgpass)", (), PGPASS, password_like),
+)
