@@ -170,3 +170,40 @@ def test_endless_lines_do_not_hang():
         "import sys; from deepnb.core.gate import credentials as c; [c(s * (200_000 // len(s))) for s in sys.argv[1:]]"
     )
     subprocess.run([sys.executable, "-c", code, *seeds], check=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The root pw is Tr0ub4dor",
+        "密码设置为 abc12345",
+        "账号 root 密码 Passw0rd99",
+        "the api key for weather is " + "Cxi1aF3fIMcx" * 2,
+        "WEATHER_KEY=" + "q8Zk2LmN0pXv" * 3,
+        "password -> abc123XYZ",
+        "redis-cli -a S3cr3tPw9 ping",
+        "password=correcthorsebattery",
+    ],
+)
+def test_found_by_a_second_look(line):
+    """Made after the rules, when the first version missed them."""
+    assert credentials(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "test pass: 12/14",
+        "passing: test_a1",
+        "token_sha256: " + "0a1b2c3d" * 8,
+        "ps -u ann:staff2",
+        "def workspace_secrets(self) -> AsyncWorkspaceSecretsResource",
+        'CHALLENGE_PASSWORD: "challengePassword"',
+        'PRIVATE_KEY_USAGE_PERIOD: "privateKeyUsagePeriod"',
+        '"passphrase": "string?"',
+        "PWD=/home/ann/work2",
+        "PRIMARY_KEY=" + "0a1b2c3d" * 4,
+    ],
+)
+def test_false_alarms_of_the_first_version(line):
+    assert credentials(line) == ()

@@ -17,7 +17,8 @@ Span = tuple[int, int, str]
 
 _PASSWORDS = {
     **dict.fromkeys(
-        ("pass", "pwd", "kennwort", "contraseña", "contrasena", "senha", "пароль", "密码", "密碼", "口令"), "password"
+        ("pass", "pwd", "pw", "kennwort", "contraseña", "contrasena", "senha", "пароль", "密码", "密碼", "口令"),
+        "password",
     ),
     **dict.fromkeys(("パスワード", "비밀번호", "암호", "暗号"), "password"),
 }
@@ -35,19 +36,23 @@ _TAIL = re.compile(r"(?:[A-Za-z0-9_-]{0,40})(?:[ ](?:access[ ])?(?:key|token))?"
 _OTHER_THING = re.compile(
     r"(?:(?:^|[_-])(?:file|path|dir|url|uri|endpoint|names?|ids?|count|limit|length|len|type|field|env|var|policy|expiry|"
     r"expires?|expiration|ttl|hash(?:ers)?|hint|prompt|label|reset|ref|min|max|header|prefix|enabled|required|rules?|"
-    r"version|validators?|index|budget|usage|store|manager|provider|class|form|page|regex|pattern|input|args?|context)"
+    r"version|validators?|index|budget|usage|store|manager|provider|class|form|page|regex|pattern|input|args?|context|sha\d{1,3}|md5|digest)"
     r"|(?<=[a-z])(?:File|Path|Url|Uri|Name|Id|Count|Limit|Length|Type|Field|Ref|Policy|Hash))s?\Z"
     r"|(?:^|[_-])(?:PATH|FILE|URL|NAME|ID|COUNT|LIMIT|HASH|TYPE)\Z",
 )
-_PASS_TAIL = re.compile(r"(?:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)", re.IGNORECASE)
+_PASS_TAIL = re.compile(r"(?i:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
+_OTHER_KEYS = re.compile(r"(?:PRIMARY|FOREIGN|CACHE|SORT|PARTITION|PUBLIC|LICENSE|IDEMPOTENCY|HOST|ROW|GROUP)_\Z")
 _CLOSE = r"[\"'`\])*\\_]{0,6}"
 _SEPARATOR = re.compile(
     rf"{_CLOSE}(?:[ ]?[(\uff08][^\s()\uff08\uff09]{{0,30}}[)\uff09])?[ \t]{{0,20}}"
-    r"(?::[ \t]{0,4}[A-Za-z_][\w.\[\] |]{0,40}=(?!=)|:=|=>|={1,3}|!==?|[:=>\uff1a\uff1d]"
-    r"|(?:is|ist|lautet|lauten|es|est|was|are)\b[:\uff1a]?|[是为為は][:\uff1a]?)"
+    r"(?:(?:for|of|to|on|at)(?:[ ][\w.-]{1,30}){1,3}?[ ]?(?=is\b|[:=]))?"
+    r"(?::[ \t]{0,4}[A-Za-z_][\w.\[\] |]{0,40}=(?!=)|:=|=>|(?<!\) )->|={1,3}|!==?|[:=>\uff1a\uff1d]"
+    r"|(?:is|ist|lautet|lauten|es|est|was|are)\b[:\uff1a]?|(?:\u8bbe\u7f6e|\u8bbe|\u6539|\u66f4\u65b0|\u4fee\u6539){0,2}[是为為成は][:\uff1a]?)"
     r"[ \t]{0,20}(?:[*_]{1,2}[ \t]?)?(?:[rbfuL@](?=[\"']))?"
 )
 _DASHES = re.compile(r"(?:\s|^)--[\w-]{0,30}\Z")
+# `api key K`, `密码 P`: with nothing between, only what is plainly made by chance.
+_SPACE = re.compile(r"[ ]{1,2}(?=[^\s]{20}|[\x21-\x7e]{6,40}(?:\s|\Z))")
 _FLAG = re.compile(r"[ ]{1,3}(?![-$])")
 _OPEN = re.compile(r"\\{0,2}[\"']|[`\u201c\u2018\u300c\u300e\xab]|&quot;")
 _SHUT = {"\u201c": "\u201d", "\u2018": "\u2019", "\u300c": "\u300d", "\u300e": "\u300f", "\xab": "\xbb"}
@@ -86,7 +91,7 @@ def assigned(text: str, low: str) -> Iterator[Span]:
 
 def _key(text: str, low: str, at: int, word: str, family: str) -> _Key | None:
     end = at + len(word)
-    if word == "key" and _KEY_BEFORE.search(low[max(0, at - 12) : at]) is None:
+    if word == "key" and _KEY_BEFORE.search(low[max(0, at - 12) : at]) is None and not _loud_key(text, at):
         return None
     match = _TAIL.match(text, end)
     tail = match.group().rstrip("-") if match else ""
@@ -94,13 +99,23 @@ def _key(text: str, low: str, at: int, word: str, family: str) -> _Key | None:
     between = _SEPARATOR.match(text, stop)
     if between is None and text.startswith(" ", stop) and _DASHES.search(text[max(0, at - 40) : at]):
         between = _FLAG.match(text, stop)
+    if between is None and (family != "password" or not word.isascii()):
+        between = _SPACE.match(text, stop)
     if between is None or not _is_name(text, at, word, tail) or _OTHER_THING.search(tail.split(" ")[0]):
         return None
-    return _Key(between.end(), between.group(), family, text[at:stop].isupper())
+    separator = "--" if between.re is _FLAG else between.group()
+    return _Key(between.end(), separator, family, text[at:stop].isupper())
+
+
+def _loud_key(text: str, at: int) -> bool:
+    """`WEATHER_KEY`, but no `PRIMARY_KEY`."""
+    return text.startswith("_KEY", at - 1) and at > 1 and _OTHER_KEYS.search(text[max(0, at - 16) : at]) is None
 
 
 def _is_name(text: str, at: int, word: str, tail: str) -> bool:
     """Not `bypass`, `passenger`, `tokenizer`, `tokens`."""
+    if word == "pw":
+        return not text[max(0, at - 1) : at].isalnum() and (not tail or tail[0] in "_-")
     if word == "token":
         return not tail[:1].islower() and (tail[:1] != "S" or tail[1:2] == "E")
     if word != "pass":
@@ -120,6 +135,7 @@ def _value(text: str, key: _Key) -> tuple[int, int, bool]:
         value = text[quote.end() : shut] if shut >= 0 else ""
         if value and "\n" not in value:
             good = quoted_password_like(value) if key.family == "password" else token_like(value)
+            good = good and (len(value) >= 20 or bool(key.separator.strip()))
             return quote.end(), shut, good
         start = quote.end()
     return _bare(text, start, key)
@@ -139,6 +155,9 @@ def _bare(text: str, start: int, key: _Key) -> tuple[int, int, bool]:
     if key.family == "password":
         tight = key.loud and key.separator == "="
         good = password_like(value, plain=tight or (listed and key.separator == "="))
+        good = good or (
+            key.separator == "=" and len(value) >= 16 and value.isalpha() and value.islower() and value.isascii()
+        )
     else:
-        good = token_like(value)
+        good = token_like(value) and (len(value) >= 20 or bool(key.separator.strip()))
     return start, start + (len(value) if good else len(found.group())), good

@@ -34,6 +34,7 @@ _CODE = re.compile(
 _FILE = re.compile(
     r"\.(?:json|ya?ml|toml|ini|py|txt|pem|csv|md|html?|js|ts|key|crt|env|log|db|sqlite)\Z|://|\A[~.]{0,2}/\w{1,20}/"
 )
+_RATIO = re.compile(r"\d{1,12}[/.,:]\d{1,12}%?")
 _CAMEL = re.compile(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
 _PIECES = re.compile(r"[A-Za-z0-9]{8,}")
 _STOP_WORDS_TEXT = """
@@ -46,7 +47,7 @@ def stand_in(value: str) -> bool:
     """Whether this only marks where a credential goes: `changeme`, `<token>`, `${TOKEN}`, `***`, `password1`."""
     return (
         len(set(value[:256])) <= 2
-        or value.lower() in _STAND_INS
+        or value.lower().rstrip("?!") in _STAND_INS
         or _STAND_IN_FORM.fullmatch(value[:256]) is not None
         or _STAND_IN_PARTS.search(value, 0, 256) is not None
     )
@@ -73,7 +74,10 @@ def token_like(value: str) -> bool:
     """Whether the value of `token = ...` is a token, not a word, a number, a path or code."""
     if len(value) < 8 or len(value.split(None, 1)) != 1 or value.isdigit() or stand_in(value):
         return False
-    if _CODE.match(value) or _FILE.search(value[-64:]):
+    code = _CODE.match(value)
+    if (
+        code and (code.group()[-1] in "([{:" or len(max(_PIECES.findall(value), key=len, default="")) < 16)
+    ) or _FILE.search(value[-64:]):
         return False
     return any(_chance_piece(piece) for piece in _PIECES.findall(value[:512]))
 
@@ -88,7 +92,7 @@ def _chance_piece(piece: str) -> bool:
 
 def password_like(value: str, *, plain: bool = False) -> bool:
     """Whether an unquoted value is a password; with `plain` a bare lower-case word counts too."""
-    if len(value) < 4 or stand_in(value) or _CODE.match(value) or "://" in value:
+    if len(value) < 4 or stand_in(value) or _CODE.match(value) or "://" in value or _RATIO.fullmatch(value):
         return False
     value = value[:256]
     digits, letters = sum(c.isdigit() for c in value), sum(c.isalpha() for c in value)
