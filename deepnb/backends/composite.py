@@ -14,6 +14,7 @@ from deepagents.backends.protocol import (
     GrepMatch,
     GrepResult,
     LsResult,
+    WriteResult,
 )
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
@@ -29,8 +30,15 @@ class MountedBackend(CompositeBackend):
     """
 
     als = BackendProtocol.als
+    awrite = BackendProtocol.awrite
     aglob = BackendProtocol.aglob
     agrep = BackendProtocol.agrep
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """Make `content` the file, in the backend it belongs to."""
+        if _folder(file_path) in self.routes:
+            return WriteResult(error=f"Error writing file '{file_path}': it is a directory")
+        return super().write(file_path, content)
 
     def ls(self, path: str) -> LsResult:
         """What is directly in a directory, mounts included, by path."""

@@ -123,6 +123,8 @@ class DiskBackend(BackendProtocol):
             at = names(file_path, folder=True)
             if at in (LOCK, LOCK[:1]):
                 raise Refused("deepnb keeps its records there")
+            if at and file_path.endswith("/") and not stat.S_ISDIR(self.tree.look(at).st_mode):
+                raise Refused("the path of a file does not end in /")
             self.tree.remove(at)
         except FileNotFoundError:
             return DeleteResult(error=f"Error: '{_shown(file_path)}' not found")
@@ -156,14 +158,16 @@ class DiskBackend(BackendProtocol):
     # -- many files
 
     def ls(self, path: str) -> LsResult:
-        """What is directly in a directory, by path; directories end in /."""
+        """What is directly in a directory, by path; directories end in /. A missing one is empty.
+
+        Upstream's backend has an error for a missing one, its state and store have not; a directory of
+        skills that is not there yet is no reason for a warning each turn.
+        """
         try:
             at = names(path, folder=True)
             found = self.tree.entries(at)
         except FileNotFoundError:
-            if path == "/" and not self.tree.exists():
-                return LsResult(entries=[])
-            return LsResult(error=f"Path '{_shown(path)}': path_not_found")
+            return LsResult(entries=[])
         except NotADirectoryError:
             return LsResult(error=f"Path '{_shown(path)}': not_a_directory")
         except OSError as error:
@@ -173,15 +177,16 @@ class DiskBackend(BackendProtocol):
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Files below `path` that match, by path; cut after some seconds, and where a directory can't be read."""
+        path = "/" if path is None else path
         try:
             fits = compile_grep_include_glob(pattern)
-            at = names(path or "/", folder=True)
+            at = names(path, folder=True)
             if not self._is_folder(at):
                 return GlobResult(matches=[])
         except InvalidGlobPatternError as error:
             return GlobResult(error=str(error))
         except OSError as error:
-            return GlobResult(error=f"Error globbing path '{_shown(path or '/')}': {_why(error)}", matches=[])
+            return GlobResult(error=f"Error globbing path '{_shown(path)}': {_why(error)}", matches=[])
         matches, unreadable, late = [], False, False
         end = time.monotonic() + GLOB_SECONDS
         for found, info in self.tree.walk(at):
@@ -199,16 +204,17 @@ class DiskBackend(BackendProtocol):
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> GrepResult:
         """Lines that have the literal text in them, by path. Files over 10 MB and those with NULs are left out."""
+        path = "/" if path is None else path
         try:
             fits = compile_grep_include_glob(glob) if glob else None
-            at = names(path or "/", folder=True)
+            at = names(path, folder=True)
             found = self.tree.look(at) if self.tree.exists() else None
         except InvalidGlobPatternError as error:
             return GrepResult(error=str(error))
         except (FileNotFoundError, NotADirectoryError):
             found = None
         except OSError as error:
-            return GrepResult(error=f"Error searching path '{_shown(path or '/')}': {_why(error)}", matches=[])
+            return GrepResult(error=f"Error searching path '{_shown(path)}': {_why(error)}", matches=[])
         if found is None:
             return GrepResult(matches=[])
         base = at if stat.S_ISDIR(found.st_mode) else at[:-1]

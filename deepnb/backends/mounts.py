@@ -83,10 +83,11 @@ def _directory(text: str, base: Path) -> Path:
     if not text.strip() or any(map(is_control, text)):
         raise DeepnbError("disk: needs a directory", "type one, such as disk:./memory")
     try:
-        root = base / Path(text.strip()).expanduser()
-        if root.exists() and not root.is_dir():
-            raise DeepnbError(f"{text.strip()} is a file", "type the directory it is in, such as disk:./memory")
-        return root.resolve()
+        root = (base / Path(text.strip()).expanduser()).resolve()
+        there = next(path for path in (root, *root.parents) if path.exists())
+        if not there.is_dir():
+            raise DeepnbError(f"{there.name} is a file", "type the directory it is in, such as disk:./memory")
+        return root
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise DeepnbError(

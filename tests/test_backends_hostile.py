@@ -1,0 +1,364 @@
+"""No path, link or race leads out of a directory on disk, and nothing in it can block."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepagents.backends.protocol import BackendProtocol
+
+from deepnb.backends import tree
+from deepnb.backends.disk import DiskBackend
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
+
+SECRET = "s3cret"
+
+
+def layout(tmp: Path) -> tuple[Path, Path]:
+    """A directory full of ways out, and the directory outside that they lead to."""
+    root, outside = tmp / "root", tmp / "outside"
+    (root / "dir/deep").mkdir(parents=True)
+    (outside / "sub").mkdir(parents=True)
+    (outside / "secret.md").write_text(SECRET)
+    (outside / "sub/secret.md").write_text(SECRET)
+    (root / "file.md").write_text("inside")
+    (root / "dir/in.md").write_text("inside")
+    links = {
+        "in": "file.md",
+        "dir_in": "dir",
+        "out": outside / "secret.md",
+        "dir_out": outside,
+        "relative_out": "../outside/secret.md",
+        "dir_relative_out": "../outside",
+        "dangling": "nothing",
+        "dangling_out": outside / "made.md",
+        "loop": "pool",
+        "pool": "loop",
+        "self": "self",
+        "chain": "chain2",
+        "chain2": "chain3",
+        "chain3": outside / "secret.md",
+        "dir_chain": "dir_chain2",
+        "dir_chain2": outside / "sub",
+        "up": "..",
+        "dot": ".",
+        "slash": "/",
+        "proc": "/proc/self/root",
+        "cwd": "/proc/self/cwd",
+        "dir/deep/out": outside / "secret.md",
+        "dir/deep/dir_out": outside,
+        "dir/deep/up": "../../..",
+        "null": "/dev/null",
+        "link.md ": outside / "secret.md",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    os.mkfifo(root / "pipe")
+    os.mkfifo(root / "dir/pipe.md")
+    with socket.socket(socket.AF_UNIX) as listening:
+        here = os.getcwd()
+        os.chdir(root)
+        listening.bind("socket")
+        os.chdir(here)
+    if os.geteuid() == 0:
+        os.mknod(root / "device", 0o666 | 0o020000, os.makedev(1, 5))
+    else:
+        os.mkfifo(root / "device")
+    return root, outside
+
+
+PATHS = [
+    # ways up
+    "..", "/..", "/../", "/../outside/secret.md", "/dir/../../outside/secret.md", "/../root/file.md", "/dir/..",
+    "/dir/../file.md", "/dir/deep/../../../outside/secret.md", "../outside/secret.md", "dir/../../outside/secret.md",
+    "/..\\outside\\secret.md", "..\\outside\\secret.md", "/dir\\..\\..\\outside\\secret.md", "/./../outside/secret.md",
+    # other spellings of a path, and absolute ones
+    "", ".", "/.", "/./file.md", "/dir/./in.md", "//file.md", "//", "///", "/dir//in.md", "file.md", "dir/in.md",
+    "//{outside}/secret.md", "file://{outside}/secret.md", "\\\\host\\share\\x", "C:\\x", "c:/x",
+    # names
+    "~", "/~", "~/x", "/~root/x", "/~/x", "/dir/~x", "/a\0b", "/\0", "/file.md\0.png", "/a\nb", "/a\rb", "/a\x1bb",
+    "/a\x7f", "/a\u2028b", "/\udcff", "/dir/\ud800.md", "/.deepnb-part-x", "/" + "n" * 300, "/dir/" + "ü" * 200,
+    "/" + "a/" * 101 + "x", "/" + "/".join(["deep"] * 5000), "/" + "x" * 100_000,
+    # links
+    "/in", "/dir_in/in.md", "/dir_in/new.md", "/out", "/dir_out/secret.md", "/dir_out/new.md", "/dir_out/sub/secret.md",
+    "/dir_out/new/new.md", "/relative_out", "/dir_relative_out/secret.md", "/dir_relative_out/new.md", "/dangling",
+    "/dangling_out", "/dangling/x.md", "/loop", "/loop/x", "/self", "/self/self/x", "/chain", "/dir_chain/secret.md",
+    "/dir_chain/new.md", "/up/outside/secret.md", "/up/new.md", "/dot/file.md", "/dot/dot/out", "/slash/etc/hostname",
+    "/slash{outside}/secret.md", "/proc{outside}/secret.md", "/cwd/x.md", "/dir/deep/out", "/dir/deep/dir_out/secret.md",
+    "/dir/deep/dir_out/new.md", "/dir/deep/up/outside/new.md", "/null", "/link.md ",
+    # what is no file
+    "/pipe", "/dir/pipe.md", "/pipe/x", "/socket", "/device", "/file.md/x.md", "/file.md/", "/in/x.md",
+    # our own
+    "/.deepnb/lock",
+]  # fmt: skip
+
+
+def state(at: Path) -> dict[str, Any]:
+    """Everything below a directory, links as links."""
+    found: dict[str, Any] = {}
+    for here, folders, files in os.walk(at):
+        for name in (*folders, *files):
+            path = Path(here, name)
+            kind = path.lstat()
+            content = path.read_text() if path.is_file() and not path.is_symlink() else None
+            found[str(path.relative_to(at))] = (kind.st_mode, kind.st_nlink, content)
+    return found
+
+
+OPERATIONS: dict[str, Callable[[BackendProtocol, str], Any]] = {
+    "read": lambda b, p: b.read(p),
+    "write": lambda b, p: b.write(p, "x"),
+    "edit": lambda b, p: b.edit(p, SECRET, "x"),
+    "edit inside": lambda b, p: b.edit(p, "inside", "x"),
+    "upload": lambda b, p: b.upload_files([(p, b"x")])[0],
+    "download": lambda b, p: b.download_files([p])[0],
+    "delete": lambda b, p: b.delete(p),
+    "ls": lambda b, p: b.ls(p),
+    "glob": lambda b, p: b.glob("*", p),
+    "grep": lambda b, p: b.grep(SECRET, p),
+}
+SEARCHES = ("ls", "glob", "grep")
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["by descriptor", "by path"])
+def test_no_path_leads_anywhere(tmp_path, monkeypatch, held):
+    """Each of the paths through each operation: refused in one line, nothing read, nothing changed."""
+    monkeypatch.setattr(tree, "HELD", held)
+    root, outside = layout(tmp_path)
+    backend = DiskBackend(root)
+    before = state(root), state(outside)
+    assert len(PATHS) > 90 and len(set(PATHS)) == len(PATHS)
+    for template in PATHS:
+        path = template.replace("{outside}", str(outside))
+        for name, operation in OPERATIONS.items():
+            result = operation(backend, path)
+            where = f"{name} {path[:80]!r}: {str(result)[:200]}"
+            nothing = name in SEARCHES and not (getattr(result, "entries", None) or getattr(result, "matches", None))
+            assert result.error or nothing, where
+            assert SECRET not in str(result).replace(f"'{SECRET}'", ""), where
+            assert "\n" not in (result.error or ""), where
+            assert str(tmp_path) not in (result.error or "").replace(path, ""), where
+            assert len(result.error or "") < 400, where
+    assert (state(root), state(outside)) == before
+
+
+def test_an_absolute_path_of_this_machine_is_one_inside(tmp_path):
+    root, outside = layout(tmp_path)
+    backend, path = DiskBackend(root), f"{outside}/secret.md"
+    assert backend.read(path).error == f"File '{path}' not found"
+    assert backend.write(path, "x").error is None
+    assert (outside / "secret.md").read_text() == SECRET and (root / path[1:]).read_text() == "x"
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["by descriptor", "by path"])
+def test_links_pipes_and_odd_names_are_not_listed(tmp_path, monkeypatch, held):
+    monkeypatch.setattr(tree, "HELD", held)
+    root, _ = layout(tmp_path)
+    (root / "back\\slash").write_text(SECRET)
+    (root / "line\nend").write_text(SECRET)
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff.md")).write_text(SECRET)
+    (root / ".deepnb-part-0").write_text(SECRET)
+    backend = DiskBackend(root)
+    assert [e["path"] for e in backend.ls("/").entries or ()] == ["/dir/", "/file.md"]
+    for pattern in ("*", "**", "**/*", ".*"):
+        found = backend.glob(pattern)
+        expected = [] if pattern == ".*" else ["/dir/in.md", "/file.md"]
+        assert [m["path"] for m in found.matches or ()] == expected, pattern
+        assert not found.truncated
+    assert backend.grep(SECRET).matches == [] and backend.grep(SECRET).error is None
+    assert [m["path"] for m in backend.grep("inside").matches or ()] == ["/dir/in.md", "/file.md"]
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["by descriptor", "by path"])
+def test_deleting_a_directory_takes_its_links_and_not_what_they_point_to(tmp_path, monkeypatch, held):
+    monkeypatch.setattr(tree, "HELD", held)
+    root, outside = layout(tmp_path)
+    (root / "dir/back").symlink_to(root)
+    before = state(outside)
+    assert DiskBackend(root).delete("/dir").error is None
+    assert not (root / "dir").exists() and (root / "file.md").exists()
+    assert state(outside) == before
+
+
+def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
+    root, outside = layout(tmp_path)
+    os.link(outside / "secret.md", root / "hard.md")
+    assert DiskBackend(root).write("/hard.md", "mine").error is None
+    assert (outside / "secret.md").read_text() == SECRET and (root / "hard.md").read_text() == "mine"
+
+
+def swapping(
+    tmp_path: Path, use: Callable[[BackendProtocol, int], Any], times: int, hit: Callable[[Any], bool]
+) -> tuple[Path, Path, list[Any]]:
+    """Use the backend so many times while `root/d` is a directory and a link to the outside by turns.
+
+    And on until the swap has hit 20 times, so that it is known to have run.
+    """
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "d").mkdir(parents=True)
+    (outside / "e").mkdir(parents=True)
+    (outside / "secret.md").write_text(SECRET)
+    done = threading.Event()
+
+    def swap() -> None:
+        for n in count():
+            if done.is_set():
+                return
+            with suppress(OSError):  # a write may have made a new directory in between
+                os.rename(root / "d", root / f"away{n}")
+                os.symlink(outside, root / "d")
+                os.unlink(root / "d")
+                os.rename(root / f"away{n}", root / "d")
+
+    thread = threading.Thread(target=swap)
+    backend = DiskBackend(root)
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    thread.start()
+    try:
+        results: list[Any] = []
+        hits = 0
+        while len(results) < times or (hits < 20 and len(results) < 50_000):
+            results.append(use(backend, len(results)))
+            hits += hit(results[-1])
+    finally:
+        done.set()
+        thread.join()
+        sys.setswitchinterval(switch)
+    return root, outside, results
+
+
+def test_a_directory_swapped_for_a_link_never_takes_a_write_outside(tmp_path):
+    root, outside, results = swapping(tmp_path, lambda b, n: b.write(f"/d/e/{n}.md", "x"), 500, lambda r: bool(r.error))
+    assert sorted(p.name for p in outside.rglob("*")) == ["e", "secret.md"]
+    assert (outside / "secret.md").read_text() == SECRET
+    kept = [n for n, result in enumerate(results) if result.error is None]
+    assert len(kept) >= 20 and len(results) - len(kept) >= 20, "the race was not run"
+    inside = {p.name for p in root.rglob("*.md")}
+    assert {f"{n}.md" for n in kept} <= inside
+    assert not list(root.rglob(".deepnb-part-*"))
+
+
+def test_a_directory_swapped_for_a_link_shows_and_loses_nothing_outside(tmp_path):
+    def use(backend: BackendProtocol, n: int) -> Any:
+        found = [backend.read("/d/secret.md"), backend.download_files(["/d/secret.md"]), backend.grep(SECRET, "/d")]
+        return [str(r.matches if hasattr(r, "matches") else r) for r in (*found, backend.delete("/d/secret.md"))]
+
+    _, outside, results = swapping(tmp_path, use, 200, lambda texts: "links are not followed" in texts[0])
+    assert not any(SECRET in text.replace("secret.md", "") for texts in results for text in texts)
+    assert (outside / "secret.md").read_text() == SECRET
+
+
+class Interrupted:
+    """`os`, with something done just before its call number `at`."""
+
+    def __init__(self, at: int, what: Callable[[], None]) -> None:
+        self.calls, self.at, self.what = 0, at, what
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(os, name)
+        if name not in (
+            "open",
+            "stat",
+            "mkdir",
+            "unlink",
+            "replace",
+            "rename",
+            "scandir",
+            "listdir",
+            "lstat",
+            "fdopen",
+        ):
+            return value
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            self.calls += 1
+            if self.calls == self.at:
+                self.what()
+            return value(*args, **kwargs)
+
+        return called
+
+
+@pytest.mark.parametrize("depth", ["", "/e"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_swap_before_any_system_call_leads_nowhere(tmp_path, monkeypatch, name, depth):
+    """The race run by hand: a directory on the way becomes a link before the first, second, ... call."""
+    at, calls = 0, 0
+    while at <= calls:
+        at += 1
+        root, outside = tmp_path / str(at) / "root", tmp_path / str(at) / "outside"
+        for top in (root / "d", outside):
+            (top / "e").mkdir(parents=True)
+            for folder in (top, top / "e"):
+                (folder / "f.md").write_text(SECRET if top == outside else "inside")
+
+        def swap(root: Path = root, outside: Path = outside) -> None:
+            os.rename(root / "d", root / "away")
+            os.symlink(outside, root / "d")
+
+        before = state(outside)
+        shim = Interrupted(at, swap)
+        with monkeypatch.context() as patch:
+            patch.setattr(tree, "os", shim)
+            result = OPERATIONS[name](DiskBackend(root), f"/d{depth}" + ("" if name in SEARCHES else "/f.md"))
+        calls = shim.calls
+        assert state(outside) == before, (name, at, result)
+        assert SECRET not in str(result).replace(f"'{SECRET}'", ""), (name, at, result)
+    assert calls >= 3
+
+
+class Folding:
+    """`os` on a disk where names differ in case only by spelling, as on macOS and Windows."""
+
+    def __init__(self) -> None:
+        self.real = {name: getattr(os, name) for name in ("stat", "open", "mkdir", "unlink", "replace")}
+
+    def found(self, name: str, fd: int | None) -> str:
+        listed = os.listdir(fd) if fd is not None else []
+        return next((n for n in listed if n.lower() == name.lower()), name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.real:
+            return getattr(os, name)
+
+        def folded(path: Any, *args: Any, dir_fd: int | None = None, **kwargs: Any) -> Any:
+            return self.real[name](self.found(path, dir_fd), *args, dir_fd=dir_fd, **kwargs)
+
+        return folded if name in ("stat", "open", "mkdir", "unlink") else self.real[name]
+
+
+def test_another_spelling_of_a_name_is_not_another_file_where_case_is_folded(tmp_path, monkeypatch):
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "AGENTS.md").write_text(SECRET)
+    (tmp_path / "dir/a.md").write_text(SECRET)
+    folding = Folding()
+    monkeypatch.setattr(tree, "os", folding)
+    assert folding.stat("agents.MD", dir_fd=os.open(tmp_path, os.O_RDONLY)).st_size == len(SECRET)
+    backend = DiskBackend(tmp_path)
+    for path in ("/agents.md", "/AGENTS.MD", "/Agents.md", "/DIR/a.md", "/dir/A.md"):
+        for name, operation in OPERATIONS.items():
+            result = operation(backend, path)
+            assert result.error or (name in SEARCHES and not (getattr(result, "matches", None))), (name, path, result)
+    assert backend.read("/AGENTS.md").error is None and backend.write("/dir/a.md", "x").error is None
+    assert backend.write("/dir/B.md", "x").error is None
+    assert (tmp_path / "AGENTS.md").read_text() == SECRET
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [("a.md", True), ("CON", False), ("con.txt", False), ("com1", False), ("console", True), ("a.", False),
+     ("a ", False), ("a:b", False), ("a.md:stream", False), ("a?", False), ("a*", False), ("日本.md", True)],
+)  # fmt: skip
+def test_names_on_windows(name, fits):
+    assert (tree.unfit(name, windows=True) is None) == fits
+    assert tree.unfit(name, windows=False) is None

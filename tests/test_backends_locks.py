@@ -1,0 +1,199 @@
+"""Locks between processes: exact counts, killed holders, and lock files that are not what they seem."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from deepnb import DeepnbError
+from deepnb.backends.locks import directory_lock, named_lock
+
+COUNT = """
+import sys, time
+from contextlib import nullcontext
+from pathlib import Path
+from deepnb.backends.locks import directory_lock, named_lock
+root, lock = Path(sys.argv[1]), sys.argv[2]
+held = {"directory": lambda: directory_lock(root), "named": lambda: named_lock(str(root)), "none": nullcontext}[lock]
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(int(sys.argv[3])):
+    with held():
+        n = int((root / "count").read_text() or 0)
+        time.sleep(0.0005)
+        (root / "count").write_text(str(n + 1))
+"""
+HOLD = """
+import sys
+from deepnb.backends.locks import directory_lock
+with directory_lock(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def start(code: str, *args: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", code, *map(str, args)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline().strip() in ("ready", "held")
+    return process
+
+
+def counted(root, lock: str, writers: int, each: int) -> int:
+    (root / "count").write_text("0")
+    processes = [start(COUNT, root, lock, each) for _ in range(writers)]
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    return int((root / "count").read_text() or 0)
+
+
+def test_eight_writers_lose_nothing(tmp_path):
+    assert counted(tmp_path, "directory", 8, 40) == 320
+    assert sorted(os.listdir(tmp_path)) == [".deepnb", "count"]
+
+
+def test_without_the_lock_they_do(tmp_path):
+    assert counted(tmp_path, "none", 4, 40) < 160
+
+
+def test_a_named_lock_counts_as_well(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert counted(tmp_path, "named", 3, 20) == 60
+    (folder,) = [p for p in tmp_path.iterdir() if p.is_dir()]
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_killed_holder_lets_go_and_a_living_one_is_named(tmp_path):
+    holder = start(HOLD, tmp_path)
+    with pytest.raises(DeepnbError) as told, directory_lock(tmp_path, seconds=0.1):
+        pass
+    assert str(told.value) == (
+        f"'{tmp_path.name}' has been locked by another process for 0.1 s: "
+        "try again, or end the other kernel that works on it"
+    )
+    holder.kill()
+    holder.communicate()
+    with directory_lock(tmp_path, seconds=5):
+        pass
+
+
+def test_a_thread_may_take_it_again_and_another_may_not(tmp_path):
+    told: list[str] = []
+
+    def other() -> None:
+        try:
+            with directory_lock(tmp_path, seconds=0.05):
+                told.append("had it")
+        except DeepnbError as error:
+            told.append(error.what)
+
+    def run_other() -> str:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        return told.pop()
+
+    with directory_lock(tmp_path):
+        with directory_lock(str(tmp_path)), pytest.raises(ValueError, match="inside"), directory_lock(tmp_path):
+            raise ValueError("inside")
+        assert "has been locked" in run_other()
+    assert run_other() == "had it"
+    with named_lock("a"), named_lock("b"), named_lock("a"):
+        pass
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_does_not_hold_what_its_parent_does(tmp_path):
+    with directory_lock(tmp_path):
+        child = os.fork()
+        if child == 0:
+            try:
+                with directory_lock(tmp_path, seconds=0.05):
+                    os._exit(1)
+            except DeepnbError:
+                os._exit(0)
+            os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_lock_file_that_was_replaced_is_not_the_lock(tmp_path, monkeypatch):
+    from deepnb.backends import locks
+
+    real = locks.lock_descriptor
+    replaced: list[str] = []
+
+    def late(fd: int, *, blocking: bool) -> bool:
+        if not replaced:
+            replaced.append("once")
+            os.unlink(tmp_path / ".deepnb/lock")
+        return real(fd, blocking=blocking)
+
+    monkeypatch.setattr(locks, "lock_descriptor", late)
+    with directory_lock(tmp_path):
+        assert (tmp_path / ".deepnb/lock").exists()
+        holder = subprocess.run(
+            [sys.executable, "-c", HOLD.replace("argv[1])", "argv[1], seconds=0.05)"), str(tmp_path)],
+            capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    assert "has been locked by another process" in holder.stderr
+
+
+def layouts(tmp_path, kind: str):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    if kind == "folder is a link":
+        (root / ".deepnb").symlink_to(outside)
+    elif kind == "folder is a file":
+        (root / ".deepnb").write_text("")
+    else:
+        (root / ".deepnb").mkdir()
+    if kind == "lock is a link":
+        (root / ".deepnb/lock").symlink_to(outside / "kept")
+    elif kind == "lock is a dangling link":
+        (root / ".deepnb/lock").symlink_to(outside / "made")
+    elif kind == "lock is a pipe":
+        os.mkfifo(root / ".deepnb/lock")
+    elif kind == "lock is a directory":
+        (root / ".deepnb/lock").mkdir()
+    return root, outside
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and links")
+@pytest.mark.parametrize(
+    "kind",
+    ["folder is a link", "folder is a file", "lock is a link", "lock is a dangling link", "lock is a pipe",
+     "lock is a directory"],
+)  # fmt: skip
+def test_a_lock_that_is_not_a_file_is_one_line(tmp_path, kind):
+    root, outside = layouts(tmp_path, kind)
+    with pytest.raises(DeepnbError) as told, directory_lock(root, seconds=0.1):
+        pass
+    assert str(told.value).startswith("'root' can't be locked (") and str(told.value).count("\n") == 0
+    assert [(p.name, p.read_text()) for p in outside.iterdir()] == [("kept", "kept")]
+
+
+def test_a_missing_directory_is_made_and_one_without_a_parent_is_one_line(tmp_path):
+    with directory_lock(tmp_path / "new"):
+        assert (tmp_path / "new/.deepnb/lock").exists()
+    with pytest.raises(DeepnbError, match="does not exist"), directory_lock(tmp_path / "a/b"):
+        pass
+
+
+def test_a_folder_of_locks_that_is_a_link_is_refused(tmp_path, monkeypatch):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / f"deepnb-locks-{os.getuid()}").symlink_to(tmp_path / "mine")
+    with pytest.raises(DeepnbError, match="someone else's"), named_lock("x"):
+        pass
