@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from langchain_core.messages import BaseMessage
@@ -15,6 +16,7 @@ from deepnb.core.diff import FileDiff
 from deepnb.core.prompt import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
 from deepnb.core.values import Snapshot
 from deepnb.engine.request import message_text
+from deepnb.memory.budget import fitted
 from deepnb.memory.guidelines import GUIDELINES, memory_block
 
 
@@ -101,7 +103,7 @@ def test_a_file_that_is_not_utf8_is_one_line_naming_it():
     assert s.turns[-1].error == str(caught.value)
     s.memory.write("/AGENTS.md", "- café\n")
     assert s.run("c").text == "mended"
-    assert memories(s)[-1] == "/AGENTS.md\n\n- café"
+    assert "+- café" in s.options.model.requests[-1][-1].text
 
 
 def test_another_read_error_names_the_file(monkeypatch):
@@ -131,9 +133,9 @@ def test_the_guidelines_are_short_and_name_both_tools():
 
 
 def test_the_block():
-    block = memory_block(
-        {"/b.md": "B\n", "/a.md": "A {path} 茶\n", "/empty.md": " \n"}, ["/a.md", "/empty.md", "/b.md"]
-    )
+    contents = {"/b.md": "B\n", "/a.md": "A {path} 茶\n<!-- for people -->\n", "/empty.md": " \n"}
+    sources = ["/a.md", "/empty.md", "/b.md"]
+    block = memory_block(fitted(contents, sources, 1_000, tokenizer.count), "/a.md")
     assert block.startswith(f"{MEMORY_OPEN}\n/a.md\n\nA {{path}} 茶\n\n/b.md\n\nB\n{MEMORY_CLOSE}\n{GUIDELINES_OPEN}\n")
     assert block.endswith(GUIDELINES_CLOSE)
     assert "the memory file is /a.md" in block
@@ -195,3 +197,96 @@ def test_diff_between_turns():
     assert s.memory.between(Snapshot("x"), s.turns[1].after) == (tea,)
     with pytest.raises(DeepnbError, match="no turn 9"):
         s.memory.diff(1, 9)
+
+
+# -- delta: the block stays, changes are told once
+
+
+def updates(session: Session) -> list[list[str]]:
+    """The memory updates of each request, in order."""
+    return [
+        [m.text for m in request if m.additional_kwargs.get("lc_source") == "memory_update"]
+        for request in session.options.model.requests
+    ]
+
+
+def earlier_part_is_kept(session: Session) -> bool:
+    """Whether every request begins with all of the one before it, byte for byte."""
+    requests = [[str(m.content) for m in r] for r in session.options.model.requests]
+    return all(b[: len(a)] == a for a, b in pairwise(requests))
+
+
+def test_delta_tells_an_edit_by_the_agent_at_the_very_next_call_and_once():
+    s = session(call("write_file", file_path="/AGENTS.md", content="- likes tea\n"), "done", "again")
+    s.run("a")
+    s.run("b")
+    first, second, third = updates(s)
+    assert first == []
+    assert len(second) == 1
+    assert "+- likes tea" in second[0]
+    assert third == second
+    assert earlier_part_is_kept(s)
+
+
+def test_delta_tells_an_edit_from_outside_at_the_very_next_call():
+    s = session("one", "two")
+    s.memory.add("first")
+    s.run("a")
+    s.memory.add("second")
+    s.run("b")
+    assert [len(u) for u in updates(s)] == [0, 1]
+    assert "+- second" in updates(s)[1][0]
+    assert "+- first" not in updates(s)[1][0]
+    assert earlier_part_is_kept(s)
+    assert s.snapshot.memory == {"/AGENTS.md": "- first\n- second\n"}
+
+
+def test_a_new_thread_begins_with_a_block_of_what_is_in_the_files():
+    s = session("one", "two", "three")
+    s.run("a")
+    s.memory.add("learned")
+    s.run("b")
+    s.new()
+    s.run("c")
+    assert memories(s)[-1] == "/AGENTS.md\n\n- learned"
+    assert updates(s)[-1] == []
+
+
+def test_delta_makes_the_block_anew_at_a_compaction_and_in_that_very_call():
+    s = session("word " * 300, trigger=("tokens", 3_000), keep=("tokens", 400), max_input_tokens=20_000)
+    s.run("a")
+    s.memory.add("learned")
+    while s.snapshot.offload is None and len(s.turns) < 12:
+        s.run("go on " * 100)
+    assert s.snapshot.offload is not None
+    answered = [r for r in s.options.model.requests if any("has been summarized" in m.text for m in r)]
+    assert "- learned" in answered[0][0].text
+    s.run("and now")
+    request = s.options.model.requests[-1]
+    assert "- learned" in request[0].text
+    assert not any(m.additional_kwargs.get("lc_source") == "memory_update" for m in request)
+
+
+def test_delta_with_more_changes_than_the_budget_makes_the_block_anew():
+    s = session("ok", memory_budget=120)
+    for n in range(12):
+        s.memory.write("/AGENTS.md", "".join(f"- fact {n} number {i}\n" for i in range(4)))
+        s.run(f"turn {n}")
+        request = s.options.model.requests[-1]
+        shown = memories(s)[-1] + "".join(updates(s)[-1])
+        assert f"fact {n} number 3" in shown
+        assert tokenizer.count(memories(s)[-1]) + sum(map(tokenizer.count, updates(s)[-1])) <= 120, request
+
+
+@pytest.mark.parametrize("refresh", ["thread", "call", "delta"])
+@pytest.mark.parametrize("times", [1, 2, 10])
+def test_memory_never_takes_more_than_its_budget_and_says_what_is_left_out(refresh, times):
+    s = session("ok", memory_budget=300, memory_refresh=refresh)
+    text = "# Head\n\n" + "".join(f"## Part {i}\n\n- fact {i}\n- more of {i}\n\n" for i in range(14 * times))
+    s.memory.write("/AGENTS.md", text)
+    s.run("a")
+    block = memories(s)[-1]
+    assert s.count(block) <= 300
+    left_out = "not shown: read_file /AGENTS.md)" in block
+    assert left_out == (s.count(f"/AGENTS.md\n\n{text.strip()}") > 290)
+    assert "fact 0" in block

@@ -14,7 +14,7 @@ def session(*answers, **options) -> Session:
 
 
 def said(session: Session) -> list[str]:
-    return [m.text for m in session.snapshot.messages if m.role == "user"]
+    return [m.text for m in session.snapshot.messages if m.role == "user" and not m.source]
 
 
 def test_a_new_thread_keeps_memory_and_skills_and_no_other_file():
@@ -43,7 +43,7 @@ def test_what_one_thread_learns_another_sees_at_its_next_turn():
     assert s.files["/AGENTS.md"] == "- likes tea\n"
     turn = s.run("again")
     assert turn.before.files == turn.after.files == {"/AGENTS.md": "- likes tea\n"}
-    assert "- likes tea" in str(s.options.model.requests[-1][0].content)
+    assert "+- likes tea" in str(s.options.model.requests[-1][-1].content)
 
 
 def test_what_one_thread_deletes_is_gone_in_the_other():
@@ -179,7 +179,7 @@ def test_rewind_takes_the_conversation_back_and_no_memory():
     turn = s.run("d")
     assert turn.number == 2
     assert said(s) == ["a", "d"]
-    assert "learned after turn 1" in str(s.options.model.requests[-1][0].content)
+    assert "learned after turn 1" in str(s.options.model.requests[-1])
     s.rewind(1)
     s.run("e")
     assert said(s) == ["a", "e"]

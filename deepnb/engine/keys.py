@@ -5,6 +5,8 @@ from __future__ import annotations
 MESSAGES = "messages"
 FILES = "files"
 MEMORY = "memory_contents"
+TOLD = "memory_told"
+BASE = "memory_base"
 SKILLS = "skills_metadata"
 SKILL_ERRORS = "skills_load_errors"
 OFFLOAD = "_summarization_event"

@@ -30,7 +30,7 @@ def snapshot(
         thread=thread,
         files=texts,
         binary=binary,
-        memory=dict(values.get(keys.MEMORY) or {}),
+        memory=dict(values.get(keys.TOLD) or values.get(keys.MEMORY) or {}),
         skills=_skills(values),
         messages=grown(last.messages if last else Messages(), values.get(keys.MESSAGES) or ()),
         offload=_offload(values.get(keys.OFFLOAD)),

@@ -21,6 +21,9 @@ from deepnb.engine.probe import summary_text, to_message
 _FIXED: ContextVar[int] = ContextVar("fixed", default=0)
 """Tokens of the system prompt and the tools of the request at hand."""
 
+_COMPACTED: ContextVar[bool] = ContextVar("compacted", default=False)
+"""Whether the thread was compacted for the request at hand."""
+
 _SUMMARY_ROOM = 500
 """Tokens set aside for the summary that takes the place of what goes."""
 
@@ -39,7 +42,18 @@ class SummarizationMiddleware(Upstream):
     It stands inside memory and skills, so that the trigger counts what is really sent.
     """
 
-    def __init__(self, model: Any, *, backend: Any, rule: Rule, counter: Any, clock: Clock, section: Section) -> None:
+    def __init__(
+        self,
+        model: Any,
+        *,
+        backend: Any,
+        rule: Rule,
+        counter: Any,
+        clock: Clock,
+        section: Section,
+        rebased: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """`rebased` gives the request with everything in its system prompt brought up to date."""
         trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
         super().__init__(
             model,
@@ -53,6 +67,7 @@ class SummarizationMiddleware(Upstream):
         self._clock = clock
         self._section = section
         self._rule = rule
+        self._rebased = rebased
         self._at = ""
         self._message: Any = None
 
@@ -71,11 +86,13 @@ class SummarizationMiddleware(Upstream):
     @contextmanager
     def _fixed_part(self, request: Any) -> Iterator[None]:
         """Remember what of this request no compaction can shorten."""
-        token = _FIXED.set(self._count_tokens([], request.system_message, request.tools))
+        fixed = _FIXED.set(self._count_tokens([], request.system_message, request.tools))
+        compacted = _COMPACTED.set(False)
         try:
             yield
         finally:
-            _FIXED.reset(token)
+            _FIXED.reset(fixed)
+            _COMPACTED.reset(compacted)
 
     def _determine_cutoff_index(self, messages: list[AnyMessage]) -> int:
         """Upstream's cutoff, but never inside the turn under way while that turn fits below the trigger.
@@ -125,7 +142,14 @@ class SummarizationMiddleware(Upstream):
         path = next(iter(_PATH.findall(self._message.content)), None)
         offload = Offload(path, summary_text(self._message.content), cutoff, self._at)
         tell(lambda nest: Compacted(offload, nest))
+        _COMPACTED.set(True)
         return cutoff
+
+    def _call_with_budget(self, request: Any, handler: Any, **how: Any) -> Any:
+        """Upstream's call; once the thread was compacted, its cached prefix is gone and memory is shown anew."""
+        if _COMPACTED.get() and self._rebased:
+            request = self._rebased(request)
+        return super()._call_with_budget(request, handler, **how)
 
     def _new_section(self, messages: Sequence[BaseMessage]) -> str:
         self._at = self._clock()

@@ -29,7 +29,9 @@ class DeepNB(Configurable):
         config=True
     )
     memory_refresh = Enum(
-        ("thread", "call"), "call", help="When memory files are read again: once a thread, or before every model call."
+        ("delta", "call", "thread"),
+        "delta",
+        help="How the prompt learns of changed memory: delta (told once, as a diff), call (written anew), thread (never).",
     ).tag(config=True)
     rerun = Enum(
         ("continue", "replace"), "continue", help="Running a cell again: the thread goes on, or is taken back first."

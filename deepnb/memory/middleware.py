@@ -9,20 +9,31 @@ from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
 from deepagents.middleware.filesystem import FilesystemState
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, PrivateStateAttr
-from langchain_core.messages import SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, SystemMessage
 
+from deepnb.core.diff import file_diffs
 from deepnb.core.errors import DeepnbError
+from deepnb.core.messages import MEMORY_UPDATE
+from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.engine import keys
-from deepnb.memory.guidelines import memory_block
+from deepnb.engine.request import message_text
+from deepnb.memory.budget import Count, fitted
+from deepnb.memory.guidelines import memory_block, update_text
 
-Refresh = Literal["thread", "call"]
-"""`thread`: read once per thread. `call`: read before every model call."""
+Refresh = Literal["thread", "call", "delta"]
+"""`thread`: read once per thread. `call`: the block is written anew before every model call. `delta`: the block
+stays byte for byte as it was, and each later change is told once, as a diff in the message stream."""
 
 
 class MemoryState(FilesystemState):
     """What memory adds to the state: the texts as they are injected; neither output nor inherited."""
 
-    memory_contents: Annotated[NotRequired[dict[str, str]], PrivateStateAttr]
+    memory_contents: Annotated[NotRequired[dict[str, str] | None], PrivateStateAttr]
+    """path -> text as the block holds it; None asks for the block to be made anew."""
+    memory_told: Annotated[NotRequired[dict[str, str] | None], PrivateStateAttr]
+    """path -> text as the block and the updates after it tell it."""
+    memory_base: Annotated[NotRequired[int], PrivateStateAttr]
+    """How many messages had been compacted away when the block was made."""
 
 
 class MemoryMiddleware(AgentMiddleware):
@@ -30,11 +41,13 @@ class MemoryMiddleware(AgentMiddleware):
 
     state_schema = MemoryState
 
-    def __init__(self, backend: BackendProtocol, sources: Sequence[str]) -> None:
+    def __init__(self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count) -> None:
         super().__init__()
         self.tools = []
         self.sources = tuple(sources)
         self._backend = backend
+        self._budget = budget
+        self._count = count
 
     @property
     def name(self) -> str:
@@ -64,8 +77,16 @@ class MemoryMiddleware(AgentMiddleware):
 
     def _with_memory(self, request: ModelRequest) -> ModelRequest:
         state: Mapping[str, Any] = request.state
-        block = memory_block(state.get(keys.MEMORY) or {}, self.sources)
+        block = self._block(state.get(keys.MEMORY) or {})
         return request.override(system_message=with_block(request.system_message, block))
+
+    def _block(self, contents: Mapping[str, str]) -> str:
+        return memory_block(fitted(contents, self.sources, self._budget, self._count), self.sources[0])
+
+    def rebased(self, request: ModelRequest) -> ModelRequest:
+        """The request with the memory block as the files are now: for the call that compacts."""
+        contents = texts(self.sources, self._backend.download_files(list(self.sources)))
+        return request.override(system_message=with_other_block(request.system_message, self._block(contents)))
 
 
 class FreshMemoryMiddleware(MemoryMiddleware):
@@ -84,9 +105,56 @@ class FreshMemoryMiddleware(MemoryMiddleware):
         return await self._aload(state)
 
 
-def memory_middleware(backend: BackendProtocol, sources: Sequence[str], refresh: Refresh) -> MemoryMiddleware:
-    """The middleware for a refresh policy."""
-    return (MemoryMiddleware if refresh == "thread" else FreshMemoryMiddleware)(backend, sources)
+class DeltaMemoryMiddleware(FreshMemoryMiddleware):
+    """Memory whose block never changes while it need not, so that a provider's cached prefix stays good.
+
+    A change is told at the very next model call. The block is made anew (a rebase) after a
+    compaction, when `memory_contents` was set to None, and when block and updates together would
+    pass the budget; the updates before a rebase are then taken out of the stream.
+    """
+
+    def _changed(self, state: Mapping[str, Any], responses: Sequence[FileDownloadResponse]) -> dict[str, Any] | None:
+        now = texts(self.sources, responses)
+        told, base = state.get(keys.TOLD), _compacted(state)
+        if not _loaded(state) or told is None or state.get(keys.BASE, 0) != base:
+            return self._rebase(state, now, base)
+        if now == told:
+            return None
+        update = update_text(file_diffs(told, now))
+        spent = self._count(self._body(state)) + self._count(update)
+        if spent + sum(self._count(message_text(m)) for m in _updates(state, base)) > self._budget:
+            return self._rebase(state, now, base)
+        message = HumanMessage(update, additional_kwargs={"lc_source": MEMORY_UPDATE})
+        return {keys.TOLD: now, keys.MESSAGES: [message]}
+
+    def _rebase(self, state: Mapping[str, Any], now: dict[str, str], base: int) -> dict[str, Any]:
+        old = [RemoveMessage(id=m.id) for m in _updates(state, base) if m.id]
+        return {keys.MEMORY: now, keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: old} if old else {})}
+
+    def _body(self, state: Mapping[str, Any]) -> str:
+        files = fitted(state[keys.MEMORY], self.sources, self._budget, self._count)
+        return "\n\n".join(f"{f.path}\n\n{f.shown}" for f in files)
+
+
+_KINDS = {"thread": MemoryMiddleware, "call": FreshMemoryMiddleware, "delta": DeltaMemoryMiddleware}
+
+
+def memory_middleware(
+    backend: BackendProtocol, sources: Sequence[str], refresh: Refresh, budget: int, count: Count
+) -> MemoryMiddleware:
+    """The middleware for a refresh policy; the injected files take at most `budget` tokens."""
+    return _KINDS[refresh](backend, sources, budget, count)
+
+
+def _compacted(state: Mapping[str, Any]) -> int:
+    """How many messages of the thread are no longer sent."""
+    return int((state.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
+
+
+def _updates(state: Mapping[str, Any], base: int) -> list[BaseMessage]:
+    """The updates that are still sent."""
+    live = (state.get(keys.MESSAGES) or [])[base:]
+    return [m for m in live if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE]
 
 
 def _loaded(state: Mapping[str, Any]) -> bool:
@@ -117,3 +185,15 @@ def with_block(system: SystemMessage | None, block: str) -> SystemMessage:
     """The system message with a text block appended, what it held left as it is."""
     held: list[Any] = list(system.content_blocks) if system else []
     return SystemMessage(content_blocks=[*held, {"type": "text", "text": f"\n\n{block}" if held else block}])
+
+
+def with_other_block(system: SystemMessage | None, block: str) -> SystemMessage:
+    """The system message with its memory block replaced, everything else byte for byte as it was."""
+    held: list[Any] = list(system.content_blocks) if system else []
+    at = next((i for i, b in enumerate(held) if b.get("text", "").lstrip("\n").startswith(MEMORY_OPEN)), None)
+    if at is None:
+        return with_block(system, block)
+    text = held[at]["text"]
+    lead = text[: len(text) - len(text.lstrip("\n"))]
+    held[at] = {**held[at], "text": lead + block}
+    return SystemMessage(content_blocks=held)

@@ -61,7 +61,7 @@ def cut(text: str, limit: int) -> str:
 
 def figure(number: Any) -> str:
     """A whole number as it is; any other with at most four significant digits, without an exponent where it can be."""
-    if isinstance(number, Integral) and abs(number) < 10**15:
+    if isinstance(number, Integral) and abs(int(number)) < 10**15:
         return str(int(number))
     return f"{float(f'{float(number):.4g}'):.15g}"
 
