@@ -6,6 +6,11 @@ import socket
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# Times are for benchmarks: a law is not broken by a machine that is busy.
+settings.register_profile("deepnb", deadline=None)
+settings.load_profile("deepnb")
 
 pytest_plugins = ["shells", "kernels"]
 

@@ -22,7 +22,7 @@ class Scripted(BaseChatModel):
     """Answers are given in order; the last one is repeated. An exception among them is raised."""
 
     answers: list[Any]
-    profile: dict[str, Any] | None = {"max_input_tokens": 100_000}
+    profile: dict[str, Any] | None = Field(default_factory=lambda: {"max_input_tokens": 100_000})
     delay: float = 0.0
     requests: list[list[BaseMessage]] = Field(default_factory=list)
 

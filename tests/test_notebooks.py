@@ -9,11 +9,11 @@ from typing import Any
 
 import nbformat
 import pytest
-from notebooks import ALL, HERE, execute, masked, read, texts
 
 from deepnb.magics.options import AgentRun, parse_agent
 from deepnb.tour.places import FIRST, notebooks
 from deepnb.tour.story import SKILL, SKILL_NAME, STORY, WINDOW
+from notebooks import ALL, HERE, execute, masked, read, texts
 
 SOME_CACHE = os.environ.get("TIKTOKEN_CACHE_DIR", "")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.budget import PARTS, Budget, rule_for
+from deepnb.core.budget import PARTS, Budget, Rule, rule_for
 from deepnb.views.bar import cells, sparkline
 from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
 
