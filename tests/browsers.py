@@ -1,0 +1,167 @@
+"""JupyterLab on a copy of the notebooks, in a real Chromium; nothing but loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+TOKEN = "deepnb-tests"
+DARK = "JupyterLab Dark"
+
+# JupyterLab as a user would have set it: no news, and every cell in the page (else those out of sight are not).
+SETTINGS: dict[str, dict[str, Any]] = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "notebook-extension/tracker": {"windowingMode": "none"},
+}
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS += ["--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>;127.0.0.1;localhost"]
+
+
+def chromium() -> str | None:
+    """The Chromium or Chrome of this machine, if there is one."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@contextmanager
+def jupyter_lab(directory: Path, home: Path, theme: str = "JupyterLab Light") -> Iterator[str]:
+    """JupyterLab on a directory, its settings apart from the user's; gives its address."""
+    for name, values in {**SETTINGS, "apputils-extension/themes": {"theme": theme}}.items():
+        setting(home, name, values)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    env = {
+        **os.environ,
+        "HOME": str(home),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "IPYTHONDIR": str(home / "ipython"),
+    }
+    env |= {"JUPYTER_DATA_DIR": str(home / "data"), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
+    command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
+    command += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={directory}", "--ServerApp.port_retries=0"]
+    command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    server = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _until_up(f"{address}/api/status?token={TOKEN}", server)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def setting(home: Path, name: str, values: dict[str, Any]) -> None:
+    """Set what a page opened from now on has as its settings."""
+    place = home / "config" / "lab" / "user-settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(values))
+
+
+def _until_up(address: str, server: subprocess.Popen[bytes]) -> None:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    until = time.monotonic() + 60
+    while True:
+        try:
+            opener.open(address, timeout=5).close()
+            return
+        except OSError:
+            assert server.poll() is None and time.monotonic() < until, "JupyterLab does not start"
+            time.sleep(0.2)
+
+
+@contextmanager
+def open_chromium(width: int = 1280, height: int = 1000) -> Iterator[Any]:
+    """A browser context of Playwright in the machine's Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        try:
+            yield browser.new_context(viewport={"width": width, "height": height})
+        finally:
+            browser.close()
+
+
+class Notebook:
+    """A notebook open in JupyterLab."""
+
+    def __init__(self, context: Any, address: str, name: str) -> None:
+        self.page = context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.errors: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(f"{address}/lab/tree/{name}?token={TOKEN}&reset")
+        self.page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+
+    def command(self, name: str) -> None:
+        """Run a command of JupyterLab's menus by its label."""
+        menu, _, item = name.partition(" > ")
+        self.page.click(f".lm-MenuBar-itemLabel:text-is('{menu}')")
+        self.page.click(f".lm-Menu-itemLabel:text-is('{item}')")
+
+    def ready(self) -> None:
+        """Wait until the kernel is idle."""
+        self.page.wait_for_selector("#jp-main-statusbar :text-matches('Python 3.* \\\\| Idle')")
+
+    def counts(self) -> list[str]:
+        """What stands in the prompts of the code cells."""
+        script = "cells => cells.map(cell => cell.querySelector('.jp-InputPrompt').innerText)"
+        return list(self.page.eval_on_selector_all(".jp-CodeCell", script))
+
+    def run_all(self) -> None:
+        """Run All, as often as it takes to be heard, until the last cell has run."""
+        self.ready()
+        before = self.counts()
+        until = time.monotonic() + 60
+        while self.counts() == before:
+            assert time.monotonic() < until, "Run All is not heard"
+            self.command("Run > Run All Cells")
+            self.page.wait_for_timeout(700)
+        self.finished()
+
+    def finished(self) -> None:
+        """Wait until no cell waits or runs."""
+        until, still = time.monotonic() + 120, 0
+        while any("*" in count or not re.search(r"\d", count) for count in self.counts()):
+            still = 0 if any("*" in count for count in self.counts()) else still + 1
+            told = self.page.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
+            assert still < 25, f"Run All stopped: {told}"
+            assert time.monotonic() < until, f"cells hang: {self.counts()}"
+            self.page.wait_for_timeout(200)
+
+    def cell(self, source: str) -> Any:
+        """The last code cell whose source holds a text."""
+        inputs = self.page.locator(".jp-InputArea-editor", has_text=source)
+        return self.page.locator(".jp-CodeCell").filter(has=inputs).last
+
+    def ask(self, source: str) -> None:
+        """Type a cell at the end and run it."""
+        self.page.locator(".jp-CodeCell").last.locator(".cm-content").click()
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press("b")
+        self.page.keyboard.press("Enter")
+        self.page.keyboard.insert_text(source)
+        self.page.keyboard.press("Control+Enter")
+
+    def save(self) -> None:
+        """Save, and wait until it is on disk."""
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press("Control+s")
+        self.page.wait_for_selector(".jp-mod-dirty", state="detached")
+
+    @property
+    def text(self) -> str:
+        """All that can be read in the notebook."""
+        return str(self.page.inner_text(".jp-Notebook"))
