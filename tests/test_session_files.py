@@ -55,7 +55,8 @@ def test_a_write_while_a_turn_is_unfinished_waits_and_is_read_back_at_once():
     assert s.graph.get_state(s._threads.current.config).values["files"].keys() == {"/gone.md"}
     list(s.resume())
     assert s.pending is None
-    assert s.graph.get_state(s._threads.current.config).values["files"].keys() == {"/AGENTS.md", "/a.md"}
+    held = s.graph.get_state(s._threads.current.config).values["files"].keys()
+    assert held == {"/AGENTS.md", "/a.md", "/.deepnb/journal.jsonl"}
     assert s.run("next").before.files == {"/AGENTS.md": "- likes tea\n", "/a.md": "waits\ntwice\n"}
 
 

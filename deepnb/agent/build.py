@@ -12,6 +12,7 @@ from deepagents.middleware.subagents import GENERAL_PURPOSE_SUBAGENT, SubAgentMi
 from langchain.agents import create_agent
 
 from deepnb.agent.options import Options
+from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.context.counting import BY_SCRIPT, Counter, Meter
 from deepnb.core import tokenizer
@@ -20,6 +21,7 @@ from deepnb.engine import keys
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import memory_budget
+from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.middleware import memory_middleware
 from deepnb.models.names import OFFLINE
 from deepnb.models.resolve import resolve
@@ -45,7 +47,7 @@ class Built:
     """The last node of a turn: state written as from it leaves nothing to run."""
 
 
-def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[], str]) -> Built:
+def build(options: Options, backend: GuardedBackend, checkpointer: Any, clock: Callable[[], str]) -> Built:
     """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent."""
     resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
     model = _with_window(resolved.model, options.max_input_tokens)
@@ -53,6 +55,8 @@ def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[],
     counter = Counter(tokenizer.count, exact=True, name="teaching") if resolved.label == OFFLINE else BY_SCRIPT
     meter = Meter(counter, rule)
     tools = [*namespace_tools(options.namespace), *options.tools]
+
+    guard = GuardMiddleware(backend)
 
     def base(rebased: Callable[[Any], Any] | None = None) -> list[Any]:
         """What every agent has, main or nested."""
@@ -66,7 +70,7 @@ def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[],
             section=history.section,
             rebased=rebased,
         )
-        return [*(files if options.enable_filesystem else ()), compaction, PatchToolCallsMiddleware()]
+        return [*(files if options.enable_filesystem else ()), compaction, PatchToolCallsMiddleware(), guard]
 
     stack: list[Any] = []
     rebased = None
@@ -92,7 +96,7 @@ def build(options: Options, backend: Any, checkpointer: Any, clock: Callable[[],
         store=options.store,
     ).with_config({"recursion_limit": 10_000})
     lines = _tool_lines(stack, tools)
-    if not supports_execution(backend):
+    if not supports_execution(backend.inner):
         lines.pop("execute", None)
     return Built(graph, resolved.label, rule, meter, tuple(lines.items()), _exit(graph))
 

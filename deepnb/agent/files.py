@@ -27,7 +27,7 @@ class Files(MutableMapping[str, str]):
         check_path(path)
         result = self._backend.write(path, text)
         if result.error:
-            raise DeepnbError(f"{path} can't be written ({result.error})", "choose another path")
+            raise refused(path, result.error)
 
     def __delitem__(self, path: str) -> None:
         if self._backend.delete(path).error:
@@ -42,6 +42,12 @@ class Files(MutableMapping[str, str]):
 
     def __repr__(self) -> str:
         return f"Files({', '.join(self)})"
+
+
+def refused(path: str, error: str) -> DeepnbError:
+    """The error for a write that was not made; the guard's own words are kept as they are."""
+    words = error.removeprefix("Error: ")
+    return DeepnbError(words) if words.startswith("not written") else DeepnbError(f"{path} can't be written ({words})")
 
 
 def check_path(path: str) -> str:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from deepnb.agent.files import check_path
+from deepnb.agent.files import check_path, refused
+from deepnb.backends.writer import writing
 from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError
+from deepnb.core.journal import DoesNotFit, Entry, replayed
+from deepnb.core.merge import merge
 from deepnb.core.values import Snapshot
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from deepnb.agent.session import Session
+    from deepnb.backends.guarded import GuardedBackend, Held
 
 
 class SessionMemory:
@@ -19,6 +25,10 @@ class SessionMemory:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    @property
+    def _guard(self) -> GuardedBackend:
+        return self._session.backend
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -36,10 +46,104 @@ class SessionMemory:
         line = " ".join(text.split())
         if not line.startswith(("- ", "* ", "#")):
             line = f"- {line}"
-        old = self._session.files.get(path, "")
-        gap = "" if not old or old.endswith("\n") else "\n"
-        self._session.files[path] = f"{old}{gap}{line}\n"
+        if problem := self._guard.append(path, line):
+            raise refused(path, problem)
         return path
+
+    def remove(self, path: str) -> None:
+        """Remove a memory file; the journal keeps what it held."""
+        self.read(path)
+        if problem := self._guard.delete(path).error:
+            raise refused(path, problem)
+
+    def log(self) -> pd.DataFrame:
+        """The journal, newest last: one row per change of a memory, note or skill file."""
+        from deepnb.agent.tables import journal
+
+        return journal(self.entries())
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The journal's entries, oldest first; what others changed meanwhile is looked for first."""
+        self._guard.observe(self.paths())
+        return self._guard.journal()
+
+    def entry(self, id_: str) -> Entry:
+        """One entry of the journal."""
+        found = next((e for e in self.entries() if e.id == id_), None)
+        if found is None:
+            raise DeepnbError(f"no entry {id_!r} in the journal", "%memory log lists them")
+        return found
+
+    def revert(self, id_: str) -> str:
+        """Take one change back, keeping what came after it; gives the file's path. It is an entry itself."""
+        one = self.entry(id_)
+        after = self._text_after(one)
+        before = one.before(after) or ""
+        current = self._session.files.get(one.path)
+        merged = merge(after or "", current or "", before)
+        with writing(note=f"revert of {id_}"):
+            if one.created and merged.text == "":
+                problem = self._guard.delete(one.path).error if current is not None else None
+            else:
+                problem = self._guard.write(one.path, merged.text).error
+        if problem:
+            raise refused(one.path, problem)
+        return one.path
+
+    def why(self, text: str) -> pd.DataFrame:
+        """Where a line of memory comes from: file, line and the entry that brought it, for lines that hold `text`."""
+        from deepnb.agent.tables import origins
+
+        lines = self.found(text)
+        return origins(lines, self.entries())
+
+    def found(self, text: str) -> tuple[tuple[str, int, str], ...]:
+        """(path, number from 1, line) of the lines of memory and notes that hold `text`, in whatever case."""
+        sought = text.casefold().strip()
+        if not sought:
+            raise DeepnbError("there is nothing to look for", "give some words")
+        return tuple(
+            (path, number, line)
+            for path in self.paths()
+            for number, line in enumerate(self._session.files.get(path, "").split("\n"), 1)
+            if sought in line.casefold()
+        )
+
+    def pending(self) -> tuple[Held, ...]:
+        """Changes that wait for the user's word."""
+        return tuple(self._guard.held)
+
+    def accept(self, id_: str) -> Held:
+        """Make a change that waits."""
+        return self._settle(id_, accept=True)
+
+    def drop(self, id_: str) -> Held:
+        """Throw away a change that waits."""
+        return self._settle(id_, accept=False)
+
+    def paths(self) -> tuple[str, ...]:
+        """The memory files and notes that exist."""
+        files = self._session.files
+        notes = (p for p in files if p.startswith("/memory/") and p.endswith(".md"))
+        return tuple(dict.fromkeys((*(p for p in self.sources if p in files), *notes)))
+
+    def _settle(self, id_: str, *, accept: bool) -> Held:
+        held = next((h for h in self._guard.held if h.id == id_), None)
+        if held is None:
+            raise DeepnbError(f"nothing waits under {id_!r}", "%memory pending lists what does")
+        if problem := self._guard.settle(held, accept=accept):
+            raise refused(held.path, problem)
+        return held
+
+    def _text_after(self, one: Entry) -> str | None:
+        """The text of the file just after an entry: the entries until then, replayed."""
+        log = [e for e in self.entries() if e.path == one.path]
+        try:
+            return replayed(one.path, log[: log.index(one) + 1])
+        except DoesNotFit:
+            raise DeepnbError(
+                f"the journal of {one.path} does not tell its text then", "%memory diff shows turns"
+            ) from None
 
     def read(self, path: str) -> str:
         """The text of a memory file."""

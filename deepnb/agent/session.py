@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from deepnb.agent.notes import SessionMemory
     from deepnb.agent.play import Played
     from deepnb.agent.skills import SessionSkills
+    from deepnb.agent.storage import Storage
+    from deepnb.backends.guarded import GuardedBackend
 
 
 class Session:
@@ -43,6 +45,7 @@ class Session:
         """Options, the variable their model's name stood for, the graph made of them."""
         self.last: Turn | None = None
         """The turn that ended last, in whichever thread."""
+        self._playing: Turn | None = None
         self._watchers: list[Callable[[], None]] = []
 
     # -- the parts, made when they are first needed
@@ -57,14 +60,17 @@ class Session:
         """The compiled LangGraph graph."""
         return self.built.graph
 
-    @cached_property
-    def backend(self) -> Any:
+    @property
+    def backend(self) -> GuardedBackend:
         """The agent's files as a deepagents `BackendProtocol` that also works outside a run."""
-        if self.options.backend is not None:
-            return self.options.backend
-        from deepnb.backends.kernel import KernelBackend
+        return self.storage.guard
 
-        return KernelBackend(self)
+    @cached_property
+    def storage(self) -> Storage:
+        """Where the files are, and what is mounted into them."""
+        from deepnb.agent.storage import Storage
+
+        return Storage(self, self.options.backend, self._is_guarded, self._facts, lambda: self._playing is None)
 
     @cached_property
     def checkpointer(self) -> Any:
@@ -245,11 +251,11 @@ class Session:
         run = Run(built.graph, given, thread.config, built.meter.budget, *limits)
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
-        thread.running = True
+        thread.running, self._playing = True, draft
         try:
             yield from play(run, notices, lambda played: self._record(thread, draft, played, perf_counter() - began))
         finally:
-            thread.running = False
+            thread.running, self._playing = False, None
 
     def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> None:
         """Append the finished turn, or put it in the place of the one resumed; called once, however the run ended."""
@@ -273,6 +279,7 @@ class Session:
         thread.turns[draft.number - 1 :] = [turn]
         self.last = turn
         self._state.release(thread)
+        self.backend.save()
         self._tell()
 
     # -- threads
@@ -384,8 +391,18 @@ class Session:
 
     def is_shared(self, path: str) -> bool:
         """Whether a file belongs to the session (memory, notes, skills) and not to one thread."""
+        return self._is_guarded(path) or path.startswith("/.deepnb/")
+
+    def _is_guarded(self, path: str) -> bool:
+        """Whether the guard stands before a file: memory, notes and skills."""
         sources = (f"{source.rstrip('/')}/" for source in self.options.skills)
         return path in self.options.memory or path.startswith(("/memory/", *sources))
+
+    def _facts(self) -> dict[str, Any]:
+        """What the journal keeps of the moment."""
+        if (turn := self._playing) is not None:
+            return {"at": self.now(), "thread": turn.thread, "turn": turn.number, "cell": turn.cell}
+        return {"at": self.now(), "thread": self.thread, "turn": len(self.turns) or None}
 
     def _idle(self) -> None:
         if self._threads.busy():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from deepnb.core.budget import PARTS
+from deepnb.core.journal import Entry
 from deepnb.core.values import Turn
 
 
@@ -31,3 +32,30 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     ]
     columns = ["turn", "call", "purpose", "agent", *PARTS, "total", "exact", "reported", "cached", "output", "seconds"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def journal(entries: Sequence[Entry]) -> pd.DataFrame:
+    """One row per change of a file, oldest first."""
+    rows = [
+        (e.id, e.at, e.origin, e.path, _count(e, "+"), _count(e, "-"), e.thread, e.turn, e.note, e.diff)
+        for e in entries
+    ]
+    names = ["id", "at", "origin", "path", "added", "removed", "thread", "turn", "note", "diff"]
+    return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
+
+
+def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> pd.DataFrame:
+    """One row per line: where it stands, and the last entry that brought it there."""
+    rows = []
+    for path, number, line in lines:
+        brought = [e for e in entries if e.path == path and f"+{line}" in e.diff.split("\n")]
+        last = brought[-1] if brought else None
+        rows.append((path, number, line, *((last.id, last.origin, last.at, last.turn) if last else ("", "", "", None))))
+    names = ["path", "line", "text", "entry", "origin", "at", "turn"]
+    return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
+
+
+def _count(entry: Entry, sign: str) -> int:
+    lines = entry.diff.split("\n")
+    start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    return sum(line.startswith(sign) for line in lines[start:])

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from deepnb.core.gate import redact
 from deepnb.core.messages import Message
 from deepnb.core.values import HistorySection
 
@@ -15,9 +16,9 @@ _HEAD = re.compile(r"^## Summarized at (\S+)\n\n(\d+) messages?\n\n", re.MULTILI
 
 
 def section(at: str, messages: Sequence[Message]) -> str:
-    """One compaction as it is appended: its time, how many messages, then each word for word."""
+    """One compaction as it is appended: its time, how many messages, then each word for word, less credentials."""
     count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-    return f"## Summarized at {at}\n\n{count}\n\n" + "".join(map(_message, messages))
+    return f"## Summarized at {at}\n\n{count}\n\n" + redact("".join(map(_message, messages)))
 
 
 def sections(path: str, text: str) -> tuple[HistorySection, ...]:

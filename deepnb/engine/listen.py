@@ -16,7 +16,19 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
 from deepnb.core.budget import Budget
-from deepnb.core.values import Call, Event, ModelEnded, ModelStarted, Path, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.core.gate import redact_value
+from deepnb.core.values import (
+    Call,
+    Event,
+    ModelEnded,
+    ModelStarted,
+    Notice,
+    Path,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    Usage,
+)
 from deepnb.engine import keys
 from deepnb.engine.request import message_text
 
@@ -167,7 +179,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._parent[run_id] = parent_run_id
         self._tools[run_id] = (id_, name, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
-        self._emit(ToolStarted(id_, name, dict(inputs) if inputs is not None else {"input": input_str}, path))
+        args = redact_value(dict(inputs) if inputs is not None else {"input": input_str})
+        self._emit(ToolStarted(id_, name, args, path))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         status = "error" if isinstance(output, ToolMessage) and output.status == "error" else "ok"
@@ -238,6 +251,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 def tell(event: Callable[[Path], Event]) -> None:
     """Send an event from inside a run: `event` is given the path of the agent that tells it."""
     dispatch_custom_event(keys.TELL, event)
+
+
+def tell_notice(line: str) -> None:
+    """Send one line the user should see from inside a run."""
+    tell(lambda path: Notice(line, path))
 
 
 def usage(message: BaseMessage | None) -> Usage | None:

@@ -13,6 +13,9 @@ from deepnb.core.values import Offload, Skill, Snapshot
 from deepnb.engine import keys
 from deepnb.engine.request import message_text
 
+OWN = "/.deepnb/"
+"""Where deepnb keeps its journal."""
+
 _ROLE: dict[str, Role] = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
 
@@ -40,10 +43,12 @@ def snapshot(
 
 
 def file_texts(files: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, int]]:
-    """(path -> text, path -> bytes of what is not text) of a `files` channel."""
+    """(path -> text, path -> bytes of what is not text) of a `files` channel; deepnb's own files are left out."""
     texts: dict[str, str] = {}
     binary: dict[str, int] = {}
     for path, data in files.items():
+        if path.startswith(OWN):
+            continue
         content = data["content"]
         if data.get("encoding", "utf-8") != "utf-8":
             binary[path] = len(base64.standard_b64decode(content))

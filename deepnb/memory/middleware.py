@@ -72,8 +72,15 @@ class MemoryMiddleware(AgentMiddleware):
         return self._changed(state, await self._backend.adownload_files(list(self.sources)))
 
     def _changed(self, state: Mapping[str, Any], responses: Sequence[FileDownloadResponse]) -> dict[str, Any] | None:
-        contents = texts(self.sources, responses)
+        contents = self._shown(responses)
         return None if state.get(keys.MEMORY) == contents else {keys.MEMORY: contents}
+
+    def _shown(self, responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
+        """The texts, told to the guard as what the model has now seen."""
+        contents = texts(self.sources, responses)
+        if saw := getattr(self._backend, "saw", None):
+            saw(contents)
+        return contents
 
     def _with_memory(self, request: ModelRequest) -> ModelRequest:
         state: Mapping[str, Any] = request.state
@@ -114,7 +121,7 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
     """
 
     def _changed(self, state: Mapping[str, Any], responses: Sequence[FileDownloadResponse]) -> dict[str, Any] | None:
-        now = texts(self.sources, responses)
+        now = self._shown(responses)
         told, base = state.get(keys.TOLD), _compacted(state)
         if not _loaded(state) or told is None or state.get(keys.BASE, 0) != base:
             return self._rebase(state, now, base)

@@ -1,0 +1,97 @@
+"""The journal of a backend: entries in order, kept in `.deepnb/` beside the files they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from deepnb.core.gate import redact
+from deepnb.core.journal import DoesNotFit, Entry, entries, replayed, to_json
+
+FOLDER = ".deepnb"
+FULL = 64
+"""Entries in one file; then the next is begun, so that adding one never rewrites more than these."""
+
+
+class JournalFile:
+    """Entries under one root of a backend (`/`, or a mount's prefix), read once and written as they come.
+
+    While a run is going on the kernel's own state can't take a write for every entry without
+    growing with their square; so entries wait in `unsaved` until `save`, which whoever holds the
+    lock calls.
+    """
+
+    def __init__(self, backend: Any, root: str = "/") -> None:
+        self._backend = backend
+        self._root = root.rstrip("/")
+        self._saved: list[Entry] = []
+        self._files: dict[int, str] = {}
+        self.unsaved: list[Entry] = []
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, oldest first, as last read or written."""
+        return (*self._saved, *self.unsaved)
+
+    def next_id(self) -> str:
+        """The id of the next entry: a number, after the mount's name where there is one."""
+        name = self._root.strip("/").replace("/", "-")
+        number = len(self._saved) + len(self.unsaved) + 1
+        return f"{name}-{number}" if name else str(number)
+
+    def read(self) -> None:
+        """See what others added; only files that may have changed are read again."""
+        number = max(self._files, default=1)
+        while (text := self._text(number)) is not None:
+            self._files[number] = text
+            number += 1
+        self._saved = [e for n in sorted(self._files) for e in entries(self._files[n])]
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry; `save` writes it."""
+        self.unsaved.append(entry)
+
+    def save(self) -> str | None:
+        """Write what waits; gives the error, and keeps what waits, where that failed."""
+        while self.unsaved:
+            number = max(self._files, default=1)
+            held = self._files.get(number, "")
+            count = held.count("\n")
+            if count >= FULL:
+                number, held, count = number + 1, "", 0
+            batch = self.unsaved[: FULL - count]
+            text = held + "".join(f"{redact(to_json(e))}\n" for e in batch)
+            result = self._backend.write(self.path(number), text)
+            if result.error:
+                return str(result.error)
+            self._files[number] = text
+            self._saved += batch
+            del self.unsaved[: len(batch)]
+        return None
+
+    def rewrite(self, kept: Sequence[Entry]) -> None:
+        """Write the whole journal anew: for forgetting, which is the one thing that takes entries back."""
+        for number in list(self._files):
+            self._backend.delete(self.path(number))
+        self._files, self._saved, self.unsaved = {}, [], list(kept)
+        self.save()
+
+    def text_of(self, path: str) -> str | None:
+        """The text of a file as the journal tells it; None where it tells of none."""
+        try:
+            return replayed(path, self.entries)
+        except DoesNotFit:
+            return None
+
+    def path(self, number: int) -> str:
+        """The journal's `number`-th file, counted from 1."""
+        return f"{self._root}/{FOLDER}/journal{'' if number == 1 else f'-{number}'}.jsonl"
+
+    def _text(self, number: int) -> str | None:
+        found = self._backend.download_files([self.path(number)])[0]
+        return None if found.content is None else found.content.decode("utf-8", "replace")
+
+
+def is_journal(path: str) -> bool:
+    """Whether a path is one of deepnb's own files about files."""
+    return f"/{FOLDER}/" in path

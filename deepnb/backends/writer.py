@@ -1,0 +1,47 @@
+"""Who is writing just now: set round a tool call or a user's command, read by the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deepnb.core.journal import Origin
+
+Heard = Callable[[], tuple[Sequence[str], Sequence[str]]]
+"""(what tools gave back, what the user said) in the messages a writer answers to."""
+
+
+def _nothing() -> tuple[Sequence[str], Sequence[str]]:
+    return (), ()
+
+
+@dataclass(frozen=True)
+class Writer:
+    """The facts about a write that the write itself does not tell."""
+
+    origin: Origin = "user"
+    heard: Heard = _nothing
+    note: str = ""
+
+
+USER = Writer()
+_WRITER: ContextVar[Writer] = ContextVar("writer", default=USER)
+
+
+def writer() -> Writer:
+    """Who is writing; the user where nobody said otherwise."""
+    return _WRITER.get()
+
+
+@contextmanager
+def writing(**changes: Any) -> Iterator[Writer]:
+    """Write with these facts within this block."""
+    chosen = replace(_WRITER.get(), **changes)
+    token = _WRITER.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _WRITER.reset(token)

@@ -1,0 +1,89 @@
+"""Tells the guard who writes, and takes credentials out of calls before they are checkpointed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ModelResponse
+from langchain_core.messages import AIMessage, BaseMessage
+
+from deepnb.backends.guarded import GuardedBackend
+from deepnb.backends.writer import writing
+from deepnb.core.gate import redact_value
+from deepnb.engine import keys
+from deepnb.engine.listen import tell_notice
+from deepnb.engine.request import message_text
+
+_WRITES = ("write_file", "edit_file")
+
+
+class GuardMiddleware(AgentMiddleware):
+    """Every agent has it, nested ones too; it adds no step, no tool and no token."""
+
+    def __init__(self, guard: GuardedBackend) -> None:
+        super().__init__()
+        self.tools = []
+        self._guard = guard
+        self._taken: dict[str, Mapping[str, Any]] = {}
+        """Id of a call -> its arguments as the model gave them, until the call is made; never checkpointed."""
+
+    @property
+    def name(self) -> str:
+        return "GuardMiddleware"
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        with writing(origin="agent", heard=lambda: heard(request.state)):
+            result = handler(self._whole(request))
+        for line in self._guard.drain():
+            tell_notice(line)
+        return result
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        with writing(origin="agent", heard=lambda: heard(request.state)):
+            return await handler(self._whole(request))
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return self._clean(handler(request))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return self._clean(await handler(request))
+
+    def _clean(self, response: Any) -> Any:
+        if not isinstance(response, ModelResponse):
+            return response
+        result = [self._message(m) for m in response.result]
+        same = all(a is b for a, b in zip(result, response.result, strict=True))
+        return response if same else replace(response, result=result)
+
+    def _message(self, message: BaseMessage) -> BaseMessage:
+        """The message; where a call would write a credential into a file, with all credentials taken out.
+
+        What is bound for memory is refused as it then stands; what is bound for an ordinary file is
+        kept aside, so that the user can be asked about the file as it was meant.
+        """
+        if not isinstance(message, AIMessage):
+            return message
+        telling = [c for c in message.tool_calls if c["name"] in _WRITES and redact_value(c["args"]) is not c["args"]]
+        if not telling:
+            return message
+        for call in telling:
+            if not self._guard.is_guarded(str(call["args"].get("file_path", ""))):
+                self._taken[call["id"] or ""] = call["args"]
+        fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")
+        return message.model_copy(update={f: redact_value(getattr(message, f)) for f in fields})
+
+    def _whole(self, request: Any) -> Any:
+        """The call with the arguments that were kept aside for it."""
+        args = self._taken.pop(request.tool_call["id"] or "", None)
+        return request if args is None else request.override(tool_call={**request.tool_call, "args": dict(args)})
+
+
+def heard(state: Any) -> tuple[list[str], list[str]]:
+    """(what tools gave back, what the user said) in the messages of a state."""
+    messages = (state.get(keys.MESSAGES) if isinstance(state, Mapping) else None) or []
+    tools = [message_text(m) for m in messages if m.type == "tool"]
+    said = [message_text(m) for m in messages if m.type == "human" and "lc_source" not in m.additional_kwargs]
+    return tools, said
