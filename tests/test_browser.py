@@ -157,7 +157,8 @@ def test_a_saved_notebook_reads_well_without_its_kernel(lab: Lab) -> None:
     assert "green tea" in twin.inner_text()
 
 
-# Text of ours whose colour is less than 3 : 1 apart from what is painted behind it.
+# Text of ours whose colour is less than 3 : 1 apart from what is painted behind it; letters drawn for copying only
+# have no colour at all.
 CONTRAST = """
 () => {
   const rgba = text => { const n = text.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n }
@@ -175,7 +176,7 @@ CONTRAST = """
   for (const root of document.querySelectorAll(".jp-RenderedHTMLCommon > div[style]")) {
     for (const node of root.querySelectorAll("*")) {
       const own = [...node.childNodes].filter(n => n.nodeType === 3 && n.data.trim())
-      if (!own.length || !node.offsetWidth) continue
+      if (!own.length || !node.offsetWidth || rgba(getComputedStyle(node).color)[3] === 0) continue
       const ground = behind(node), a = light(over(rgba(getComputedStyle(node).color), ground)), b = light(ground)
       const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05)
       if (ratio < 3) low.push([own[0].data.trim().slice(0, 40), Math.round(ratio * 10) / 10])
