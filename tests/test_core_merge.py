@@ -29,6 +29,8 @@ def conflict(ours: str, theirs: str) -> str:
         ("a\nb\nc\n", "a\nc\n", "a\nb\nc\nY\n", "a\nc\nY\n", 0),  # one removed, one added
         ("a\nb\nc\n", "a\nX\nc\n", "a\nY\nc\n", f"a\n{conflict('X' + chr(10), 'Y' + chr(10))}c\n", 1),
         ("a\nb\n", "a\n", "a\nB\n", f"a\n{conflict('', 'B' + chr(10))}", 1),  # removed here, changed there
+        ("a\nb\n", "a\nb\nc\n", "a\n", "a\nc\n", 0),  # removed here, added beside it there
+        ("a\nb\n", "a\nb\nc\n", "a\nB\n", "a\nB\nc\n", 0),  # changed here, added beside it there
         ("- 一\n", "- 一\n- 二\n", "- 一\n- 🙂\n", "- 一\n- 二\n- 🙂\n", 0),
     ],
 )

@@ -163,7 +163,9 @@ def test_an_empty_cell_is_an_empty_prompt():
         ("add --dry-run is safe", Command("add", {"text": "--dry-run is safe", "to": None})),
         ("diff", Command("diff", {"a": None, "b": None})),
         ("diff 2 4", Command("diff", {"a": 2, "b": 4})),
-        ("sources", Command("sources")),
+        ("sources", Command("sources", {"add": None, "name": None})),
+        ("sources add project", Command("sources", {"add": "add", "name": "project"})),
+        ("forget the cat --yes", Command("forget", {"text": "the cat", "yes": True})),
         ("help add", Command("help", {"sub": "add"})),
         ("add -h", Command("help", {"sub": "add"})),
     ],
@@ -184,7 +186,8 @@ def test_memory_takes_its_subcommands(line, command):
             "'add --to /t.md' does not fit the usage: type %memory add [--to PATH] TEXT...",
         ),
         (parse_memory, "diff a", "'diff a' does not fit the usage: type %memory diff [A [B]]"),
-        (parse_memory, "zzz", "no subcommand 'zzz': type %memory with one of panel, show, add, diff, sources, help"),
+        (parse_memory, "zzz", "no subcommand 'zzz': type %memory with one of panel, show, add, diff, log, revert, why, edit, rm, forget, "
+         "pending, accept, drop, keep, sources, help"),
         (parse_memory, "/A.md", "no subcommand '/A.md': type %memory show /A.md, or %%memory /A.md above a text"),
         (parse_skills, "lst", "no subcommand 'lst': type %skills list"),
         (parse_skills, "show", "'show' does not fit the usage: type %skills show NAME"),
@@ -263,9 +266,13 @@ def test_one_edit_apart(a, b, near):
 USAGES = {
     "agent": (
         "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME]; threads; switch NAME; fork NAME [--at N];"
-        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; history; tools; panel; help [SUB]"
+        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; history; tools;"
+        " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; panel; help [SUB]"
     ),
-    "memory": "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; sources; help [SUB]",
+    "memory": (
+        "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH]; rm PATH;"
+        " forget [--yes] TEXT...; pending; accept ID; drop ID; keep DIR; sources [add [user|project|PATH]]; help [SUB]"
+    ),
     "skills": "list; show NAME; new NAME [DESCRIPTION...]; help [SUB]",
 }
 
@@ -290,9 +297,9 @@ def test_the_examples_of_the_help_are_what_they_say():
 
 
 def test_every_row_can_be_told_from_a_prompt():
-    sample = {"number": "3", "choice": "skip", "sub": "help", "model": "m", "text": "a b", "file": "/a.md"}
+    sample = {"number": "3", "sub": "help", "model": "m", "text": "a b", "file": "/a.md"}
     for sub in SUBCOMMANDS:
-        words = " ".join(sample.get(arg.kind, "x") for arg in sub.args)
+        words = " ".join(arg.choices[0] if arg.choices else sample.get(arg.kind, "x") for arg in sub.args)
         args = fit(sub, words)
         assert args is not None and None not in [args[arg.key] for arg in sub.args], sub
         assert subcommand(sub.magic, sub.name) is sub

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepnb.agent.files import check_path, refused
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from deepnb.agent.session import Session
     from deepnb.backends.guarded import GuardedBackend, Held
+    from deepnb.core.forgetting import Found
 
 
 class SessionMemory:
@@ -120,6 +122,36 @@ class SessionMemory:
     def drop(self, id_: str) -> Held:
         """Throw away a change that waits."""
         return self._settle(id_, accept=False)
+
+    def find(self, words: str) -> Found:
+        """Where some words stand in all that deepnb recorded."""
+        from deepnb.agent.forget import find
+
+        return find(self._session, words)
+
+    def forget(self, words: str) -> Found:
+        """Take some words out of all that deepnb recorded; gives what was found."""
+        from deepnb.agent.forget import forget
+
+        return forget(self._session, words)
+
+    def keep(self, directory: str | Path) -> int:
+        """Keep memory, notes, skills and journal in a directory from now on; gives how many files went there."""
+        chosen = Path(directory).expanduser()
+        if chosen.exists() and not chosen.is_dir():
+            raise DeepnbError(f"{directory} is a file", "type the name of a directory")
+        chosen.mkdir(parents=True, exist_ok=True)
+        return self._session.storage.keep(chosen.resolve())
+
+    def add_source(self, name: str) -> tuple[str, ...]:
+        """Join in memory files of the disk: `user`, `project`, or a Markdown file; gives their paths."""
+        from deepnb.agent.sources import place
+
+        found = place(name, Path.cwd(), Path.home())
+        self._session.storage.add_files(found.prefix, found.directory, found.files)
+        new = tuple(p for p in found.paths if p not in self.sources)
+        self._session.configure(memory=(*self.sources, *new))
+        return found.paths
 
     def paths(self) -> tuple[str, ...]:
         """The memory files and notes that exist."""

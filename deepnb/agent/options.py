@@ -35,6 +35,8 @@ class Options:
     """A deepagents backend; None for the state held in the kernel."""
     checkpointer: Any = None
     store: Any = None
+    assistant_id: str | None = None
+    """Keeps this assistant's files in a store apart from those of others."""
     max_input_tokens: int | None = None
     """The context window in tokens; None for what the model's profile says."""
     trigger: Size | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from deepnb.agent.skills import SessionSkills
     from deepnb.agent.storage import Storage
     from deepnb.backends.guarded import GuardedBackend
+    from deepnb.backends.mounts import Mount
 
 
 class Session:
@@ -39,7 +41,7 @@ class Session:
     def __init__(self, model: Any = "offline", *, clock: Callable[[], datetime] | None = None, **options: Any) -> None:
         self.options = changed(Options(model=model), options)
         self.clock = clock or (lambda: datetime.now(UTC))
-        self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared)
+        self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared, self._elsewhere)
         self._threads = Threads(self._state)
         self._built: list[tuple[Options, Any, Built]] = []
         """Options, the variable their model's name stood for, the graph made of them."""
@@ -364,6 +366,25 @@ class Session:
         return (Notice(f"turn {number}{later} taken back: this cell was run again (%agent undo brings it back)"),)
 
     # -- files, outside a run (the backend comes here)
+
+    def mount(self, path: str, spec: str) -> Mount:
+        """Put the files below a path on a disk (`disk:DIR`), in the store (`store[:NAMESPACE]`) or back (`state`)."""
+        self._idle()
+        given = {"store": self.options.store, "assistant_id": self.options.assistant_id}
+        mount = self.storage.mount(path, spec, base=Path.cwd(), **given)
+        self._tell()
+        return mount
+
+    def rebase_memory(self) -> None:
+        """Have every thread's prompt made anew from the memory files at its next call; its updates are taken out."""
+        self._idle()
+        self._threads.rebase()
+        self._tell()
+
+    def _elsewhere(self) -> Mapping[str, str]:
+        if "storage" not in self.__dict__ or not (self.storage.mounts or self.storage.kept):
+            return {}
+        return self.storage.elsewhere(self.memory.paths())
 
     def read(self) -> Mapping[str, Any]:
         """The current thread's files, writes that wait included: path -> FileData."""

@@ -18,11 +18,17 @@ class State:
     """
 
     def __init__(
-        self, graph: Callable[[], Any], exit_node: Callable[[], str], is_shared: Callable[[str], bool]
+        self,
+        graph: Callable[[], Any],
+        exit_node: Callable[[], str],
+        is_shared: Callable[[str], bool],
+        elsewhere: Callable[[], Mapping[str, str]],
     ) -> None:
+        """`elsewhere` gives path -> text of memory files that are not in the kernel's state."""
         self._graph = graph
         self._exit = exit_node
         self._is_shared = is_shared
+        self._elsewhere = elsewhere
         self.shared: dict[str, Any] = {}
         """path -> FileData of memory, notes and skills, as the last thread that ran or wrote left them."""
 
@@ -47,9 +53,8 @@ class State:
             state = self._graph().get_state(thread.config)
             values, todo = state.values, state.next
         thread.files = dict(values.get("files") or {})
-        thread.snapshot = snapshot(
-            thread.name, values, next=todo, checkpoint=self._newest(thread), last=thread.snapshot
-        )
+        seen = snapshot(thread.name, values, next=todo, checkpoint=self._newest(thread), last=thread.snapshot)
+        thread.snapshot = self._with_others(seen)
         if share:
             self.share(thread)
         else:
@@ -65,6 +70,14 @@ class State:
         else:
             now = self._graph().get_state(thread.config).values
             self._update(thread.config, becoming(now, self._graph().get_state(_at(to)).values))
+
+    def rebase(self, thread: Thread) -> None:
+        """Let the thread's memory block be made anew at its next call, and take the updates after it out."""
+        from deepnb.engine.repair import without_memory
+
+        self.settle(thread)
+        self._update(thread.config, without_memory(self._graph().get_state(thread.config).values))
+        self.look(thread)
 
     def forget(self, thread: Thread) -> None:
         """Delete the thread's checkpoints."""
@@ -129,11 +142,16 @@ class State:
         """The thread's snapshot with the files that wait to be told to it."""
         update = self.waiting(thread)
         if not update:
-            return thread.snapshot
+            return self._with_others(thread.snapshot)
         from deepnb.engine.probe import file_texts
 
         texts, binary = file_texts(merged(thread.files, update))
-        return replace(thread.snapshot, files=texts, binary=binary)
+        return self._with_others(replace(thread.snapshot, files=texts, binary=binary))
+
+    def _with_others(self, seen: Snapshot) -> Snapshot:
+        """The snapshot with the memory files that are not in the kernel's state."""
+        others = self._elsewhere()
+        return replace(seen, files={**seen.files, **others}) if others else seen
 
     def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
         self._update(thread.config, {"files": {**self.waiting(thread), **update}})

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend, Root
 from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.kernel import KernelBackend
 from deepnb.backends.locks import directory_lock, named_lock
 from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
+from deepnb.backends.split import NoFiles, SplitBackend
 from deepnb.engine.state_backend import Outside
 
 Facts = Callable[[], Mapping[str, Any]]
@@ -30,10 +32,14 @@ class Storage:
         may_save: Callable[[], bool],
     ) -> None:
         self.mounts: dict[str, Mount] = {}
+        self.kept: str | None = None
+        """The directory in which memory, notes, skills and the journal are kept; None for the kernel."""
+        self._is_guarded = is_guarded
         self._default = given if given is not None else KernelBackend(outside)
         self._shared = given is not None
         self._may_save = may_save
-        self._lock = threading.RLock()
+        lock = threading.RLock()
+        self._home_lock: Callable[[], AbstractContextManager[Any]] = lambda: lock
         self.guard = GuardedBackend(self._default, [self._home()], is_guarded, facts)
 
     def mount(self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None) -> Mount:
@@ -42,13 +48,66 @@ class Storage:
         mount = parse_mount(spec, base=base, store=store, assistant_id=assistant_id, prefix=prefix)
         kept = {p: m for p, m in self.mounts.items() if p != prefix}
         self.mounts = kept if mount.backend is None else {**kept, prefix: mount}
-        inner = mounted(self._default, self.mounts)
-        roots = [self._home(), *(self._root(m, inner) for m in self.mounts.values())]
-        self.guard.rewire(inner, roots)
+        self._rewire()
         return mount
 
+    def add_files(self, prefix: str, directory: Path, files: tuple[str, ...]) -> None:
+        """Put these files of a directory, and none of its others, below a path."""
+        wanted = {f"/{name}" for name in files}
+        disk = DiskBackend(directory)
+        alone = SplitBackend(
+            NoFiles(f"only {', '.join(files)} of {directory} can be written here"),
+            disk,
+            lambda path: path in wanted or path.startswith("/.deepnb/"),
+        )
+        self.mounts = {**self.mounts, prefix: Mount(prefix, "disk", str(directory), alone)}
+        self._rewire()
+
+    def keep(self, directory: Path) -> int:
+        """Keep memory, notes, skills and journal in a directory from now on; gives how many files went there.
+
+        What is there already stays, and is joined with what the kernel holds.
+        """
+        disk = DiskBackend(directory)
+        files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}
+        texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._is_guarded(p)}
+        log = self.guard.journal()
+        self._default = SplitBackend(self._default, disk, lambda p: self._is_guarded(p) or p.startswith("/.deepnb/"))
+        self._shared, self.kept = True, str(directory)
+        self._home_lock = lambda: directory_lock(directory)
+        self._rewire(forget_home=True)
+        home = self.guard.root("/")
+        home.journal.read()
+        if not home.journal.entries:
+            home.journal.rewrite(log)
+        for path, content in texts.items():
+            if content is not None:
+                self.guard.upload_files([(path, content)])
+        return len(texts)
+
+    def elsewhere(self, paths: Iterable[str]) -> dict[str, str]:
+        """path -> text of the files among these that are not in the kernel's state."""
+        away = [p for p in paths if self.kept or any(p.startswith(prefix) for prefix in self.mounts)]
+        found = zip(away, self.guard.download_files(away), strict=True) if away else ()
+        texts = {}
+        for path, response in found:
+            if response.content is not None:
+                texts[path] = response.content.decode("utf-8", "replace")
+        return texts
+
+    def _rewire(self, *, forget_home: bool = False) -> None:
+        inner = mounted(self._default, self.mounts)
+        roots = [self._home(), *(self._root(m, inner) for m in self.mounts.values())]
+        self.guard.rewire(inner, roots, forget_home=forget_home)
+
     def _home(self) -> Root:
-        return Root("/", JournalFile(self._default), lambda: self._lock, self._shared, self._may_save)
+        return Root(
+            "/",
+            JournalFile(self._default),
+            self._home_lock,
+            self._shared,
+            self._may_save if self.kept is None else lambda: True,
+        )
 
     def _root(self, mount: Mount, inner: Any) -> Root:
         return Root(mount.prefix, JournalFile(inner, mount.prefix), _lock_of(mount), shared=True)

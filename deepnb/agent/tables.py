@@ -36,11 +36,8 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
 
 def journal(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row per change of a file, oldest first."""
-    rows = [
-        (e.id, e.at, e.origin, e.path, _count(e, "+"), _count(e, "-"), e.thread, e.turn, e.note, e.diff)
-        for e in entries
-    ]
-    names = ["id", "at", "origin", "path", "added", "removed", "thread", "turn", "note", "diff"]
+    rows = [(e.id, e.origin, e.path, _change(e), e.note, e.turn, e.thread, e.cell, e.at, e.diff) for e in entries]
+    names = ["id", "origin", "path", "change", "note", "turn", "thread", "cell", "at", "diff"]
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
 
@@ -55,7 +52,10 @@ def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> 
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
 
-def _count(entry: Entry, sign: str) -> int:
+def _change(entry: Entry) -> str:
+    """The first changed line of an entry, and how many more there are."""
     lines = entry.diff.split("\n")
     start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
-    return sum(line.startswith(sign) for line in lines[start:])
+    changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
+    more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
+    return f"{changed[0][:40]}{more}" if changed else ""

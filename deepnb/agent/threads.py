@@ -91,6 +91,12 @@ class Threads:
         if memory:
             state.restore(thread)
 
+    def rebase(self) -> None:
+        """Let every thread's memory block be made anew."""
+        for thread in self._threads.values():
+            if thread.root is not None:
+                self._state.rebase(thread)
+
     def undo(self) -> str:
         """Take back the last rewind, fork, new or re-run; says which it was."""
         if not self._undo:

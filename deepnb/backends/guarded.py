@@ -221,9 +221,9 @@ class GuardedBackend(BackendProtocol):
             self.held.remove(held)
         return problem
 
-    def rewire(self, inner: BackendProtocol, roots: Sequence[Root]) -> None:
-        """Stand in front of another backend from now on: something was mounted."""
-        old = {r.prefix: r for r in self.roots}
+    def rewire(self, inner: BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
+        """Stand in front of another backend from now on: something was mounted, or home has moved."""
+        old = {r.prefix: r for r in self.roots if r.prefix != "/" or not forget_home}
         self.inner = inner
         self.roots = tuple(sorted((old.get(r.prefix, r) for r in roots), key=lambda r: -len(r.prefix)))
         self._known.clear()

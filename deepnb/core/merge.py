@@ -50,14 +50,14 @@ def merge(base: str, current: str, mine: str) -> Merged:
 
 
 def _both_added(old: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
-    """Both additions where each side kept the old lines as one block and only added before or after it."""
+    """Both changes where one side at least kept the old lines as one block and only added before or after it."""
     split_ours, split_theirs = _added(old, ours), _added(old, theirs)
-    if split_ours is None or split_theirs is None:
-        return None
-    before, after = (
-        ours + [x for x in theirs if x not in ours] for ours, theirs in zip(split_ours, split_theirs, strict=True)
-    )
-    return [*before, *old, *after]
+    if split_ours and split_theirs:
+        before, after = (a + [x for x in b if x not in a] for a, b in zip(split_ours, split_theirs, strict=True))
+        return [*before, *old, *after]
+    if split_ours:
+        return [*split_ours[0], *theirs, *split_ours[1]]
+    return [*split_theirs[0], *ours, *split_theirs[1]] if split_theirs else None
 
 
 def _added(old: list[str], side: list[str]) -> tuple[list[str], list[str]] | None:

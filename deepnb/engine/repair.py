@@ -9,6 +9,7 @@ from langchain_core.messages import RemoveMessage, ToolMessage
 from langgraph.graph import END
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
+from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.values import Event, ToolEnded
 from deepnb.engine import keys
 
@@ -47,3 +48,11 @@ def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
     files = {**dict.fromkeys(now.get(keys.FILES) or {}), **(then.get(keys.FILES) or {})}
     messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *(then.get(keys.MESSAGES) or ())]
     return {**dict.fromkeys(now), **then, keys.FILES: files, keys.MESSAGES: messages}
+
+
+def without_memory(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The update that makes a state forget which memory its prompt holds; updates in the stream go, too."""
+    messages = values.get(keys.MESSAGES) or []
+    cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
+    told = [m for m in messages[cut:] if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE and m.id]
+    return {keys.MEMORY: None, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in told]}

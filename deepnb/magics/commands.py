@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Skill
 from deepnb.magics.scene import Scene
 from deepnb.magics.usage import usage_text
@@ -13,6 +14,7 @@ from deepnb.views.diff import diff_view
 from deepnb.views.history import history_view
 from deepnb.views.memory import memory_view
 from deepnb.views.notice import notice_view
+from deepnb.views.pending import Waiting, pending_view
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_view
@@ -109,6 +111,18 @@ def agent_tools(scene: Scene, args: Args) -> Shown:
     return table_view(("tool", "what it does"), scene.session.built.tools, title="tools")
 
 
+def agent_mount(scene: Scene, args: Args) -> Shown:
+    if args["path"] and not args["spec"]:
+        raise DeepnbError(f"where shall {args['path']} be mounted", f"%agent mount {args['path']} disk:DIR")
+    if args["path"]:
+        scene.session.mount(args["path"], args["spec"])
+    mounts = scene.session.storage.mounts.values()
+    rows = [(m.prefix, m.kind, m.where) for m in mounts]
+    return table_view(
+        ("path", "kind", "where"), rows, title="mounts", empty="nothing is mounted: all files are in the kernel's state"
+    )
+
+
 def agent_panel(scene: Scene, args: Args) -> Shown:
     tabs = [("Budget", lambda: _gauge(scene)), ("History", lambda: _history(scene))]
     panel = Panel(tabs) if scene.screen.notebook else None
@@ -171,7 +185,84 @@ def memory_diff(scene: Scene, args: Args) -> Shown:
     return diff_view(scene.session.memory.diff(a, b), title, scene.stamp)
 
 
+def memory_log(scene: Scene, args: Args) -> Shown:
+    log: object = scene.session.memory.log().drop(columns=["thread", "cell", "at", "diff"])
+    return log
+
+
+def memory_revert(scene: Scene, args: Args) -> Shown:
+    before = scene.session.snapshot
+    path = scene.session.memory.revert(args["id"])
+    return _changed(scene, before, f"took back {args['id']} in {path}")
+
+
+def memory_why(scene: Scene, args: Args) -> Shown:
+    found: Any = scene.session.memory.why(args["text"])
+    shown: object = found.drop(columns=["at"])
+    return shown if len(found) else _said(f"no line of memory holds {args['text']!r}")
+
+
+def memory_edit(scene: Scene, args: Args) -> Shown:
+    memory = scene.session.memory
+    path = args["path"] or memory.sources[0]
+    text = memory.read(path) if path in scene.session.files else ""
+    scene.next_cell(f"%%memory {path}\n{text}")
+    return _said(f"the next cell holds {path}: edit and run it")
+
+
+def memory_rm(scene: Scene, args: Args) -> Shown:
+    before = scene.session.snapshot
+    scene.session.memory.remove(args["path"])
+    return _changed(scene, before, f"removed {args['path']}")
+
+
+def memory_forget(scene: Scene, args: Args) -> Shown:
+    memory = scene.session.memory
+    found = memory.forget(args["text"]) if args["yes"] else memory.find(args["text"])
+    if found.nothing:
+        return _said(f"{args['text']!r} stands nowhere in what deepnb recorded")
+    rows = [(path, "line", line) for path, lines in found.files.items() for line in lines]
+    rows += [(path, "offloaded", f"{count} times") for path, count in found.history.items()]
+    rows += [("journal", "entries", str(found.journal))] if found.journal else []
+    rows += (
+        [("the prompt", "memory", "made anew at the next call" if args["yes"] else "injected now")]
+        if found.prompt
+        else []
+    )
+    title = "taken out" if args["yes"] else "found"
+    scene.show(table_view(("where", "as", "what"), rows, title=f"{title}: {args['text']}", stamp=scene.stamp))
+    if args["yes"]:
+        return None
+    return notice_view(
+        f"%memory forget --yes {args['text']} takes all of it out; what was said in the conversation stays"
+    )
+
+
+def memory_pending(scene: Scene, args: Args) -> Shown:
+    return pending_view([Waiting(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
+
+
+def memory_accept(scene: Scene, args: Args) -> Shown:
+    held = scene.session.memory.accept(args["id"])
+    return diff_view([held.change], f"accepted {held.id}", scene.stamp)
+
+
+def memory_drop(scene: Scene, args: Args) -> Shown:
+    return _said(f"dropped {scene.session.memory.drop(args['id']).id}")
+
+
+def memory_keep(scene: Scene, args: Args) -> Shown:
+    count = scene.session.memory.keep(args["path"])
+    return _said(
+        f"memory, notes, skills and journal are kept in {scene.session.storage.kept} from now on ({count} files)"
+    )
+
+
 def memory_sources(scene: Scene, args: Args) -> Shown:
+    if args["add"]:
+        if not args["name"]:
+            raise DeepnbError("sources add needs user, project or a path", "%memory sources add project")
+        scene.session.memory.add_source(args["name"])
     files = scene.session.files
     rows = [
         (str(i), p, "there" if p in files else "not there yet") for i, p in enumerate(scene.session.memory.sources, 1)
@@ -232,6 +323,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "budget": agent_budget,
     "history": agent_history,
     "tools": agent_tools,
+    "mount": agent_mount,
     "panel": agent_panel,
     "help": show_help("agent"),
 }
@@ -242,6 +334,16 @@ MEMORY: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "add": memory_add,
     "write": memory_write,
     "diff": memory_diff,
+    "log": memory_log,
+    "revert": memory_revert,
+    "why": memory_why,
+    "edit": memory_edit,
+    "rm": memory_rm,
+    "forget": memory_forget,
+    "pending": memory_pending,
+    "accept": memory_accept,
+    "drop": memory_drop,
+    "keep": memory_keep,
     "sources": memory_sources,
     "help": show_help("memory"),
 }

@@ -138,10 +138,11 @@ def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
 def _flag_at_the_end(sub: Sub, rest: str) -> tuple[str, dict[str, Value]]:
     """A text without the flag that stands behind it, and that flag: `%memory add TEXT --to PATH`."""
     if sub.args and sub.args[-1].kind == "text":
-        for flag in (f for f in sub.flags if f.label):
-            found = re.fullmatch(rf"(.*\S)\s+{flag.name}(?:=|\s+)(\S+)", rest.strip(), re.DOTALL)
-            if found and (value := _flag_value(flag, True, found[2])) is not None:
-                return found[1], {flag.key: value}
+        for flag in sub.flags:
+            value = r"(?:=|\s+)(\S+)" if flag.label else "()"
+            found = re.fullmatch(rf"(.*\S)\s+{flag.name}{value}", rest.strip(), re.DOTALL)
+            if found and (given := _flag_value(flag, bool(flag.label), found[2])) is not None:
+                return found[1], {flag.key: given}
     return rest, {}
 
 

@@ -1,0 +1,126 @@
+"""Two backends as one, told apart by a rule over paths: a few files on a disk, all others where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from deepagents.backends.protocol import (
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileDownloadResponse,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+
+
+class SplitBackend(BackendProtocol):
+    """`there` holds the paths that `goes_there` says, `here` all others; neither shows what is the other's."""
+
+    def __init__(self, here: BackendProtocol, there: BackendProtocol, goes_there: Callable[[str], bool]) -> None:
+        self.here = here
+        self.there = there
+        self._goes_there = goes_there
+
+    def _of(self, path: str) -> BackendProtocol:
+        return self.there if self._goes_there(path) else self.here
+
+    def _mine(self, backend: BackendProtocol, found: Iterable[Any] | None) -> list[Any]:
+        """What a backend found, less what the other one owns; directories are kept."""
+        return [f for f in found or () if _is_dir(f) or self._of(f["path"]) is backend]
+
+    def ls(self, path: str) -> LsResult:
+        both = [(b, b.ls(path)) for b in (self.here, self.there)]
+        entries = {e["path"]: e for b, result in both for e in self._mine(b, result.entries)}
+        if not entries and (problem := both[0][1].error):
+            return LsResult(error=problem)
+        return LsResult(entries=sorted(entries.values(), key=lambda e: e["path"]))
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        return self._of(file_path).read(file_path, offset, limit)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        return self._of(file_path).write(file_path, content)
+
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        return self._of(file_path).edit(file_path, old_string, new_string, replace_all)
+
+    def delete(self, file_path: str) -> DeleteResult:
+        results = [b.delete(file_path) for b in (self.here, self.there) if self._has(b, file_path)]
+        return next((r for r in results if not r.error), results[0] if results else self.here.delete(file_path))
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        both = [(b, b.glob(pattern, path)) for b in (self.here, self.there)]
+        first = both[0][1]
+        matches = [m for b, result in both for m in self._mine(b, result.matches)]
+        return replace(first, matches=matches, error=None if matches else first.error)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        both = [(b, b.grep(pattern, path, glob, max_count=max_count)) for b in (self.here, self.there)]
+        matches = [m for b, result in both for m in result.matches or () if self._of(m["path"]) is b]
+        first = both[0][1]
+        return replace(first, matches=matches[:max_count], error=None if matches else first.error)
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        return [self._of(path).upload_files([(path, content)])[0] for path, content in files]
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """One batch for each backend, answers in the order that was asked for."""
+        answers: dict[str, FileDownloadResponse] = {}
+        for backend in (self.here, self.there):
+            if mine := [p for p in dict.fromkeys(paths) if self._of(p) is backend]:
+                answers.update(zip(mine, backend.download_files(mine), strict=True))
+        return [answers[p] for p in paths]
+
+    def _has(self, backend: BackendProtocol, path: str) -> bool:
+        """Whether a backend owns the file, or files below the directory."""
+        below = backend.glob("**/*", path).matches or ()
+        return self._of(path) is backend or any(self._of(m["path"]) is backend for m in below)
+
+
+class NoFiles(BackendProtocol):
+    """A backend that holds nothing and takes nothing."""
+
+    def __init__(self, why: str) -> None:
+        self._why = f"Error: {why}"
+
+    def ls(self, path: str) -> LsResult:
+        return LsResult(entries=[])
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        return ReadResult(error=f"File '{file_path}' not found")
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        return WriteResult(error=self._why)
+
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        return EditResult(error=self._why)
+
+    def delete(self, file_path: str) -> DeleteResult:
+        return DeleteResult(error=f"Error: File '{file_path}' not found")
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        return GlobResult(matches=[])
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        return GrepResult(matches=[])
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        return [FileUploadResponse(path=path, error="permission_denied") for path, _ in files]
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        return [FileDownloadResponse(path=path, content=None, error="file_not_found") for path in paths]
+
+
+def _is_dir(found: Any) -> bool:
+    return bool(found.get("is_dir"))

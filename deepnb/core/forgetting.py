@@ -1,0 +1,49 @@
+"""Forgetting: what holds some words, and texts without the lines that do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FORGOTTEN = "[forgotten]"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where some words stand: (path, lines) of files that lose those lines, and how often elsewhere."""
+
+    text: str
+    files: Mapping[str, tuple[str, ...]]
+    history: Mapping[str, int]
+    """Path of an offloaded history -> times it stands there."""
+    journal: int
+    """Entries of the journal that tell of it."""
+    prompt: bool
+    """Whether it stands in the memory that is injected."""
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.files or self.history or self.journal or self.prompt)
+
+
+def pattern(words: str) -> re.Pattern[str]:
+    """The words, in whatever case, with any white space between them."""
+    return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+
+
+def lines_with(words: str, text: str) -> tuple[str, ...]:
+    """The lines of a text that hold the words."""
+    sought = pattern(words)
+    return tuple(line for line in text.split("\n") if sought.search(line))
+
+
+def without(words: str, text: str) -> str:
+    """A text less the lines that hold the words."""
+    sought = pattern(words)
+    return "".join(line for line in text.splitlines(keepends=True) if not sought.search(line))
+
+
+def blotted(words: str, text: str) -> str:
+    """A text with the words themselves taken out: for records of what was said."""
+    return pattern(words).sub(FORGOTTEN, text)
