@@ -100,7 +100,7 @@ def test_the_limit_of_steps_ends_the_turn_in_order_and_resume_goes_on():
 
 def test_a_limit_for_one_turn():
     s = session(call("ls", id="c1", path="/"), "end", "next")
-    assert s.run("p", max_steps=1).interrupted == "reached the limit of 1 steps"
+    assert s.run("p", max_steps=1).interrupted == "reached the limit of 1 step"
     assert s.run("q").interrupted is None
 
 

@@ -220,7 +220,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             raise LimitReached(f"reached the limit of {self._max_tokens:,} tokens")
         if not nested:
             if self._max_steps is not None and self._steps >= self._max_steps:
-                raise LimitReached(f"reached the limit of {self._max_steps} steps")
+                raise LimitReached(f"reached the limit of {self._max_steps} step{'s' if self._max_steps != 1 else ''}")
             self._steps += 1
 
     def _say(self, run_id: UUID, text: str) -> None:

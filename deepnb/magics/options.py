@@ -318,7 +318,7 @@ def _no_option(name: str) -> DeepnbError:
 
 
 def _asks_for_help(text: str) -> bool:
-    return text in ("-h", "--help")
+    return text in ("-h", "--help", "?", "??")
 
 
 def _unquoted(text: str) -> str:

@@ -41,7 +41,7 @@ def resolve(model: Any, *, base_url: str | None = None, namespace: Mapping[str, 
         return Resolved(TeachingModel(), OFFLINE)
     held = (namespace or {}).get(model)
     if isinstance(held, BaseChatModel):
-        return Resolved(held, model)
+        return Resolved(held, OFFLINE if label_of(held) == OFFLINE else model)
     if held is not None and ":" not in model:
         raise DeepnbError(f"the variable {model} holds a {type(held).__name__}, not a chat model", "see %agent use?")
     return Resolved(_by_name(model, base_url), model)
