@@ -71,6 +71,10 @@ class Storage:
         disk = DiskBackend(directory)
         files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}
         texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._is_guarded(p)}
+        here = [(p, content) for p, content in texts.items() if content is not None]
+        there = {r.path for r in disk.download_files(list(texts)) if r.content is not None}
+        disk.upload_files([(p, content) for p, content in here if p not in there])
+        both = [(p, content) for p, content in here if p in there]
         log = self.guard.journal()
         self._default = SplitBackend(self._default, disk, lambda p: self._is_guarded(p) or p.startswith("/.deepnb/"))
         self._shared, self.kept = True, str(directory)
@@ -80,9 +84,7 @@ class Storage:
         home.journal.read()
         if not home.journal.entries:
             home.journal.rewrite(log)
-        for path, content in texts.items():
-            if content is not None:
-                self.guard.upload_files([(path, content)])
+        self.guard.upload_files(both)
         return len(texts)
 
     def elsewhere(self, paths: Iterable[str]) -> dict[str, str]:
