@@ -23,6 +23,7 @@ from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import memory_budget
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.middleware import memory_middleware
+from deepnb.memory.nested import NestedMemoryMiddleware
 from deepnb.models.names import OFFLINE
 from deepnb.models.resolve import resolve
 from deepnb.skills.middleware import SkillsMiddleware
@@ -78,7 +79,7 @@ def build(options: Options, backend: GuardedBackend, checkpointer: Any, clock: C
         budget = options.memory_budget or memory_budget(rule.window)
         memory = memory_middleware(backend, options.memory, options.memory_refresh, budget, counter.count)
         rebased = memory.rebased if options.memory_refresh == "delta" else None
-        stack.append(memory)
+        stack += [memory, NestedMemoryMiddleware(backend, options.memory, budget, counter.count)]
     if options.enable_skills:
         stack.append(SkillsMiddleware(backend, options.skills))
     main = base(rebased)
