@@ -281,7 +281,7 @@ class Session:
         thread.turns[draft.number - 1 :] = [turn]
         self.last = turn
         self._state.release(thread)
-        self.backend.save()
+        self.backend.save(whole=whole)
         self._tell()
 
     # -- threads
@@ -311,12 +311,14 @@ class Session:
         """Take the current thread back to just after turn `number`; with `memory`, memory and skills too."""
         self._idle()
         self._threads.rewind(self._threads.current, number, memory=memory)
+        self.backend.restored(f"rewind to turn {number}")
         self._tell()
 
     def undo(self) -> str:
         """Take back the last rewind, fork, new or re-run; says which it was."""
         self._idle()
         what = self._threads.undo()
+        self.backend.restored(f"undo of {what}")
         self._tell()
         return what
 
@@ -363,6 +365,7 @@ class Session:
             return (Notice(f"this cell was turn {number}; run again, the thread goes on with turn {now + 1}"),)
         later = f" and the {now - number} after it" if now > number else ""
         self._threads.rewind(thread, number - 1, what=f"re-run of turn {number}")
+        self.backend.restored(f"re-run of turn {number}")
         return (Notice(f"turn {number}{later} taken back: this cell was run again (%agent undo brings it back)"),)
 
     # -- files, outside a run (the backend comes here)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from deepnb.agent.thread import Thread
+from deepnb.core.merge import merge
 from deepnb.core.values import Snapshot
 
 
@@ -98,12 +99,17 @@ class State:
         """Take what this thread changed in memory, notes and skills into the session's."""
         own = self._own(thread)
         changed = {p: own.get(p) for p in {*own, *thread.base} if own.get(p) != thread.base.get(p)}
-        self.shared = merged(self.shared, changed)
+        self.shared = merged(self.shared, rebased(changed, thread.base, self.shared))
         thread.base = own
 
     def restore(self, thread: Thread) -> None:
         """Take the whole of this thread's memory, notes and skills as the session's."""
         self.shared = self._own(thread)
+
+    def unrestore(self, before: Mapping[str, Any], restored: Mapping[str, Any]) -> None:
+        """Take `restore` back: the shared files as `before` it, with what was changed since."""
+        since = {p: self.shared.get(p) for p in {*self.shared, *restored} if self.shared.get(p) != restored.get(p)}
+        self.shared = merged(before, rebased(since, restored, before))
 
     def waiting(self, thread: Thread) -> dict[str, Any]:
         """What the thread must be told at its next turn: path -> FileData, None deletes."""
@@ -116,7 +122,9 @@ class State:
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
         """Merge files into the thread, or keep them until its unfinished turn has ended."""
         if thread.running or thread.unfinished:
-            thread.held = {**thread.held, **update}
+            shared = {p: data for p, data in update.items() if self._is_shared(p)}
+            self.shared = merged(self.shared, shared)
+            thread.held = {**thread.held, **{p: data for p, data in update.items() if p not in shared}}
         else:
             self.start(thread)
             self._put(thread, update)
@@ -174,6 +182,22 @@ def overlay(shared: Mapping[str, Any], files: Mapping[str, Any], is_shared: Call
     update = {p: data for p, data in shared.items() if files.get(p) != data}
     update.update((p, None) for p in files if is_shared(p) and p not in shared)
     return update
+
+
+def rebased(changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes made to `base` as changes of `now`: a text that was changed there, too, is merged with it."""
+    out = dict(changed)
+    for path, data in changed.items():
+        there, before = now.get(path), base.get(path)
+        if there is None or there == before or there == data:
+            continue
+        if data is None:  # removed here and changed there: what was changed is kept
+            out[path] = there
+            continue
+        texts = [f["content"] if f else "" for f in (before, there, data)]
+        if all(isinstance(t, str) for t in texts) and {f.get("encoding", "utf-8") for f in (there, data)} == {"utf-8"}:
+            out[path] = {**data, "content": merge(*texts).text}
+    return out
 
 
 def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:

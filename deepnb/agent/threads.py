@@ -82,7 +82,8 @@ class Threads:
             state.back(thread, now.snapshot)
             thread.turns, thread.held = now.turns, now.held
             state.look(thread, share=False)
-            state.shared = shared
+            if memory:
+                state.unrestore(shared, restored)
 
         state.back(thread, to)
         self._undo.append((what or f"rewind to turn {number}", take_back))
@@ -90,6 +91,7 @@ class Threads:
         state.look(thread, share=False)
         if memory:
             state.restore(thread)
+        restored = state.shared
 
     def rebase(self) -> None:
         """Let every thread's memory block be made anew."""

@@ -7,7 +7,7 @@ instructions that came out of a tool wait for the user, and the change is entere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +16,7 @@ from deepagents.backends.protocol import (
     BackendProtocol,
     DeleteResult,
     EditResult,
+    FileData,
     FileDownloadResponse,
     FileUploadResponse,
     GlobResult,
@@ -24,13 +25,16 @@ from deepagents.backends.protocol import (
     ReadResult,
     WriteResult,
 )
-from deepagents.backends.utils import perform_string_replacement
+from deepagents.backends.utils import perform_string_replacement, slice_read_response
 
+from deepnb.backends.ahead import Ahead
 from deepnb.backends.journal_file import JournalFile, is_journal
 from deepnb.backends.writer import writer, writing
 from deepnb.core.diff import FileDiff
+from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import credentials, held_lines, is_directive, redact, refusal
-from deepnb.core.journal import Entry, Origin, entry
+from deepnb.core.gate.credentials import Finding
+from deepnb.core.journal import DoesNotFit, Entry, Origin, entry
 from deepnb.core.merge import merge
 
 Lock = Callable[[], AbstractContextManager[Any]]
@@ -39,6 +43,9 @@ RECORDS = ("/conversation_history/", "/large_tool_results/")
 """What the engine writes down by itself: credentials are redacted there."""
 
 _MARK = "[redacted: "
+_OWN = "deepnb keeps its records there"
+_REACH = 60
+"""Lines: a private key of 4,096 bits has 51."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,12 @@ class GuardedBackend(BackendProtocol):
         self.is_guarded = is_guarded
         self._facts = facts
         self._known: dict[str, str | None] = {}
-        self._seen: dict[tuple[str | None, str], str] = {}
+        """path -> text, less credentials, as the journal tells it."""
+        self._seen: dict[tuple[str | None, tuple[str, ...], str], str] = {}
+        """(thread, agent, path) -> text as that agent's model knows it."""
+        self._ahead = Ahead()
+        self._cut: list[Entry] = []
+        """Changes of an interrupted run that did not reach its state; some may yet, when it is resumed."""
         self._numbers = 0
 
     # -- reading: passed on, and remembered as seen
@@ -98,13 +110,17 @@ class GuardedBackend(BackendProtocol):
     def ls(self, path: str) -> LsResult:
         found = self.inner.ls(path)
         if found.entries is not None:
-            found = replace(found, entries=[e for e in found.entries if not is_journal(f"{e['path'].rstrip('/')}/")])
+            found = replace(found, entries=[e for e in found.entries if not is_journal(e["path"].rstrip("/"))])
         return found
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        if self.is_guarded(file_path):
-            self._saw(file_path, self._text(file_path))
-        return self.inner.read(file_path, offset, limit)
+        if not self.is_guarded(file_path):
+            return self.inner.read(file_path, offset, limit)
+        text = self._text(file_path)
+        self._saw(file_path, text)
+        if text is None or text == self._raw(file_path):
+            return self.inner.read(file_path, offset, limit)
+        return slice_read_response(FileData(content=text, encoding="utf-8"), offset, limit)
 
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
@@ -121,7 +137,7 @@ class GuardedBackend(BackendProtocol):
         return found
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        return self.inner.download_files(paths)
+        return [self._newest(found) for found in self.inner.download_files(paths)]
 
     # -- writing
 
@@ -129,59 +145,44 @@ class GuardedBackend(BackendProtocol):
         if file_path.startswith(RECORDS):
             return self.inner.write(file_path, redact(content))
         if not self.is_guarded(file_path):
-            problem = self._ask_about(file_path, content)
+            problem = self._ask_about(file_path, content, self._text(file_path) or "")
             return WriteResult(error=problem) if problem else self.inner.write(file_path, content)
-        with self.root(file_path).lock():
-            known = self._known.get(file_path)
-            current = self._observed(file_path)
-            base = self._seen.get((self._thread(), file_path)) if writer().origin == "agent" else known
-            problem = self._put(file_path, current, content, base)
-            return WriteResult(error=problem) if problem else WriteResult(path=file_path)
+        try:
+            with self.root(file_path).lock():
+                problem = self._write(file_path, content)
+        except DeepnbError as error:
+            problem = f"Error: {error}"
+        return WriteResult(error=problem) if problem else WriteResult(path=file_path)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
-        with self.root(file_path).lock():
-            current = self._observed(file_path) if self.is_guarded(file_path) else self._text(file_path)
-            edited = (
-                perform_string_replacement(current, old_string, new_string, replace_all) if current is not None else ""
-            )
-            if current is None or isinstance(edited, str):
-                return self.inner.edit(file_path, old_string, new_string, replace_all)
-            text, count = edited
-            if not self.is_guarded(file_path):
-                problem = self._ask_about(file_path, text, current)
-                return (
-                    EditResult(error=problem)
-                    if problem
-                    else self.inner.edit(file_path, old_string, new_string, replace_all)
-                )
-            problem = self._put(file_path, current, text, current)
-            return EditResult(error=problem) if problem else EditResult(path=file_path, occurrences=count)
+        try:
+            with self.root(file_path).lock():
+                return self._edit(file_path, old_string, new_string, replace_all)
+        except DeepnbError as error:
+            return EditResult(error=f"Error: {error}")
 
     def delete(self, file_path: str) -> DeleteResult:
-        gone = [file_path, *(m["path"] for m in self.inner.glob("**/*", file_path).matches or ())]
+        if is_journal(file_path):
+            return DeleteResult(error=f"Error: {_OWN}")
+        gone = [file_path, *(m["path"] for m in self.inner.glob("{*,.*}", file_path).matches or ())]
         paths = [p for p in dict.fromkeys(gone) if self.is_guarded(p)]
-        with self.root(file_path).lock():
-            before = {p: text for p in paths if (text := self._observed(p)) is not None}
-            result = self.inner.delete(file_path)
-            if not result.error:
-                for path, text in before.items():
-                    self._enter(FileDiff(path, text, None))
-            return result
+        try:
+            with self.root(file_path).lock():
+                before = {p: raw for p in paths if self._observed(p) is not None and (raw := self._raw(p)) is not None}
+                result = self.inner.delete(file_path)
+                for path, raw in before.items():
+                    if self._raw(path) is None:
+                        self._wrote(path, raw, None)
+                        self._enter(path, None)
+        except DeepnbError as error:
+            return DeleteResult(error=f"Error: {error}")
+        for root in self.roots:
+            if not result.error and root.journal.path(1).startswith(f"{file_path.rstrip('/')}/"):
+                root.journal.keep()
+        return result
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        out: list[FileUploadResponse] = []
-        for path, content in files:
-            try:
-                text = content.decode("utf-8")
-            except UnicodeDecodeError:
-                out += self.inner.upload_files([(path, content)])
-                continue
-            if self.is_guarded(path):
-                problem = self.write(path, text).error
-                out.append(FileUploadResponse(path=path, error="permission_denied" if problem else None))
-            else:
-                out += self.inner.upload_files([(path, content)])
-        return out
+        return [FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
 
     # -- what the session asks for
 
@@ -190,40 +191,55 @@ class GuardedBackend(BackendProtocol):
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
 
     def observe(self, paths: Iterable[str]) -> None:
-        """Enter into the journal what others did to these files since we last looked."""
-        for path in paths:
-            with self.root(path).lock():
-                self._observed(path)
+        """Enter into the journal what others did to these files, and to those it tells of, since we last looked."""
+        for root in self.roots:
+            if root.shared or not root.journal.entries:
+                root.journal.read()
+        for path in dict.fromkeys((*paths, *(e.path for e in self.journal()))):
+            try:
+                with self.root(path).lock():
+                    self._observed(path)
+            except DeepnbError as error:  # a place that can only be read: there is nobody to note it
+                self._notice(str(error))
 
     def saw(self, texts: Mapping[str, str]) -> None:
         """The current thread's model has just been shown these texts: the base of what it writes next."""
-        self._seen.update(((self._thread(), path), text) for path, text in texts.items())
+        self._seen.update((self._eye(path), text) for path, text in texts.items())
 
     def append(self, path: str, line: str) -> str | None:
         """Add a line to the end of a file, whatever others write meanwhile; gives the error, if any."""
-        with self.root(path).lock():
-            current = self._observed(path)
-            if current is None and self.inner.download_files([path])[0].content is not None:
-                return f"Error: not written to {path}: it is not UTF-8 text"
-            gap = "" if not current or current.endswith("\n") else "\n"
-            return self._put(path, current, f"{current or ''}{gap}{line}\n", current)
+        try:
+            with self.root(path).lock():
+                current = self._observed(path)
+                if current is None and self._is_binary(path):
+                    return f"Error: not written to {path}: it is not UTF-8 text"
+                end = "\r\n" if current and 0 < current.count("\n") == current.count("\r\n") else "\n"
+                gap = "" if not current or current.endswith("\n") else end
+                return self._put(path, current, f"{current or ''}{gap}{line}{end}", current)
+        except DeepnbError as error:
+            return f"Error: {error}"
 
     def settle(self, held: Held, *, accept: bool) -> str | None:
         """Make a held change, merged with what came since, or throw it away; gives the error, if any."""
         problem = None
-        if accept and not self.is_guarded(held.path):
-            problem = self.inner.write(held.path, held.text).error
-        elif accept:
+        if accept:
             with self.root(held.path).lock(), writing(origin=held.origin, note=f"accepted {held.id}"):
-                merged = merge(held.base, self._observed(held.path) or "", held.text)
-                problem = self._store(held.path, merged.text)
+                guarded = self.is_guarded(held.path)
+                current = self._observed(held.path) if guarded else self._text(held.path)
+                merged = merge(held.base, current or "", held.text)
+                if guarded:
+                    problem = self._store(held.path, merged.text)
+                else:
+                    problem = self.inner.write(held.path, merged.text).error
+                if merged.conflicts and not problem:
+                    self._tell_conflict(held.path)
         if problem is None:
             self.held.remove(held)
         return problem
 
-    def rewire(self, inner: BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
-        """Stand in front of another backend from now on: something was mounted, or home has moved."""
-        old = {r.prefix: r for r in self.roots if r.prefix != "/" or not forget_home}
+    def rewire(self, inner: BackendProtocol, roots: Sequence[Root]) -> None:
+        """Stand in front of another backend from now on: something was mounted."""
+        old = {r.prefix: r for r in self.roots}
         self.inner = inner
         self.roots = tuple(sorted((old.get(r.prefix, r) for r in roots), key=lambda r: -len(r.prefix)))
         self._known.clear()
@@ -237,11 +253,30 @@ class GuardedBackend(BackendProtocol):
         """The entries of all roots, by time."""
         return tuple(sorted((e for r in self.roots for e in r.journal.entries), key=lambda e: e.at))
 
-    def save(self) -> None:
-        """Write the journal entries that waited for a run to end."""
+    def save(self, *, whole: bool = True) -> None:
+        """A run has ended: write the journal entries that waited for it.
+
+        Entries of changes that never reached the run's state are taken out; they are entered when the
+        run is resumed and its state shows them. A `whole` run reached its end: all it wrote is there.
+        """
         for root in self.roots:
-            if root.journal.unsaved and (problem := root.journal.save()):
-                self.notices.append(f"the journal can't be written ({problem}); it waits in the kernel")
+            if root.journal.unsaved and not root.shared:
+                with root.lock():
+                    self._settle_run(root, whole)
+        self._ahead.clear()
+        self._save()
+
+    def restored(self, note: str) -> None:
+        """Files were taken back to an earlier state: enter that as the user's doing, and keep the journal."""
+        self._ahead.clear()
+        self._cut.clear()
+        self._seen.clear()
+        for root in self.roots:
+            if not root.shared:
+                for path in dict.fromkeys((*self._known, *(e.path for e in root.journal.entries))):
+                    if self.root(path) is root:
+                        self._observed(path, origin="user", note=note)
+                root.journal.keep()
 
     def forget(self) -> None:
         """Know nothing of any file any more: after a journal was rewritten."""
@@ -250,13 +285,76 @@ class GuardedBackend(BackendProtocol):
 
     # -- the steps
 
+    def _write(self, path: str, text: str) -> str | None:
+        looked = path in self._known
+        known = self._known.get(path)
+        current = self._observed(path)
+        if writer().origin == "agent":
+            if current is None and self._is_binary(path):
+                return f"Error: not written to {path}: what is there is not UTF-8 text"
+            base = self._seen.get(self._eye(path))
+        else:
+            base = known if looked else current
+        problem = self._put(path, current, text, base)
+        if problem is None:
+            self._saw(path, text)
+        return problem
+
+    def _edit(self, path: str, old: str, new: str, everywhere: bool) -> EditResult:
+        guarded = self.is_guarded(path)
+        current = self._observed(path) if guarded else self._text(path)
+        if current is None:
+            if guarded and self._is_binary(path):
+                return EditResult(error=f"Error: not written to {path}: what is there is not UTF-8 text")
+            return self.inner.edit(path, old, new, everywhere)
+        crlf = 0 < current.count("\n") == current.count("\r\n")
+        plain = _lf(current) if crlf else current
+        edited = perform_string_replacement(plain, *((_lf(old), _lf(new)) if crlf else (old, new)), everywhere)
+        if isinstance(edited, str):
+            return EditResult(error=edited)
+        text = edited[0].replace("\n", "\r\n") if crlf else edited[0]
+        if path.startswith(RECORDS):
+            problem = self.inner.write(path, redact(text)).error
+        elif not guarded:
+            if not (problem := self._ask_about(path, text, current)):
+                return self.inner.edit(path, old, new, everywhere)
+        elif not (problem := self._put(path, current, text, current)) and (seen := self._seen.get(self._eye(path))):
+            self._saw(path, merge(current, seen, text).text)
+        return EditResult(error=problem) if problem else EditResult(path=path, occurrences=edited[1])
+
+    def _upload(self, path: str, content: bytes) -> str | None:
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError:
+            return self._upload_bytes(path, content)
+        if self.is_guarded(path) or path.startswith(RECORDS) or is_journal(path):
+            return "permission_denied" if self.write(path, text).error else None
+        if self._ask_about(path, text, self._text(path) or ""):
+            return "permission_denied"
+        return self.inner.upload_files([(path, content)])[0].error
+
+    def _upload_bytes(self, path: str, content: bytes) -> str | None:
+        if not self.is_guarded(path):
+            return "permission_denied" if is_journal(path) else self.inner.upload_files([(path, content)])[0].error
+        if credentials(content.decode("latin-1")) or credentials(content.replace(b"\0", b"").decode("latin-1")):
+            return "permission_denied"
+        with self.root(path).lock():
+            raw = self._observed(path)
+            error = self.inner.upload_files([(path, content)])[0].error
+            if not error:
+                self._wrote(path, raw, None)
+                self._enter(path, None)
+            return error
+
     def _put(self, path: str, current: str | None, text: str, base: str | None) -> str | None:
         """Merge, check, store, enter; gives the reason where the write is refused or held."""
+        if is_journal(path):
+            return f"Error: {_OWN}"
         merged = merge(base or "", current, text) if current is not None and base != current else None
         wanted = merged.text if merged else text
-        added = _added_lines(current or "", wanted)
-        if problem := _credential_in(added, path):
+        if problem := _credential_in(current or "", wanted, path):
             return problem
+        added = _added_lines(current or "", wanted)
         told = writer().origin == "agent" and any(map(is_directive, added))
         if told and (lines := held_lines(added, *writer().heard())):
             count = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
@@ -267,65 +365,155 @@ class GuardedBackend(BackendProtocol):
                 f"{count} out of a tool's output, reading like an instruction",
                 "tool output",
             )
-        if merged and merged.conflicts:
-            self.notices.append(
-                f"{path} was changed by two at once: both texts stand in it, between <<<<<<< and >>>>>>>"
-            )
         note = "" if merged is None else "merged" if not merged.conflicts else "conflict: both sides are kept"
-        with writing(note=note or writer().note):
-            return self._store(path, wanted)
+        with writing(note="; ".join(filter(None, (writer().note, note)))):
+            problem = self._store(path, wanted)
+        if merged and merged.conflicts and not problem:
+            self._tell_conflict(path)
+        return problem
 
     def _store(self, path: str, text: str) -> str | None:
-        before = self._known.get(path)
-        result = self.inner.write(path, text)
+        raw = self._raw(path)
+        try:
+            result = self.inner.write(path, text)
+        except UnicodeEncodeError:
+            return f"Error: not written to {path}: it holds half of a character that takes two (a lone surrogate)"
         if result.error:
             return str(result.error)
-        self._enter(FileDiff(path, before, text))
-        self._saw(path, text)
+        self._wrote(path, raw, text)
+        self._enter(path, text)
         return None
 
-    def _enter(self, change: FileDiff, origin: Origin | None = None) -> None:
+    def _enter(self, path: str, text: str | None, origin: Origin | None = None, note: str = "") -> None:
         """Enter a change into its root's journal, and take the text as known."""
-        self._known[change.path] = change.after
-        if change.before == change.after:
+        before, after = self._known.get(path), None if text is None else redact(text)
+        self._known[path] = after
+        if before == after:
             return
-        root, note = self.root(change.path), "" if origin else writer().note
-        made = entry(change, id=root.journal.next_id(), origin=origin or writer().origin, note=note, **self._facts())
+        root, said = self.root(path), note if origin else writer().note
+        made = entry(
+            FileDiff(redact(path), before, after),
+            id=root.journal.next_id(),
+            origin=origin or writer().origin,
+            note=redact(said),
+            **self._facts(),
+        )
         root.journal.add(made)
         if root.may_save():
-            self.save()
+            self._save()
 
-    def _observed(self, path: str) -> str | None:
+    def _save(self) -> None:
+        for root in self.roots:
+            if root.journal.unsaved and (problem := root.journal.save()):
+                self._notice(f"the journal can't be written ({problem}); it waits in the kernel")
+
+    def _observed(self, path: str, *, origin: Origin = "external", note: str = "") -> str | None:
         """The text of a file as it is now; a change that nobody told us of is entered as external."""
         root = self.root(path)
         if root.shared or path not in self._known:
             root.journal.read()
             self._known[path] = root.journal.text_of(path)
-        text = self._text(path)
-        if text != self._known[path]:
-            self._enter(FileDiff(path, self._known[path], text), "external")
+        text, known = self._text(path), self._known[path]
+        if text != known and (text is None or redact(text) != known) and not self._resumed(root, path, text):
+            self._enter(path, text, origin, note)
         return text
+
+    def _resumed(self, root: Root, path: str, text: str | None) -> bool:
+        """Enter changes of an interrupted run that its state shows now that it goes on."""
+        mine = [e for e in self._cut if e.path == path]
+        found = self._known[path]
+        for count, one in enumerate(mine, 1):
+            try:
+                found = one.after(found)
+            except DoesNotFit:
+                return False
+            if found == (None if text is None else redact(text)):
+                for made in mine[:count]:
+                    root.journal.add(replace(made, id=root.journal.next_id()))
+                    self._cut.remove(made)
+                self._known[path] = found
+                if root.may_save():
+                    self._save()
+                return True
+        return False
+
+    def _settle_run(self, root: Root, whole: bool) -> None:
+        """Make the journal and the files of the kernel's state agree at the end of a run."""
+        journal = root.journal
+        for path in dict.fromkeys(e.path for e in journal.unsaved):
+            raw = self._raw(path)
+            text = self._ahead.text(path, raw)
+            if whole and text is not None and text != raw:  # written side by side, and told in another order
+                self.inner.write(path, text)
+            elif whole and text != raw:
+                self.inner.delete(path)
+            else:
+                now = None if raw is None else redact(raw)
+                if now != self._known.get(path):
+                    self._take_out(journal, path, now)
+
+    def _take_out(self, journal: JournalFile, path: str, now: str | None) -> None:
+        """Take out the last entries of a file that are not in its text; none, where that explains nothing."""
+        kept, mine = list(journal.unsaved), [e for e in journal.unsaved if e.path == path]
+        for count in range(len(mine) + 1):
+            gone = mine[len(mine) - count :]
+            journal.unsaved = [e for e in kept if e not in gone]
+            if journal.text_of(path) == now:
+                self._cut += gone
+                self._known[path] = now
+                return
+        journal.unsaved = kept
+
+    def _newest(self, found: FileDownloadResponse) -> FileDownloadResponse:
+        """A file as it was read, or as it was written since."""
+        if not self._ahead.paths() or found.path not in self._ahead.paths():
+            return found
+        raw = _decoded(found)
+        text = self._ahead.text(found.path, raw)
+        if text == raw:
+            return found
+        if text is None:
+            return FileDownloadResponse(path=found.path, error="file_not_found")
+        return FileDownloadResponse(path=found.path, content=text.encode())
 
     def _text(self, path: str) -> str | None:
         """The text of a file; None where there is none, or where it is not text."""
-        found = self.inner.download_files([path])[0]
-        try:
-            return None if found.content is None else found.content.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
+        return self._ahead.text(path, self._raw(path))
 
-    def _thread(self) -> str | None:
-        return self._facts().get("thread")
+    def _raw(self, path: str) -> str | None:
+        return _decoded(self.inner.download_files([path])[0])
+
+    def _is_binary(self, path: str) -> bool:
+        return self._raw(path) is None and self.inner.download_files([path])[0].content is not None
+
+    def _wrote(self, path: str, raw: str | None, text: str | None) -> None:
+        if not self.root(path).shared:
+            self._ahead.wrote(path, raw, text)
+
+    def _eye(self, path: str) -> tuple[str | None, tuple[str, ...], str]:
+        return self._facts().get("thread"), writer().agent, path
 
     def _saw(self, path: str, text: str | None) -> None:
+        """An agent's model knows this text now; what the user reads and writes it does not see."""
+        if writer().origin != "agent":
+            return
         if text is None:
-            self._seen.pop((self._thread(), path), None)
+            self._seen.pop(self._eye(path), None)
         else:
-            self._seen[self._thread(), path] = text
+            self._seen[self._eye(path)] = text
 
-    def _ask_about(self, path: str, text: str, current: str = "") -> str | None:
+    def _notice(self, line: str) -> None:
+        if line not in self.notices:
+            self.notices.append(line)
+
+    def _tell_conflict(self, path: str) -> None:
+        self._notice(f"{path} was changed by two at once: both texts stand in it, between <<<<<<< and >>>>>>>")
+
+    def _ask_about(self, path: str, text: str, current: str) -> str | None:
         """An ordinary file is never altered: one that would hold a credential waits for the user."""
-        if writer().origin != "agent" or is_journal(path):
+        if is_journal(path):
+            return f"Error: {_OWN}"
+        if writer().origin != "agent":
             return None
         found = credentials("\n".join(_added_lines(current, text)))
         return self._hold(path, current, text, f"it would hold a {found[0].kind}", "agent") if found else None
@@ -338,16 +526,52 @@ class GuardedBackend(BackendProtocol):
         return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
 
 
-def _credential_in(added: Sequence[str], path: str) -> str | None:
-    """Why these lines are refused, where they hold a credential or the mark of one that was redacted."""
-    found = credentials("\n".join(added))
-    if not found and not any(_MARK in line for line in added):
-        return None
-    why = refusal(found, path) if found else f"not written to {path}: a credential was taken out of this call"
-    return f"Error: {why}" + ("; do not try again" if writer().origin == "agent" else "")
+def _credential_in(before: str, after: str, path: str) -> str | None:
+    """Why a change is refused: it brings a credential, or the mark of one that was redacted, or is named so."""
+    again = "; do not try again" if writer().origin == "agent" else ""
+    if credentials(path):
+        return f"Error: not written: the path itself holds a credential{again}"
+    held, lines = set(before.split("\n")), after.split("\n")
+    added = {n for n, line in enumerate(lines) if line not in held}
+    found: list[Finding] = []
+    for start, stop in _windows(sorted(added), len(lines)):
+        text = "\n".join(lines[start:stop])
+        for one in credentials(text):
+            first = start + one.line - 1
+            if not added.isdisjoint(range(first, first + 1 + text.count("\n", one.start, one.end))):
+                found.append(replace(one, line=first + 1))
+    if found:
+        return f"Error: {refusal(found, path)}{again}"
+    if any(_MARK in lines[n] for n in added):
+        return f"Error: not written to {path}: a credential was taken out of this call{again}"
+    return None
+
+
+def _windows(added: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
+    """Stretches of lines to look for credentials in: what was added, and as far round it as a key may reach."""
+    start = stop = -1
+    for n in added:
+        if n - _REACH > stop:
+            if stop >= 0:
+                yield start, stop
+            start = max(0, n - _REACH)
+        stop = min(count, n + _REACH)
+    if stop >= 0:
+        yield start, stop
 
 
 def _added_lines(before: str, after: str) -> list[str]:
     """The lines of `after` that `before` does not hold."""
     held = set(before.split("\n"))
     return [line for line in after.split("\n") if line not in held]
+
+
+def _decoded(found: FileDownloadResponse) -> str | None:
+    try:
+        return None if found.content is None else found.content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _lf(text: str) -> str:
+    return text.replace("\r\n", "\n")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deepnb.core.gate import redact
-from deepnb.core.journal import DoesNotFit, Entry, entries, replayed, to_json
+from deepnb.core.journal import DoesNotFit, Entry, Told, entries, to_json
 
 FOLDER = ".deepnb"
 FULL = 64
@@ -18,7 +18,7 @@ class JournalFile:
 
     While a run is going on the kernel's own state can't take a write for every entry without
     growing with their square; so entries wait in `unsaved` until `save`, which whoever holds the
-    lock calls.
+    lock calls. What is told is told without credentials: the texts here are redacted ones.
     """
 
     def __init__(self, backend: Any, root: str = "/") -> None:
@@ -26,6 +26,8 @@ class JournalFile:
         self._root = root.rstrip("/")
         self._saved: list[Entry] = []
         self._files: dict[int, str] = {}
+        self._told = Told()
+        self._last = 0
         self.unsaved: list[Entry] = []
 
     @property
@@ -36,16 +38,20 @@ class JournalFile:
     def next_id(self) -> str:
         """The id of the next entry: a number, after the mount's name where there is one."""
         name = self._root.strip("/").replace("/", "-")
-        number = len(self._saved) + len(self.unsaved) + 1
+        number = max([self._last, *map(_number, self.unsaved)]) + 1
         return f"{name}-{number}" if name else str(number)
 
     def read(self) -> None:
-        """See what others added; only files that may have changed are read again."""
+        """See what others added; only files that may have changed are read again, and of them what is new."""
         number = max(self._files, default=1)
         while (text := self._text(number)) is not None:
+            held = self._files.get(number, "")
+            if not text.startswith(held):
+                return self._reread()
             self._files[number] = text
+            self._take(entries(text[len(held) :]))
             number += 1
-        self._saved = [e for n in sorted(self._files) for e in entries(self._files[n])]
+        return self._reread() if number == max(self._files, default=0) else None
 
     def add(self, entry: Entry) -> None:
         """Add an entry; `save` writes it."""
@@ -56,36 +62,73 @@ class JournalFile:
         while self.unsaved:
             number = max(self._files, default=1)
             held = self._files.get(number, "")
+            if held and not held.endswith("\n"):  # a line that was cut short: the next one must not be joined to it
+                held += "\n"
             count = held.count("\n")
             if count >= FULL:
                 number, held, count = number + 1, "", 0
             batch = self.unsaved[: FULL - count]
-            text = held + "".join(f"{redact(to_json(e))}\n" for e in batch)
+            text = held + "".join(f"{to_json(e)}\n" for e in batch)
             result = self._backend.write(self.path(number), text)
             if result.error:
                 return str(result.error)
             self._files[number] = text
-            self._saved += batch
+            self._take(batch)
             del self.unsaved[: len(batch)]
         return None
+
+    def keep(self) -> None:
+        """Write again what the backend does not hold (any more) of what was saved: after files were taken back."""
+        for number, text in self._files.items():
+            if self._text(number) != text:
+                self._backend.write(self.path(number), text)
 
     def rewrite(self, kept: Sequence[Entry]) -> None:
         """Write the whole journal anew: for forgetting, which is the one thing that takes entries back."""
         for number in list(self._files):
             self._backend.delete(self.path(number))
-        self._files, self._saved, self.unsaved = {}, [], list(kept)
+        self._files = {}
+        self._forget()
+        self.unsaved = list(kept)
         self.save()
 
     def text_of(self, path: str) -> str | None:
-        """The text of a file as the journal tells it; None where it tells of none."""
+        """The text of a file, less credentials, as the journal tells it; None where it tells of none."""
+        name = redact(path)
+        told = self._told.copy_of(name)
+        for one in self.unsaved:
+            told.take(one)
         try:
-            return replayed(path, self.entries)
+            return told.text(name)
         except DoesNotFit:
             return None
+
+    def fits(self, path: str) -> bool:
+        """Whether the entries of a file follow from each other."""
+        return redact(path) not in self._told.broken
 
     def path(self, number: int) -> str:
         """The journal's `number`-th file, counted from 1."""
         return f"{self._root}/{FOLDER}/journal{'' if number == 1 else f'-{number}'}.jsonl"
+
+    def _take(self, more: Sequence[Entry]) -> None:
+        for one in more:
+            self._saved.append(one)
+            self._told.take(one)
+            self._last = max(self._last, _number(one))
+
+    def _reread(self) -> None:
+        """Somebody wrote a file of the journal anew: read all of them."""
+        self._files = {}
+        self._forget()
+        number = 1
+        while (text := self._text(number)) is not None:
+            self._files[number] = text
+            self._take(entries(text))
+            number += 1
+
+    def _forget(self) -> None:
+        self._saved, self._told, self._last = [], Told(), 0
 
     def _text(self, number: int) -> str | None:
         found = self._backend.download_files([self.path(number)])[0]
@@ -94,4 +137,9 @@ class JournalFile:
 
 def is_journal(path: str) -> bool:
     """Whether a path is one of deepnb's own files about files."""
-    return f"/{FOLDER}/" in path
+    return f"/{FOLDER}/" in f"{path}/"
+
+
+def _number(entry: Entry) -> int:
+    tail = entry.id.rsplit("-", 1)[-1]
+    return int(tail) if tail.isdecimal() else 0

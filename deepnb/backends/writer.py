@@ -25,6 +25,8 @@ class Writer:
     origin: Origin = "user"
     heard: Heard = _nothing
     note: str = ""
+    agent: tuple[str, ...] = ()
+    """Ids of the `task` calls round a nested agent, outermost first: each agent has seen what it has seen."""
 
 
 USER = Writer()

@@ -86,16 +86,58 @@ def entries(text: str) -> tuple[Entry, ...]:
     return tuple(found)
 
 
+class Told:
+    """The texts of files as entries tell them, taken one after the other.
+
+    An entry that makes a file, or removes it, says all there is to know: the chain begins anew there,
+    so that a journal which lost a line tells the truth again from the next such entry on.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self.broken: set[str] = set()
+        """Paths whose last entries do not follow from those before them."""
+
+    def take(self, one: Entry) -> None:
+        """One more entry."""
+        try:
+            before = None if one.created else self._texts.get(one.path)
+            after = None if one.removed else one.after(before)
+        except DoesNotFit:
+            self.broken.add(one.path)
+            return
+        if one.created or one.removed:
+            self.broken.discard(one.path)
+        if after is None:
+            self._texts.pop(one.path, None)
+        else:
+            self._texts[one.path] = after
+
+    def text(self, path: str) -> str | None:
+        """The text of a file; None where there is none. Raises DoesNotFit where it can't be told."""
+        if path in self.broken:
+            raise DoesNotFit(path)
+        return self._texts.get(path)
+
+    def copy_of(self, path: str) -> Told:
+        """The same, for one path alone."""
+        made = Told()
+        if path in self._texts:
+            made._texts[path] = self._texts[path]
+        made.broken = self.broken & {path}
+        return made
+
+
 def replayed(path: str, log: Iterable[Entry]) -> str | None:
     """The text of a file as its entries tell it, from the first on; None where there is no such file then.
 
     Raises DoesNotFit where the entries do not follow from each other.
     """
-    text: str | None = None
+    told = Told()
     for one in log:
         if one.path == path:
-            text = one.after(text)
-    return text
+            told.take(one)
+    return told.text(path)
 
 
 def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:

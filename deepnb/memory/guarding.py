@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,14 @@ from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb.backends.guarded import GuardedBackend
-from deepnb.backends.writer import writing
+from deepnb.backends.writer import writer, writing
 from deepnb.core.gate import redact_value
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import message_text
 
 _WRITES = ("write_file", "edit_file")
+_NESTED = "task"
 
 
 class GuardMiddleware(AgentMiddleware):
@@ -35,15 +36,18 @@ class GuardMiddleware(AgentMiddleware):
         return "GuardMiddleware"
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        with writing(origin="agent", heard=lambda: heard(request.state)):
+        with writing(**_facts(request)):
             result = handler(self._whole(request))
+        self._taken.pop(request.tool_call["id"] or "", None)
         for line in self._guard.drain():
             tell_notice(line)
         return result
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        with writing(origin="agent", heard=lambda: heard(request.state)):
-            return await handler(self._whole(request))
+        with writing(**_facts(request)):
+            result = await handler(self._whole(request))
+        self._taken.pop(request.tool_call["id"] or "", None)
+        return result
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         return self._clean(handler(request))
@@ -59,26 +63,49 @@ class GuardMiddleware(AgentMiddleware):
         return response if same else replace(response, result=result)
 
     def _message(self, message: BaseMessage) -> BaseMessage:
-        """The message; where a call would write a credential into a file, with all credentials taken out.
+        """The message; where a call would take a credential to a tool, with all credentials taken out.
 
-        What is bound for memory is refused as it then stands; what is bound for an ordinary file is
-        kept aside, so that the user can be asked about the file as it was meant.
+        What is bound for memory is refused as it then stands, and a nested agent is told no more than
+        that, since what it is told is written down. Any other tool gets what the model said: it is kept
+        aside, so that the user can be asked about a file as it was meant.
         """
         if not isinstance(message, AIMessage):
             return message
-        telling = [c for c in message.tool_calls if c["name"] in _WRITES and redact_value(c["args"]) is not c["args"]]
+        calls = [*message.tool_calls, *message.invalid_tool_calls]
+        for call in calls:
+            self._taken.pop(call["id"] or "", None)
+        telling = [c for c in calls if redact_value(c["args"]) is not c["args"]]
         if not telling:
             return message
         for call in telling:
-            if not self._guard.is_guarded(str(call["args"].get("file_path", ""))):
-                self._taken[call["id"] or ""] = call["args"]
+            if isinstance(args := call["args"], dict) and not self._is_refused(call["name"] or "", args):
+                self._taken[call["id"] or ""] = args
         fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")
         return message.model_copy(update={f: redact_value(getattr(message, f)) for f in fields})
 
+    def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:
+        return tool == _NESTED or (tool in _WRITES and self._guard.is_guarded(str(args.get("file_path", ""))))
+
     def _whole(self, request: Any) -> Any:
         """The call with the arguments that were kept aside for it."""
-        args = self._taken.pop(request.tool_call["id"] or "", None)
+        args = self._taken.get(request.tool_call["id"] or "")
         return request if args is None else request.override(tool_call={**request.tool_call, "args": dict(args)})
+
+
+def _facts(request: Any) -> dict[str, Any]:
+    """What the guard is to know of a tool call: what a nested agent is asked is not the user's word."""
+    outer, call = writer(), request.tool_call
+    nested = outer.origin == "agent"
+
+    def all_heard() -> tuple[Sequence[str], Sequence[str]]:
+        tools, said = heard(request.state)
+        if not nested:
+            return tools, said
+        above, asked = outer.heard()
+        return [*above, *tools], asked
+
+    agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
+    return {"origin": "agent", "heard": all_heard, "agent": agent}
 
 
 def heard(state: Any) -> tuple[list[str], list[str]]:
