@@ -12,6 +12,7 @@ from deepnb.magics.usage import usage_text
 from deepnb.views.budget import budget_view
 from deepnb.views.diff import diff_view
 from deepnb.views.history import history_view
+from deepnb.views.journal import EntryView, journal_view
 from deepnb.views.memory import memory_view
 from deepnb.views.notice import notice_view
 from deepnb.views.pending import Waiting, pending_view
@@ -21,6 +22,7 @@ from deepnb.views.table import table_view
 from deepnb.views.text_file import text_view
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.view import View
+from deepnb.widgets.actions import ActionPanel, Row, Tabs
 from deepnb.widgets.panels import Folded, Panel, Stack, TurnPanel
 
 Args = Mapping[str, Any]
@@ -150,9 +152,33 @@ def memory_panel(scene: Scene, args: Args) -> Shown:
     def now() -> View:
         return memory_view(session.snapshot, session.memory.sources, session.count, scene.stamp)
 
-    panel = TurnPanel(lambda: len(session.turns), changes, now) if scene.screen.notebook else None
-    _live(scene, panel, lambda: Stack(now(), changes(len(session.turns))), "memory panel: memory by turn")
+    def twin() -> View:
+        views: list[View] = [now(), changes(len(session.turns)), journal_view(session.memory.entries())]
+        return Stack(*views, _pending(scene)) if session.memory.pending() else Stack(*views)
+
+    panel = None
+    if scene.screen.notebook:
+        turns = TurnPanel(lambda: len(session.turns), changes, now)
+        journal = ActionPanel(lambda: _journal_rows(scene), journal_view(()))
+        pending = ActionPanel(lambda: _pending_rows(scene), pending_view(()))
+        panel = Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
+    _live(scene, panel, twin, "memory panel: memory by turn, its journal, what waits for you")
     return None
+
+
+def _journal_rows(scene: Scene) -> list[Row]:
+    memory = scene.session.memory
+    newest = list(reversed(memory.entries()))[:20]
+    return [Row(e.id, EntryView(e), [("revert", lambda id_=e.id: memory.revert(id_))]) for e in newest]  # type: ignore[misc]
+
+
+def _pending_rows(scene: Scene) -> list[Row]:
+    memory = scene.session.memory
+    rows = []
+    for held in memory.pending():
+        acts = [("accept", lambda id_=held.id: memory.accept(id_)), ("drop", lambda id_=held.id: memory.drop(id_))]
+        rows.append(Row(held.id, pending_view([Waiting(held.id, held.why, held.change)]), acts))  # type: ignore[arg-type]
+    return rows
 
 
 def memory_show(scene: Scene, args: Args) -> Shown:
@@ -239,7 +265,7 @@ def memory_forget(scene: Scene, args: Args) -> Shown:
 
 
 def memory_pending(scene: Scene, args: Args) -> Shown:
-    return pending_view([Waiting(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
+    return _pending(scene)
 
 
 def memory_accept(scene: Scene, args: Args) -> Shown:
@@ -355,6 +381,10 @@ SKILLS: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "write": skills_write,
     "help": show_help("skills"),
 }
+
+
+def _pending(scene: Scene) -> View:
+    return pending_view([Waiting(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
 
 
 def _said(line: str) -> View:

@@ -7,6 +7,7 @@ from typing import Any
 
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
+from deepnb.widgets.actions import Refreshable
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -69,7 +70,7 @@ class Live:
         self._subscribe = subscribe
         self._shown: list[_Shown] = []
 
-    def show(self, screen: Screen, panel: Panel | TurnPanel | None, twin: Source, text: str, cell: str | None) -> None:
+    def show(self, screen: Screen, panel: Refreshable | None, twin: Source, text: str, cell: str | None) -> None:
         """Show a panel and below it its static twin, both changing with the session from now on.
 
         Where the same cell showed one before, that one's outputs are gone, and so it ends. Without
@@ -99,7 +100,7 @@ class _Shown:
     def __init__(
         self,
         place: tuple[str | None, str],
-        panel: Panel | TurnPanel | None,
+        panel: Refreshable | None,
         twin: Source,
         below: Output,
         subscribe: Subscribe,

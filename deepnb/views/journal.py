@@ -1,0 +1,80 @@
+"""The journal of memory: who changed what, newest first, each change folded under its line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.core.journal import Entry
+from deepnb.views import html as h
+from deepnb.views.figures import counted
+from deepnb.views.plain import clean, indent, page, short, title_line
+
+EMPTY = "no change yet: %memory add TEXT makes one"
+
+
+@dataclass(frozen=True)
+class EntryView:
+    """One entry as a line that opens to its diff."""
+
+    entry: Entry
+
+    @property
+    def line(self) -> str:
+        """`3 · user · turn 2 · /AGENTS.md · +- the first changed line`."""
+        e = self.entry
+        turn = f"turn {e.turn}" if e.turn else ""
+        return " · ".join(filter(None, (e.id, e.origin, turn, e.path, self._change(), e.note)))
+
+    def _change(self) -> str:
+        lines = self.entry.diff.split("\n")
+        start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
+        changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
+        more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
+        return f"{short(changed[0], 44)}{more}" if changed else ""
+
+    def text(self) -> str:
+        """The line."""
+        return page([self.line])
+
+    def html(self) -> str:
+        """The line, which opens to the diff and the time."""
+        return h.box(h.fold(self.line, h.muted(self.entry.at), h.pre(self.entry.diff or "(no text)", low=True)))
+
+
+@dataclass(frozen=True)
+class JournalView:
+    """The entries, newest first."""
+
+    entries: tuple[Entry, ...]
+    stamp: str = ""
+    most: int = 20
+
+    def text(self) -> str:
+        """A line each; those left out are counted."""
+        if not self.entries:
+            return EMPTY
+        head = clean(title_line(f"journal · {counted(len(self.entries), 'change')}", self.stamp))
+        return "\n".join([head, *(indent(EntryView(e).text()) for e in self._shown), *self._rest])
+
+    def html(self) -> str:
+        """The same, each line opening to its diff."""
+        if not self.entries:
+            return h.box(h.muted(EMPTY))
+        lines = [h.Html(EntryView(e).html()) for e in self._shown]
+        rest = [h.muted(line) for line in self._rest]
+        return h.box(h.heading("journal", counted(len(self.entries), "change"), stamp=self.stamp), *lines, *rest)
+
+    @property
+    def _shown(self) -> tuple[Entry, ...]:
+        return tuple(reversed(self.entries[-self.most :]))
+
+    @property
+    def _rest(self) -> list[str]:
+        older = len(self.entries) - self.most
+        return [f"{counted(older, 'older change')}: %memory log lists all"] if older > 0 else []
+
+
+def journal_view(entries: Sequence[Entry], stamp: str = "") -> JournalView:
+    """The journal, oldest entry first as it is kept."""
+    return JournalView(tuple(entries), stamp)

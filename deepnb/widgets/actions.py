@@ -1,0 +1,91 @@
+"""Pictures with buttons beside them, and panels put together as tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from deepnb.core.errors import DeepnbError
+from deepnb.views.notice import notice_view
+from deepnb.views.view import View
+
+
+class Refreshable(Protocol):
+    """A panel: a widget that can be shown as things are now."""
+
+    widget: Any
+
+    def refresh(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Row:
+    """A picture, and what can be done with it: (word on the button, what a click does)."""
+
+    key: str
+    view: View
+    actions: Sequence[tuple[str, Callable[[], object]]]
+
+
+class ActionPanel:
+    """Rows with buttons; a click's mistake is said in one line above them."""
+
+    def __init__(self, rows: Callable[[], Sequence[Row]], empty: View) -> None:
+        import ipywidgets as w
+
+        self._w, self._rows, self._empty = w, rows, empty
+        self._said = w.HTML()
+        self._keys: tuple[str, ...] | None = None
+        self._list = w.VBox()
+        self.widget: Any = w.VBox([self._said, self._list])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the rows there are now; where they are the same ones nothing is made anew."""
+        rows = self._rows()
+        keys = tuple(row.key for row in rows)
+        if keys == self._keys:
+            return
+        self._keys = keys
+        old = self._list.children
+        self._list.children = [self._row(row) for row in rows] or [self._w.HTML(self._empty.html())]
+        for child in old:
+            _close(child)
+
+    def _row(self, row: Row) -> Any:
+        buttons = []
+        for word, act in row.actions:
+            button = self._w.Button(description=word, layout=self._w.Layout(width="auto"), tooltip=f"{word} {row.key}")
+            button.on_click(lambda _, act=act: self._click(act))
+            buttons.append(button)
+        picture = self._w.HTML(row.view.html(), layout=self._w.Layout(flex="1 1 auto"))
+        return self._w.HBox([picture, self._w.HBox(buttons)])
+
+    def _click(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+            self._said.value = ""
+        except DeepnbError as error:
+            self._said.value = notice_view(str(error), "error").html()
+        self.refresh()
+
+
+class Tabs:
+    """Panels side by side, refreshed together."""
+
+    def __init__(self, panels: Sequence[tuple[str, Refreshable]]) -> None:
+        import ipywidgets as w
+
+        self._panels = [panel for _, panel in panels]
+        self.widget: Any = w.Tab(children=[p.widget for p in self._panels], titles=[name for name, _ in panels])
+
+    def refresh(self) -> None:
+        for panel in self._panels:
+            panel.refresh()
+
+
+def _close(widget: Any) -> None:
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    widget.close()

@@ -1,0 +1,49 @@
+"""Panels with buttons: a click acts, a mistake is one line, rows follow what there is."""
+
+from __future__ import annotations
+
+from deepnb.core.errors import DeepnbError
+from deepnb.views.notice import notice_view
+from deepnb.widgets.actions import ActionPanel, Row, Tabs
+
+
+def buttons(panel: ActionPanel) -> list:
+    return [b for row in panel.widget.children[1].children if hasattr(row, "children") for b in row.children[1].children]
+
+
+def test_a_click_acts_and_the_rows_are_those_there_are():
+    items = ["a", "b"]
+    panel = ActionPanel(
+        lambda: [Row(i, notice_view(i), [("drop", lambda i=i: items.remove(i))]) for i in items], notice_view("none")
+    )
+    assert [b.description for b in buttons(panel)] == ["drop", "drop"]
+    buttons(panel)[0].click()
+    assert items == ["b"]
+    assert len(buttons(panel)) == 1
+    buttons(panel)[0].click()
+    assert "none" in panel.widget.children[1].children[0].value
+
+
+def test_rows_that_are_the_same_are_not_made_anew():
+    panel = ActionPanel(lambda: [Row("a", notice_view("a"), [("go", lambda: None)])], notice_view("none"))
+    (before,) = buttons(panel)
+    panel.refresh()
+    assert buttons(panel) == [before]
+
+
+def test_a_mistake_is_one_line_above_the_rows():
+    def fails() -> None:
+        raise DeepnbError("it is <gone>", "type something else")
+
+    panel = ActionPanel(lambda: [Row("a", notice_view("a"), [("go", fails)])], notice_view("none"))
+    buttons(panel)[0].click()
+    assert "it is &lt;gone&gt;: type something else" in panel.widget.children[0].value
+
+
+def test_tabs_refresh_all_their_panels():
+    items: list[str] = []
+    rows = lambda: [Row(i, notice_view(i), []) for i in items]  # noqa: E731
+    tabs = Tabs([("One", ActionPanel(rows, notice_view("none"))), ("Two", ActionPanel(rows, notice_view("none")))])
+    items.append("new")
+    tabs.refresh()
+    assert ["new" in str(t.children[1].children[0].children[0].value) for t in tabs.widget.children] == [True, True]
