@@ -189,7 +189,7 @@ def rebased(changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[st
     out = dict(changed)
     for path, data in changed.items():
         there, before = now.get(path), base.get(path)
-        if there is None or there == before or there == data:
+        if there is None or there in (before, data):
             continue
         if data is None:  # removed here and changed there: what was changed is kept
             out[path] = there

@@ -108,7 +108,7 @@ class Storage:
             JournalFile(self._default),
             self._home_lock,
             self._shared,
-            self._may_save if self.kept is None else lambda: True,
+            (lambda: True) if self._shared else self._may_save,
         )
 
     def _root(self, mount: Mount, inner: Any) -> Root:

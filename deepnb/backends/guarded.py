@@ -237,12 +237,16 @@ class GuardedBackend(BackendProtocol):
             self.held.remove(held)
         return problem
 
-    def rewire(self, inner: BackendProtocol, roots: Sequence[Root]) -> None:
-        """Stand in front of another backend from now on: something was mounted."""
-        old = {r.prefix: r for r in self.roots}
+    def rewire(self, inner: BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
+        """Stand in front of another backend from now on: something was mounted, or home has moved.
+
+        What is home keeps its journal, whose entries may wait; another directory at the same path has its own.
+        """
+        home = {r.prefix: r for r in self.roots if r.prefix == "/" and not forget_home}
         self.inner = inner
-        self.roots = tuple(sorted((old.get(r.prefix, r) for r in roots), key=lambda r: -len(r.prefix)))
+        self.roots = tuple(sorted((home.get(r.prefix, r) for r in roots), key=lambda r: -len(r.prefix)))
         self._known.clear()
+        self._ahead.clear()
 
     def drain(self) -> list[str]:
         """The lines the user should see, which are not shown again."""
