@@ -1,0 +1,216 @@
+"""The subcommands of %memory: session and arguments -> what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from deepnb.agent.sources import at_hand
+from deepnb.core.errors import DeepnbError
+from deepnb.magics.scene import Scene
+from deepnb.magics.showing import Args, Shown, live, said, show_help
+from deepnb.views.diff import diff_view
+from deepnb.views.journal import EntryView, journal_view
+from deepnb.views.memory import memory_view
+from deepnb.views.notice import notice_view
+from deepnb.views.pending import Waiting, pending_view
+from deepnb.views.table import table_view
+from deepnb.views.text_file import text_view
+from deepnb.views.view import View
+from deepnb.widgets.actions import ActionPanel, Row, Tabs
+from deepnb.widgets.panels import Stack, TurnPanel
+
+
+def memory_picture(scene: Scene, args: Args) -> Shown:
+    session = scene.session
+    return memory_view(session.snapshot, session.memory.sources, session.count, scene.stamp)
+
+
+def memory_panel(scene: Scene, args: Args) -> Shown:
+    session = scene.session
+
+    def changes(turn: int) -> View:
+        if not turn:
+            return diff_view((), "before turn 1")
+        record = session.turn(turn)
+        return diff_view(session.memory.between(record.before, record.after), f"memory in turn {turn}")
+
+    def now() -> View:
+        return memory_view(session.snapshot, session.memory.sources, session.count, scene.stamp)
+
+    def twin() -> View:
+        views: list[View] = [now(), changes(len(session.turns)), journal_view(session.memory.entries())]
+        return Stack(*views, _pending(scene)) if session.memory.pending() else Stack(*views)
+
+    panel = None
+    if scene.screen.notebook:
+        turns = TurnPanel(lambda: len(session.turns), changes, now)
+        journal = ActionPanel(lambda: _journal_rows(scene), journal_view(()))
+        pending = ActionPanel(lambda: _pending_rows(scene), pending_view(()))
+        panel = Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
+    live(scene, panel, twin, "memory panel: memory by turn, its journal, what waits for you")
+    return None
+
+
+def _journal_rows(scene: Scene) -> list[Row]:
+    memory = scene.session.memory
+    newest = list(reversed(memory.entries()))[:20]
+    return [Row(e.id, EntryView(e), [("revert", lambda id_=e.id: memory.revert(id_))]) for e in newest]  # type: ignore[misc]
+
+
+def _pending_rows(scene: Scene) -> list[Row]:
+    memory = scene.session.memory
+    rows = []
+    for held in memory.pending():
+        acts = [("accept", lambda id_=held.id: memory.accept(id_)), ("drop", lambda id_=held.id: memory.drop(id_))]
+        rows.append(Row(held.id, pending_view([Waiting(held.id, held.why, held.change)]), acts))  # type: ignore[arg-type]
+    return rows
+
+
+def memory_show(scene: Scene, args: Args) -> Shown:
+    memory = scene.session.memory
+    if args["path"]:
+        return text_view(args["path"], memory.read(args["path"]), scene.stamp)
+    files = {p: memory.read(p) for p in memory.sources if p in scene.session.files}
+    return Stack(*(text_view(p, t, scene.stamp) for p, t in files.items())) if files else memory_picture(scene, args)
+
+
+def memory_add(scene: Scene, args: Args) -> Shown:
+    before = scene.session.snapshot
+    path = scene.session.memory.add(args["text"], args["to"])
+    return _changed(scene, before, f"added to {path}")
+
+
+def memory_write(scene: Scene, args: Args) -> Shown:
+    before = scene.session.snapshot
+    text = args["text"]
+    scene.session.memory.write(args["path"], text if text.endswith("\n") else f"{text}\n")
+    return _changed(scene, before, f"wrote {args['path']}")
+
+
+def memory_diff(scene: Scene, args: Args) -> Shown:
+    a, b = args["a"], args["b"]
+    if a is None:
+        title = f"memory in turn {len(scene.session.turns)}" if scene.session.turns else "memory"
+    else:
+        title = f"memory from turn {a} to {'now' if b is None else f'turn {b}'}"
+    return diff_view(scene.session.memory.diff(a, b), title, scene.stamp)
+
+
+def memory_log(scene: Scene, args: Args) -> Shown:
+    log: object = scene.session.memory.log().drop(columns=["thread", "cell", "at", "diff"])
+    return log
+
+
+def memory_revert(scene: Scene, args: Args) -> Shown:
+    before = scene.session.snapshot
+    path = scene.session.memory.revert(args["id"])
+    return _changed(scene, before, f"took back {args['id']} in {path}")
+
+
+def memory_why(scene: Scene, args: Args) -> Shown:
+    found: Any = scene.session.memory.why(args["text"])
+    shown: object = found.drop(columns=["at"])
+    return shown if len(found) else said(f"no line of memory holds {args['text']!r}")
+
+
+def memory_edit(scene: Scene, args: Args) -> Shown:
+    memory = scene.session.memory
+    path = args["path"] or memory.sources[0]
+    text = memory.read(path) if path in scene.session.files else ""
+    scene.next_cell(f"%%memory {path}\n{text}")
+    return said(f"the next cell holds {path}: edit and run it")
+
+
+def memory_rm(scene: Scene, args: Args) -> Shown:
+    before = scene.session.snapshot
+    scene.session.memory.remove(args["path"])
+    return _changed(scene, before, f"removed {args['path']}")
+
+
+def memory_forget(scene: Scene, args: Args) -> Shown:
+    memory = scene.session.memory
+    found = memory.forget(args["text"]) if args["yes"] else memory.find(args["text"])
+    if found.nothing:
+        return said(f"{args['text']!r} stands nowhere in what deepnb recorded")
+    rows = [(path, "line", line) for path, lines in found.files.items() for line in lines]
+    rows += [(path, "offloaded", f"{count} times") for path, count in found.history.items()]
+    rows += [("journal", "entries", str(found.journal))] if found.journal else []
+    rows += (
+        [("the prompt", "memory", "made anew at the next call" if args["yes"] else "injected now")]
+        if found.prompt
+        else []
+    )
+    title = "taken out" if args["yes"] else "found"
+    scene.show(table_view(("where", "as", "what"), rows, title=f"{title}: {args['text']}", stamp=scene.stamp))
+    if args["yes"]:
+        return None
+    return notice_view(
+        f"%memory forget --yes {args['text']} takes all of it out; what was said in the conversation stays"
+    )
+
+
+def memory_pending(scene: Scene, args: Args) -> Shown:
+    return _pending(scene)
+
+
+def memory_accept(scene: Scene, args: Args) -> Shown:
+    held = scene.session.memory.accept(args["id"])
+    return diff_view([held.change], f"accepted {held.id}", scene.stamp)
+
+
+def memory_drop(scene: Scene, args: Args) -> Shown:
+    return said(f"dropped {scene.session.memory.drop(args['id']).id}")
+
+
+def memory_keep(scene: Scene, args: Args) -> Shown:
+    count = scene.session.memory.keep(args["path"])
+    return said(
+        f"memory, notes, skills and journal are kept in {scene.session.storage.kept} from now on ({count} files)"
+    )
+
+
+def memory_sources(scene: Scene, args: Args) -> Shown:
+    if args["add"]:
+        if not args["name"]:
+            raise DeepnbError("sources add needs user, project or a path", "%memory sources add project")
+        scene.session.memory.add_source(args["name"])
+    files = scene.session.files
+    rows = [
+        (str(i), p, "there" if p in files else "not there yet") for i, p in enumerate(scene.session.memory.sources, 1)
+    ]
+    table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
+    joined = {Path(m.where) for m in scene.session.storage.mounts.values()}
+    more = [(n, f) for n, f in at_hand(Path.cwd(), Path.home()) if not any(f.is_relative_to(d) for d in joined)]
+    return Stack(table, *(notice_view(f"{file} is there, too: %memory sources add {name}") for name, file in more))
+
+
+def _changed(scene: Scene, before: Any, title: str) -> View:
+    return diff_view(scene.session.memory.between(before, scene.session.snapshot), title, scene.stamp)
+
+
+def _pending(scene: Scene) -> View:
+    return pending_view([Waiting(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
+
+
+MEMORY: Mapping[str, Callable[[Scene, Args], Shown]] = {
+    "picture": memory_picture,
+    "panel": memory_panel,
+    "show": memory_show,
+    "add": memory_add,
+    "write": memory_write,
+    "diff": memory_diff,
+    "log": memory_log,
+    "revert": memory_revert,
+    "why": memory_why,
+    "edit": memory_edit,
+    "rm": memory_rm,
+    "forget": memory_forget,
+    "pending": memory_pending,
+    "accept": memory_accept,
+    "drop": memory_drop,
+    "keep": memory_keep,
+    "sources": memory_sources,
+    "help": show_help("memory"),
+}
