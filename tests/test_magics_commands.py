@@ -7,7 +7,8 @@ import re
 import pytest
 from shells import Shell
 
-from deepnb.magics.commands import AGENT, MEMORY, SKILLS
+from deepnb.magics.commands import AGENT, SKILLS
+from deepnb.magics.memory_commands import MEMORY
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommands
 
 
@@ -53,7 +54,7 @@ def test_status(shell: Shell) -> None:
 def test_use_gets_and_sets(shell: Shell) -> None:
     assert shell.ok("%agent use").strip() == "the model is offline"
     shell.ok("from deepnb.models.teaching import TeachingModel\nsmall = TeachingModel(window=5000)")
-    assert shell.ok("%agent use small").strip() == "small from the next turn on, with a window of 5,000 tokens"
+    assert shell.ok("%agent use small").strip() == "small (no LLM) from the next turn on, with a window of 5,000 tokens"
     assert shell.ok("%agent use").strip() == "the model is small"
     assert "window 5,000 tokens" in shell.ok("%agent")
 

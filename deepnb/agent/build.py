@@ -24,8 +24,7 @@ from deepnb.memory.budget import memory_budget
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.middleware import memory_middleware
 from deepnb.memory.nested import NestedMemoryMiddleware
-from deepnb.models.names import OFFLINE
-from deepnb.models.resolve import resolve
+from deepnb.models.resolve import is_teaching, resolve
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.workshop.namespace import namespace_tools
 
@@ -53,7 +52,7 @@ def build(options: Options, backend: GuardedBackend, checkpointer: Any, clock: C
     resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
     model = _with_window(resolved.model, options.max_input_tokens)
     rule = rule_for(_window(model), options.trigger, options.keep)
-    counter = Counter(tokenizer.count, exact=True, name="teaching") if resolved.label == OFFLINE else BY_SCRIPT
+    counter = Counter(tokenizer.count, exact=True, name="teaching") if is_teaching(model) else BY_SCRIPT
     meter = Meter(counter, rule)
     tools = [*namespace_tools(options.namespace), *options.tools]
 

@@ -41,15 +41,20 @@ def resolve(model: Any, *, base_url: str | None = None, namespace: Mapping[str, 
         return Resolved(TeachingModel(), OFFLINE)
     held = (namespace or {}).get(model)
     if isinstance(held, BaseChatModel):
-        return Resolved(held, OFFLINE if label_of(held) == OFFLINE else model)
+        return Resolved(held, f"{model} (no LLM)" if is_teaching(held) else model)
     if held is not None and ":" not in model:
         raise DeepnbError(f"the variable {model} holds a {type(held).__name__}, not a chat model", "see %agent use?")
     return Resolved(_by_name(model, base_url), model)
 
 
+def is_teaching(model: BaseChatModel) -> bool:
+    """Whether this is the rule-based teaching model, whatever it is called."""
+    return model._llm_type == "deepnb-teaching"
+
+
 def label_of(model: BaseChatModel) -> str:
     """The name a chat model goes by."""
-    if model._llm_type == "deepnb-teaching":
+    if is_teaching(model):
         return OFFLINE
     for field in ("model_name", "model"):
         if isinstance(name := getattr(model, field, None), str) and name:
