@@ -30,9 +30,11 @@ SUBS = [
     "budget",
     "history",
     "tools",
+    "mount",
     "panel",
     "help",
 ]
+MEMORY = "panel show add diff log revert why edit rm forget pending accept drop keep sources help".split()
 OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps"]
 
 
@@ -64,7 +66,7 @@ OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-st
         ("agent", "what th", []),
         ("agent", "-- th", []),
         ("agent", "new", []),
-        ("memory", "", ["panel", "show", "add", "diff", "sources", "help"]),
+        ("memory", "", MEMORY),
         ("memory", "show /", ["/AGENTS.md", "/memory/my.md"]),
         ("memory", "add ", ["--to"]),
         ("memory", "add --to /m", ["/memory/my.md"]),

@@ -104,6 +104,8 @@ class GuardedBackend(BackendProtocol):
         self._cut: list[Entry] = []
         """Changes of an interrupted run that did not reach its state; some may yet, when it is resumed."""
         self._numbers = 0
+        self.runs = 0
+        """How many runs have ended: a tool that comes back after that writes nothing any more."""
 
     # -- reading: passed on, and remembered as seen
 
@@ -263,8 +265,9 @@ class GuardedBackend(BackendProtocol):
         Entries of changes that never reached the run's state are taken out; they are entered when the
         run is resumed and its state shows them. A `whole` run reached its end: all it wrote is there.
         """
+        self.runs += 1
         for root in self.roots:
-            if root.journal.unsaved and not root.shared:
+            if not root.shared:
                 with root.lock():
                     self._settle_run(root, whole)
         self._ahead.clear()
@@ -330,7 +333,10 @@ class GuardedBackend(BackendProtocol):
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError:
-            return self._upload_bytes(path, content)
+            try:
+                return self._upload_bytes(path, content)
+            except DeepnbError:
+                return "permission_denied"
         if self.is_guarded(path) or path.startswith(RECORDS) or is_journal(path):
             return "permission_denied" if self.write(path, text).error else None
         if self._ask_about(path, text, self._text(path) or ""):
@@ -413,6 +419,8 @@ class GuardedBackend(BackendProtocol):
 
     def _observed(self, path: str, *, origin: Origin = "external", note: str = "") -> str | None:
         """The text of a file as it is now; a change that nobody told us of is entered as external."""
+        if writer().run not in (None, self.runs):
+            raise DeepnbError(f"not written to {path}: the turn has ended")
         root = self.root(path)
         if root.shared or path not in self._known:
             root.journal.read()
@@ -555,11 +563,11 @@ def _windows(added: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
     """Stretches of lines to look for credentials in: what was added, and as far round it as a key may reach."""
     start = stop = -1
     for n in added:
-        if n - _REACH > stop:
+        if stop < 0 or n - _REACH > stop:
             if stop >= 0:
                 yield start, stop
             start = max(0, n - _REACH)
-        stop = min(count, n + _REACH)
+        stop = min(count, n + _REACH + 1)
     if stop >= 0:
         yield start, stop
 

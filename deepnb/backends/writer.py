@@ -27,6 +27,8 @@ class Writer:
     note: str = ""
     agent: tuple[str, ...] = ()
     """Ids of the `task` calls round a nested agent, outermost first: each agent has seen what it has seen."""
+    run: int | None = None
+    """Number of the run it belongs to; None outside one."""
 
 
 USER = Writer()

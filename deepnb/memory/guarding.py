@@ -36,7 +36,7 @@ class GuardMiddleware(AgentMiddleware):
         return "GuardMiddleware"
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        with writing(**_facts(request)):
+        with writing(**self._facts(request)):
             result = handler(self._whole(request))
         self._taken.pop(request.tool_call["id"] or "", None)
         for line in self._guard.drain():
@@ -44,7 +44,7 @@ class GuardMiddleware(AgentMiddleware):
         return result
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        with writing(**_facts(request)):
+        with writing(**self._facts(request)):
             result = await handler(self._whole(request))
         self._taken.pop(request.tool_call["id"] or "", None)
         return result
@@ -91,21 +91,21 @@ class GuardMiddleware(AgentMiddleware):
         args = self._taken.get(request.tool_call["id"] or "")
         return request if args is None else request.override(tool_call={**request.tool_call, "args": dict(args)})
 
+    def _facts(self, request: Any) -> dict[str, Any]:
+        """What the guard is to know of a tool call: what a nested agent is asked is not the user's word."""
+        outer, call = writer(), request.tool_call
+        nested = outer.origin == "agent"
 
-def _facts(request: Any) -> dict[str, Any]:
-    """What the guard is to know of a tool call: what a nested agent is asked is not the user's word."""
-    outer, call = writer(), request.tool_call
-    nested = outer.origin == "agent"
+        def all_heard() -> tuple[Sequence[str], Sequence[str]]:
+            tools, said = heard(request.state)
+            if not nested:
+                return tools, said
+            above, asked = outer.heard()
+            return [*above, *tools], asked
 
-    def all_heard() -> tuple[Sequence[str], Sequence[str]]:
-        tools, said = heard(request.state)
-        if not nested:
-            return tools, said
-        above, asked = outer.heard()
-        return [*above, *tools], asked
-
-    agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
-    return {"origin": "agent", "heard": all_heard, "agent": agent}
+        agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
+        run = outer.run if nested else self._guard.runs
+        return {"origin": "agent", "heard": all_heard, "agent": agent, "run": run}
 
 
 def heard(state: Any) -> tuple[list[str], list[str]]:
