@@ -34,7 +34,24 @@ SUBS = [
     "panel",
     "help",
 ]
-MEMORY = "panel show add diff log revert why edit rm forget pending accept drop keep sources help".split()
+MEMORY = [
+    "panel",
+    "show",
+    "add",
+    "diff",
+    "log",
+    "revert",
+    "why",
+    "edit",
+    "rm",
+    "forget",
+    "pending",
+    "accept",
+    "drop",
+    "keep",
+    "sources",
+    "help",
+]
 OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps"]
 
 

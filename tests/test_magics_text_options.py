@@ -186,8 +186,12 @@ def test_memory_takes_its_subcommands(line, command):
             "'add --to /t.md' does not fit the usage: type %memory add [--to PATH] TEXT...",
         ),
         (parse_memory, "diff a", "'diff a' does not fit the usage: type %memory diff [A [B]]"),
-        (parse_memory, "zzz", "no subcommand 'zzz': type %memory with one of panel, show, add, diff, log, revert, why, edit, rm, forget, "
-         "pending, accept, drop, keep, sources, help"),
+        (
+            parse_memory,
+            "zzz",
+            "no subcommand 'zzz': type %memory with one of panel, show, add, diff, log, revert, why, edit, rm, forget, "
+            "pending, accept, drop, keep, sources, help",
+        ),
         (parse_memory, "/A.md", "no subcommand '/A.md': type %memory show /A.md, or %%memory /A.md above a text"),
         (parse_skills, "lst", "no subcommand 'lst': type %skills list"),
         (parse_skills, "show", "'show' does not fit the usage: type %skills show NAME"),

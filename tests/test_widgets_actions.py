@@ -8,7 +8,9 @@ from deepnb.widgets.actions import ActionPanel, Row, Tabs
 
 
 def buttons(panel: ActionPanel) -> list:
-    return [b for row in panel.widget.children[1].children if hasattr(row, "children") for b in row.children[1].children]
+    return [
+        b for row in panel.widget.children[1].children if hasattr(row, "children") for b in row.children[1].children
+    ]
 
 
 def test_a_click_acts_and_the_rows_are_those_there_are():

@@ -122,7 +122,10 @@ def look(c: Conversation, name: str) -> Script:
         return step
     found = parse_frame(step.result)
     if found is None:
-        name, quote = step.args.get("name", "it"), "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:8])
+        name, quote = (
+            step.args.get("name", "it"),
+            "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:8]),
+        )
         return c.tell(f"`inspect_variable` says of `{name}`:\n{quote}", f"`inspect_variable` 说 `{name}`：\n{quote}")
     return answer(c, found[0], c.request)
 
