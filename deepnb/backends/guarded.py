@@ -94,7 +94,7 @@ class GuardedBackend(BackendProtocol):
         self.held: list[Held] = []
         self.notices: list[str] = []
         """Lines the user should see; whoever shows them empties the list."""
-        self.is_guarded = is_guarded
+        self.is_guarded: Callable[[str], bool] = lambda path: is_guarded(path) and not is_journal(path)
         self._facts = facts
         self._known: dict[str, str | None] = {}
         """path -> text, less credentials, as the journal tells it."""
@@ -157,6 +157,8 @@ class GuardedBackend(BackendProtocol):
         return WriteResult(error=problem) if problem else WriteResult(path=file_path)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        if is_journal(file_path):
+            return EditResult(error=f"Error: {_OWN}")
         try:
             with self.root(file_path).lock():
                 return self._edit(file_path, old_string, new_string, replace_all)
@@ -271,7 +273,7 @@ class GuardedBackend(BackendProtocol):
                 with root.lock():
                     self._settle_run(root, whole)
         self._ahead.clear()
-        self._save()
+        self._save(*self.roots)
 
     def restored(self, note: str) -> None:
         """Files were taken back to an earlier state: enter that as the user's doing, and keep the journal."""
@@ -358,8 +360,6 @@ class GuardedBackend(BackendProtocol):
 
     def _put(self, path: str, current: str | None, text: str, base: str | None) -> str | None:
         """Merge, check, store, enter; gives the reason where the write is refused or held."""
-        if is_journal(path):
-            return f"Error: {_OWN}"
         merged = merge(base or "", current, text) if current is not None and base != current else None
         wanted = merged.text if merged else text
         if problem := _credential_in(current or "", wanted, path):
@@ -410,10 +410,10 @@ class GuardedBackend(BackendProtocol):
         )
         root.journal.add(made)
         if root.may_save():
-            self._save()
+            self._save(root)
 
-    def _save(self) -> None:
-        for root in self.roots:
+    def _save(self, *roots: Root) -> None:
+        for root in roots:
             if root.journal.unsaved and (problem := root.journal.save()):
                 self._notice(f"the journal can't be written ({problem}); it waits in the kernel")
 
@@ -445,7 +445,7 @@ class GuardedBackend(BackendProtocol):
                     self._cut.remove(made)
                 self._known[path] = found
                 if root.may_save():
-                    self._save()
+                    self._save(root)
                 return True
         return False
 
@@ -463,6 +463,8 @@ class GuardedBackend(BackendProtocol):
                 now = None if raw is None else redact(raw)
                 if now != self._known.get(path):
                     self._take_out(journal, path, now)
+                    for eye in [e for e in self._seen if e[-1] == path]:
+                        self._seen[eye] = raw or ""
 
     def _take_out(self, journal: JournalFile, path: str, now: str | None) -> None:
         """Take out the last entries of a file that are not in its text; none, where that explains nothing."""
