@@ -26,7 +26,7 @@ KEY = "gh" + "p_" + "a1B2c3D4e5F6" * 3
 
 def model(s: Session, *answers: Any) -> None:
     """What the model says from now on."""
-    s.options.model.answers = [*["-"] * len(s.options.model.requests), *answers]
+    s.options.model.answers[:] = [*["-"] * len(s.options.model.requests), *answers]
 
 
 def law(s: Session) -> None:

@@ -93,7 +93,7 @@ def pair(tmp_path: Path, spec: str) -> tuple[Session, Session]:
 
 def told(s: Session, *answers: object) -> str:
     """Run a turn with these answers; gives what the last tool said."""
-    s.options.model.answers = [*["-"] * len(s.options.model.requests), *answers, "done"]
+    s.options.model.answers[:] = [*["-"] * len(s.options.model.requests), *answers, "done"]
     s.run("go")
     results = [m.text for m in s.turns[-1].after.messages if m.role == "tool"]
     return results[-1] if results else ""

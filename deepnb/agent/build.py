@@ -56,7 +56,7 @@ def build(options: Options, backend: GuardedBackend, checkpointer: Any, clock: C
     meter = Meter(counter, rule)
     tools = [*namespace_tools(options.namespace), *options.tools]
 
-    guard = GuardMiddleware(backend)
+    guard = GuardMiddleware(backend, options.eviction_threshold)
 
     def base(rebased: Callable[[Any], Any] | None = None) -> list[Any]:
         """What every agent has, main or nested."""

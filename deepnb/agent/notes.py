@@ -48,7 +48,7 @@ class SessionMemory:
         line = " ".join(text.split())
         if not line.startswith(("- ", "* ", "#")):
             line = f"- {line}"
-        if problem := self._guard.append(path, line):
+        if problem := self._guard.append(path, line, typed=text):
             raise refused(path, problem)
         return path
 

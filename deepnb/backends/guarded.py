@@ -210,8 +210,13 @@ class GuardedBackend(BackendProtocol):
         """The current thread's model has just been shown these texts: the base of what it writes next."""
         self._seen.update((self._eye(path), text) for path, text in texts.items())
 
-    def append(self, path: str, line: str) -> str | None:
-        """Add a line to the end of a file, whatever others write meanwhile; gives the error, if any."""
+    def append(self, path: str, line: str, *, typed: str = "") -> str | None:
+        """Add a line to the end of a file, whatever others write meanwhile; gives the error, if any.
+
+        `typed` is what the line was made of, where that had lines a credential can be told by.
+        """
+        if typed and (problem := _credential_in("", typed, path)):
+            return problem
         try:
             with self.root(path).lock():
                 current = self._observed(path)

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from deepagents.middleware.filesystem import NUM_CHARS_PER_TOKEN
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelResponse
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer, writing
@@ -24,10 +25,12 @@ _NESTED = "task"
 class GuardMiddleware(AgentMiddleware):
     """Every agent has it, nested ones too; it adds no step, no tool and no token."""
 
-    def __init__(self, guard: GuardedBackend) -> None:
+    def __init__(self, guard: GuardedBackend, evicted_above: int | None = None) -> None:
+        """A tool's result of more tokens than `evicted_above` goes to a file, and its ends stay in the thread."""
         super().__init__()
         self.tools = []
         self._guard = guard
+        self._longest = evicted_above and evicted_above * NUM_CHARS_PER_TOKEN
         self._taken: dict[str, Mapping[str, Any]] = {}
         """Id of a call -> its arguments as the model gave them, until the call is made; never checkpointed."""
 
@@ -41,13 +44,19 @@ class GuardMiddleware(AgentMiddleware):
         self._taken.pop(request.tool_call["id"] or "", None)
         for line in self._guard.drain():
             tell_notice(line)
-        return result
+        return self._recorded(result)
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         with writing(**self._facts(request)):
             result = await handler(self._whole(request))
         self._taken.pop(request.tool_call["id"] or "", None)
-        return result
+        return self._recorded(result)
+
+    def _recorded(self, result: Any) -> Any:
+        """The result; where it goes to a file, less credentials: what is left of a key in its ends is not known as one."""
+        if not self._longest or not isinstance(result, ToolMessage) or len(message_text(result)) < self._longest:
+            return result
+        return result.model_copy(update={"content": redact_value(result.content)})
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         return self._clean(handler(request))
