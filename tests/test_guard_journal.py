@@ -154,9 +154,9 @@ class Walk:
 HOME, DISK = ("/AGENTS.md", "/memory/n.md"), ("/AGENTS.md", "/memory/n.md", "/memory/m.md")
 
 
-@pytest.mark.xfail(strict=False, reason="now and then, on a cold start, an entry of an interrupted run is missed")
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("spec", [None, "disk:d", "store:x"])
 def test_the_journal_tells_the_text_after_whatever_was_done(tmp_path: Path, spec: str | None, seed: int):
     store = InMemoryStore()

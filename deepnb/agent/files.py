@@ -23,6 +23,10 @@ class Files(MutableMapping[str, str]):
         except UnicodeDecodeError:
             raise DeepnbError(f"{path} is not UTF-8 text", "session.backend.download_files gives its bytes") from None
 
+    def __contains__(self, path: object) -> bool:
+        """Whether there is such a file, of text or not."""
+        return isinstance(path, str) and self._backend.download_files([path])[0].content is not None
+
     def __setitem__(self, path: str, text: str) -> None:
         check_path(path)
         result = self._backend.write(path, text)

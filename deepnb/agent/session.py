@@ -217,6 +217,7 @@ class Session:
         built = self._built_for(model)
         notices = self._rerun(where, cell, rerun)
         self._state.settle(where)
+        self.backend.begin()
         before = replace(where.snapshot, next=())
         where.model = model
         given = {"messages": [_human(prompt)]}

@@ -144,6 +144,8 @@ class GuardedBackend(BackendProtocol):
     # -- writing
 
     def write(self, file_path: str, content: str) -> WriteResult:
+        if wrong := _unfit(file_path, content):
+            return WriteResult(error=wrong)
         if file_path.startswith(RECORDS):
             return self.inner.write(file_path, redact(content))
         if not self.is_guarded(file_path):
@@ -266,6 +268,10 @@ class GuardedBackend(BackendProtocol):
         """The entries of all roots, by time."""
         return tuple(sorted((e for r in self.roots for e in r.journal.entries), key=lambda e: e.at))
 
+    def begin(self) -> None:
+        """A new turn begins: all that was written can be read."""
+        self._ahead.clear()
+
     def save(self, *, whole: bool = True) -> None:
         """A run has ended: write the journal entries that waited for it.
 
@@ -327,6 +333,8 @@ class GuardedBackend(BackendProtocol):
         if isinstance(edited, str):
             return EditResult(error=edited)
         text = edited[0].replace("\n", "\r\n") if crlf else edited[0]
+        if wrong := _unfit(path, text):
+            return EditResult(error=wrong)
         if path.startswith(RECORDS):
             problem = self.inner.write(path, redact(text)).error
         elif not guarded:
@@ -337,6 +345,8 @@ class GuardedBackend(BackendProtocol):
         return EditResult(error=problem) if problem else EditResult(path=path, occurrences=edited[1])
 
     def _upload(self, path: str, content: bytes) -> str | None:
+        if _unfit(path, ""):
+            return "invalid_path"
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError:
@@ -389,10 +399,7 @@ class GuardedBackend(BackendProtocol):
 
     def _store(self, path: str, text: str) -> str | None:
         raw = self._raw(path)
-        try:
-            result = self.inner.write(path, text)
-        except UnicodeEncodeError:
-            return f"Error: not written to {path}: it holds half of a character that takes two (a lone surrogate)"
+        result = self.inner.write(path, text)
         if result.error:
             return str(result.error)
         self._wrote(path, raw, text)
@@ -428,7 +435,8 @@ class GuardedBackend(BackendProtocol):
             raise DeepnbError(f"not written to {path}: the turn has ended")
         root = self.root(path)
         if root.shared or path not in self._known:
-            root.journal.read()
+            if root.shared or not root.journal.entries:  # what is ours alone may not be in a run's channels yet
+                root.journal.read()
             self._known[path] = root.journal.text_of(path)
         text, known = self._text(path), self._known[path]
         if text != known and (text is None or redact(text) != known) and not self._resumed(root, path, text):
@@ -485,7 +493,7 @@ class GuardedBackend(BackendProtocol):
 
     def _newest(self, found: FileDownloadResponse) -> FileDownloadResponse:
         """A file as it was read, or as it was written since."""
-        if not self._ahead.paths() or found.path not in self._ahead.paths():
+        if found.path not in self._ahead.paths() or self.root(found.path).may_save():
             return found
         raw = _decoded(found)
         text = self._ahead.text(found.path, raw)
@@ -497,7 +505,8 @@ class GuardedBackend(BackendProtocol):
 
     def _text(self, path: str) -> str | None:
         """The text of a file; None where there is none, or where it is not text."""
-        return self._ahead.text(path, self._raw(path))
+        raw = self._raw(path)
+        return raw if self.root(path).may_save() else self._ahead.text(path, raw)
 
     def _raw(self, path: str) -> str | None:
         return _decoded(self.inner.download_files([path])[0])
@@ -563,6 +572,17 @@ def _credential_in(before: str, after: str, path: str) -> str | None:
         return f"Error: {refusal(found, path)}{again}"
     if any(_MARK in lines[n] for n in added):
         return f"Error: not written to {path}: a credential was taken out of this call{again}"
+    return None
+
+
+def _unfit(path: str, text: str) -> str | None:
+    """Why a text can't be a file, whatever the backend would make of it."""
+    if not path.startswith("/"):
+        return f"Error: not written to {path}: a path begins with /"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return f"Error: not written to {path}: it holds half of a character that takes two (a lone surrogate)"
     return None
 
 
