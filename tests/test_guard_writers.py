@@ -21,7 +21,8 @@ APPEND = """
 import os, sys
 from contextlib import nullcontext
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.guarded import GuardedBackend, Root
+from deepnb.backends.guarded import GuardedBackend
+from deepnb.backends.record import Root
 from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.locks import directory_lock
 root, writers, each, locked = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "locked"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.agent.session import Session
-    from deepnb.backends.guarded import GuardedBackend, Held
+    from deepnb.backends.guarded import GuardedBackend
+    from deepnb.backends.waiting import Held
     from deepnb.core.forgetting import Found
 
 

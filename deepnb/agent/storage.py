@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.guarded import GuardedBackend, Root
+from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.kernel import KernelBackend
 from deepnb.backends.locks import directory_lock, named_lock
 from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
+from deepnb.backends.record import Root
 from deepnb.backends.split import NoFiles, SplitBackend
 from deepnb.engine.state_backend import Outside
 

@@ -1,0 +1,65 @@
+"""Why a text is not written: it can't be a file's, or it brings a credential."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from deepnb.backends.writer import writer
+from deepnb.core.gate import credentials, refusal
+from deepnb.core.gate.credentials import Finding
+
+_MARK = "[redacted: "
+_REACH = 60
+"""Lines: a private key of 4,096 bits has 51."""
+
+
+def unfit(path: str, text: str) -> str | None:
+    """Why a text can't be a file, whatever the backend would make of it."""
+    if not path.startswith("/"):
+        return f"Error: not written to {path}: a path begins with /"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return f"Error: not written to {path}: it holds half of a character that takes two (a lone surrogate)"
+    return None
+
+
+def credential_in(before: str, after: str, path: str) -> str | None:
+    """Why a change is refused: it brings a credential, or the mark of one that was redacted, or is named so."""
+    again = "; do not try again" if writer().origin == "agent" else ""
+    if credentials(path):
+        return f"Error: not written: the path itself holds a credential{again}"
+    held, lines = set(before.split("\n")), after.split("\n")
+    added = {n for n, line in enumerate(lines) if line not in held}
+    found: list[Finding] = []
+    for start, stop in _windows(sorted(added), len(lines)):
+        text = "\n".join(lines[start:stop])
+        for one in credentials(text):
+            first = start + one.line - 1
+            if not added.isdisjoint(range(first, first + 1 + text.count("\n", one.start, one.end))):
+                found.append(replace(one, line=first + 1))
+    if found:
+        return f"Error: {refusal(found, path)}{again}"
+    if any(_MARK in lines[n] for n in added):
+        return f"Error: not written to {path}: a credential was taken out of this call{again}"
+    return None
+
+
+def added_lines(before: str, after: str) -> list[str]:
+    """The lines of `after` that `before` does not hold."""
+    held = set(before.split("\n"))
+    return [line for line in after.split("\n") if line not in held]
+
+
+def _windows(added: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
+    """Stretches of lines to look for credentials in: what was added, and as far round it as a key may reach."""
+    start = stop = -1
+    for n in added:
+        if stop < 0 or n - _REACH > stop:
+            if stop >= 0:
+                yield start, stop
+            start = max(0, n - _REACH)
+        stop = min(count, n + _REACH + 1)
+    if stop >= 0:
+        yield start, stop

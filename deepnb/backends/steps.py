@@ -1,0 +1,191 @@
+"""The steps of a write: merge with what others wrote, refuse, hold back, store, enter into the journal.
+
+Each takes the lock of the file's root, and raises DeepnbError where that can't be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from deepagents.backends.protocol import DeleteResult, EditResult
+from deepagents.backends.utils import perform_string_replacement
+
+from deepnb.backends.journal_file import is_journal
+from deepnb.backends.record import Record
+from deepnb.backends.refusals import added_lines, credential_in, unfit
+from deepnb.backends.seen import Seen
+from deepnb.backends.waiting import Held, Waiting
+from deepnb.backends.writer import writer, writing
+from deepnb.core.gate import credentials, held_lines, is_directive, redact
+from deepnb.core.merge import merge
+
+RECORDS = ("/conversation_history/", "/large_tool_results/")
+"""What the engine writes down by itself: credentials are redacted there."""
+OWN = "deepnb keeps its records there"
+
+
+class Steps:
+    """Writes to guarded files; each gives why it was not made, or None."""
+
+    def __init__(self, record: Record, seen: Seen, waiting: Waiting, is_guarded: Callable[[str], bool]) -> None:
+        self.record = record
+        self.seen = seen
+        self.waiting = waiting
+        self.is_guarded = is_guarded
+
+    def write(self, path: str, text: str) -> str | None:
+        """Make a text the file's, with what others wrote since the writer last saw it."""
+        with self._locked(path):
+            return self._write(path, text)
+
+    def edit(self, path: str, old: str, new: str, everywhere: bool) -> EditResult:
+        """Replace a text in the file as it is now."""
+        with self._locked(path):
+            return self._edit(path, old, new, everywhere)
+
+    def append(self, path: str, line: str, *, typed: str = "") -> str | None:
+        """Add a line to the end of a file, whatever others write meanwhile.
+
+        `typed` is what the line was made of, where that had lines a credential can be told by.
+        """
+        if typed and (problem := credential_in("", typed, path)):
+            return problem
+        with self._locked(path):
+            current = self.record.observed(path)
+            if current is None and self.record.is_binary(path):
+                return f"Error: not written to {path}: it is not UTF-8 text"
+            end = "\r\n" if current and _is_crlf(current) else "\n"
+            gap = "" if not current or current.endswith("\n") else end
+            return self._put(path, current, f"{current or ''}{gap}{line}{end}", current)
+
+    def delete(self, path: str) -> DeleteResult:
+        """Remove a file, or a directory with all in it, and enter what is gone."""
+        inner, record = self.record.inner, self.record
+        gone = [path, *(m["path"] for m in inner.glob("{*,.*}", path).matches or ())]
+        guarded = [p for p in dict.fromkeys(gone) if self.is_guarded(p)]
+        with self._locked(path):
+            before = {p: raw for p in guarded if record.observed(p) is not None and (raw := record.raw(p)) is not None}
+            result = inner.delete(path)
+            for one, raw in before.items():
+                if record.raw(one) is None:
+                    record.wrote(one, raw, None)
+                    record.enter(one, None)
+        return result
+
+    def upload_bytes(self, path: str, content: bytes) -> str | None:
+        """Make bytes that are not text the file; in the journal the text is gone."""
+        if credentials(content.decode("latin-1")) or credentials(content.replace(b"\0", b"").decode("latin-1")):
+            return "permission_denied"
+        with self._locked(path):
+            raw = self.record.observed(path)
+            error = self.record.inner.upload_files([(path, content)])[0].error
+            if not error:
+                self.record.wrote(path, raw, None)
+                self.record.enter(path, None)
+            return error
+
+    def accept(self, held: Held) -> str | None:
+        """Make a change that waited, merged with what came since."""
+        path = held.path
+        with self._locked(path), writing(origin=held.origin, note=f"accepted {held.id}"):
+            guarded = self.is_guarded(path)
+            current = self.record.observed(path) if guarded else self.record.text(path)
+            merged = merge(held.base, current or "", held.text)
+            problem = self._store(path, merged.text) if guarded else self.record.inner.write(path, merged.text).error
+            if merged.conflicts and not problem:
+                self.waiting.conflict(path)
+        return problem
+
+    def ask_about(self, path: str, text: str, current: str) -> str | None:
+        """An ordinary file is never altered: one that would hold a credential waits for the user."""
+        if is_journal(path):
+            return f"Error: {OWN}"
+        if writer().origin != "agent":
+            return None
+        found = credentials("\n".join(added_lines(current, text)))
+        return self.waiting.hold(path, current, text, f"it would hold a {found[0].kind}", "agent") if found else None
+
+    def _locked(self, path: str) -> AbstractContextManager[Any]:
+        return self.record.root(path).lock()
+
+    def _write(self, path: str, text: str) -> str | None:
+        looked, known = self.record.known(path)
+        current = self.record.observed(path)
+        if writer().origin == "agent":
+            if current is None and self.record.is_binary(path):
+                return f"Error: not written to {path}: what is there is not UTF-8 text"
+            base = self.seen.text(path)
+        else:
+            base = known if looked else current
+        problem = self._put(path, current, text, base)
+        if problem is None:
+            self.seen.saw(path, text)
+        return problem
+
+    def _edit(self, path: str, old: str, new: str, everywhere: bool) -> EditResult:
+        guarded = self.is_guarded(path)
+        current = self.record.observed(path) if guarded else self.record.text(path)
+        if current is None:
+            if guarded and self.record.is_binary(path):
+                return EditResult(error=f"Error: not written to {path}: what is there is not UTF-8 text")
+            return self.record.inner.edit(path, old, new, everywhere)
+        crlf = _is_crlf(current)
+        plain = _lf(current) if crlf else current
+        edited = perform_string_replacement(plain, *((_lf(old), _lf(new)) if crlf else (old, new)), everywhere)
+        if isinstance(edited, str):
+            return EditResult(error=edited)
+        text = edited[0].replace("\n", "\r\n") if crlf else edited[0]
+        if wrong := unfit(path, text):
+            return EditResult(error=wrong)
+        if path.startswith(RECORDS):
+            problem = self.record.inner.write(path, redact(text)).error
+        elif not guarded:
+            if not (problem := self.ask_about(path, text, current)):
+                return self.record.inner.edit(path, old, new, everywhere)
+        elif not (problem := self._put(path, current, text, current)) and (seen := self.seen.text(path)):
+            self.seen.saw(path, merge(current, seen, text).text)
+        return EditResult(error=problem) if problem else EditResult(path=path, occurrences=edited[1])
+
+    def _put(self, path: str, current: str | None, text: str, base: str | None) -> str | None:
+        """Merge, check, store, enter; gives the reason where the write is refused or held."""
+        merged = merge(base or "", current, text) if current is not None and base != current else None
+        wanted = merged.text if merged else text
+        if problem := credential_in(current or "", wanted, path):
+            return problem
+        added = added_lines(current or "", wanted)
+        told = writer().origin == "agent" and any(map(is_directive, added))
+        if told and (lines := held_lines(added, *writer().heard())):
+            count = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
+            return self.waiting.hold(
+                path,
+                current or "",
+                wanted,
+                f"{count} out of a tool's output, reading like an instruction",
+                "tool output",
+            )
+        note = "" if merged is None else "merged" if not merged.conflicts else "conflict: both sides are kept"
+        with writing(note="; ".join(filter(None, (writer().note, note)))):
+            problem = self._store(path, wanted)
+        if merged and merged.conflicts and not problem:
+            self.waiting.conflict(path)
+        return problem
+
+    def _store(self, path: str, text: str) -> str | None:
+        raw = self.record.raw(path)
+        result = self.record.inner.write(path, text)
+        if result.error:
+            return str(result.error)
+        self.record.wrote(path, raw, text)
+        self.record.enter(path, text)
+        return None
+
+
+def _lf(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _is_crlf(text: str) -> bool:
+    """Whether all lines end in \\r\\n."""
+    return 0 < text.count("\n") == text.count("\r\n")

@@ -1,0 +1,56 @@
+"""What waits for the user: changes to confirm, and lines to be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deepnb.core.diff import FileDiff
+from deepnb.core.journal import Origin
+
+
+@dataclass(frozen=True)
+class Held:
+    """A change that waits for the user: from `base` to `text`, and why."""
+
+    id: str
+    path: str
+    base: str
+    text: str
+    why: str
+    origin: Origin
+
+    @property
+    def change(self) -> FileDiff:
+        """What it would change."""
+        return FileDiff(self.path, self.base or None, self.text)
+
+
+class Waiting:
+    """Changes that were not made until the user says so, and notices not yet shown."""
+
+    def __init__(self) -> None:
+        self.held: list[Held] = []
+        self.notices: list[str] = []
+        """Lines the user should see; whoever shows them empties the list."""
+        self._numbers = 0
+
+    def hold(self, path: str, base: str, text: str, why: str, origin: Origin) -> str:
+        """Keep a change back; gives the words for whoever wanted to make it."""
+        self._numbers += 1
+        self.held.append(Held(f"p{self._numbers}", path, base, text, why, origin))
+        self.notices.append(f"a change of {path} waits for you ({why}): %memory pending shows it")
+        return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
+
+    def notice(self, line: str) -> None:
+        """Show a line, once."""
+        if line not in self.notices:
+            self.notices.append(line)
+
+    def conflict(self, path: str) -> None:
+        """Say that a file holds both sides of a conflict."""
+        self.notice(f"{path} was changed by two at once: both texts stand in it, between <<<<<<< and >>>>>>>")
+
+    def drain(self) -> list[str]:
+        """The lines the user should see, which are not shown again."""
+        lines, self.notices = self.notices, []
+        return lines
