@@ -24,6 +24,8 @@ from deepnb.memory.budget import memory_budget
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.middleware import memory_middleware
 from deepnb.memory.nested import NestedMemoryMiddleware
+from deepnb.memory.scope import MAIN, Scope
+from deepnb.memory.scoped import ScopedBackend
 from deepnb.models.resolve import is_teaching, resolve
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.workshop.namespace import namespace_tools
@@ -43,12 +45,23 @@ class Built:
     meter: Meter
     tools: tuple[tuple[str, str], ...]
     """(name, first line of its description) of each tool."""
+    guard: GuardedBackend
+    """What its tools write through."""
     exit: str
     """The last node of a turn: state written as from it leaves nothing to run."""
 
 
-def build(options: Options, backend: GuardedBackend, checkpointer: Any, clock: Callable[[], str]) -> Built:
-    """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent."""
+def build(
+    options: Options,
+    guarded: GuardedBackend,
+    checkpointer: Any,
+    clock: Callable[[], str],
+    scope: Callable[[], Scope] = lambda: MAIN,
+) -> Built:
+    """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent.
+
+    `scope` is that of the thread whose turn is running.
+    """
     resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
     model = _with_window(resolved.model, options.max_input_tokens)
     rule = rule_for(_window(model), options.trigger, options.keep)
@@ -56,9 +69,11 @@ def build(options: Options, backend: GuardedBackend, checkpointer: Any, clock: C
     meter = Meter(counter, rule)
     tools = [*namespace_tools(options.namespace), *options.tools]
 
-    guard = GuardMiddleware(backend, options.eviction_threshold)
+    guard = GuardMiddleware(guarded, options.eviction_threshold)
+    backend = ScopedBackend(guarded, scope)
+    inside = ScopedBackend(guarded, lambda: scope().inside)
 
-    def base(rebased: Callable[[Any], Any] | None = None) -> list[Any]:
+    def base(backend: ScopedBackend, rebased: Callable[[Any], Any] | None = None) -> list[Any]:
         """What every agent has, main or nested."""
         files = [FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=options.eviction_threshold)]
         compaction = SummarizationMiddleware(
@@ -81,10 +96,10 @@ def build(options: Options, backend: GuardedBackend, checkpointer: Any, clock: C
         stack += [memory, NestedMemoryMiddleware(backend, options.memory, budget, counter.count)]
     if options.enable_skills:
         stack.append(SkillsMiddleware(backend, options.skills))
-    main = base(rebased)
+    main = base(backend, rebased)
     if options.enable_subagents:
         at = 1 if options.enable_filesystem else 0
-        main.insert(at, _subagents(options, backend, model, tools, base))
+        main.insert(at, _subagents(options, inside, model, tools, lambda: base(inside)))
     stack += [*main, *options.middleware]
     graph = create_agent(
         model,
@@ -96,9 +111,9 @@ def build(options: Options, backend: GuardedBackend, checkpointer: Any, clock: C
         store=options.store,
     ).with_config({"recursion_limit": 10_000})
     lines = _tool_lines(stack, tools)
-    if not supports_execution(backend.inner):
+    if not supports_execution(guarded.inner):
         lines.pop("execute", None)
-    return Built(graph, resolved.label, rule, meter, tuple(lines.items()), _exit(graph))
+    return Built(graph, resolved.label, rule, meter, tuple(lines.items()), guarded, _exit(graph))
 
 
 def _subagents(options: Options, backend: Any, model: Any, tools: list[Any], base: Callable[[], list[Any]]) -> Any:

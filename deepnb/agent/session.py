@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,6 +18,7 @@ from deepnb.agent.threads import Threads
 from deepnb.core.budget import Budget, Rule, growth
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Event, HistorySection, Notice, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.memory.scope import LONG_TERM, Scope
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from deepnb.agent.files import Files
     from deepnb.agent.notes import SessionMemory
     from deepnb.agent.play import Played
+    from deepnb.agent.pool import Pool
     from deepnb.agent.skills import SessionSkills
     from deepnb.agent.storage import Storage
     from deepnb.backends.guarded import GuardedBackend
@@ -48,6 +51,8 @@ class Session:
         self.last: Turn | None = None
         """The turn that ended last, in whichever thread."""
         self._playing: Turn | None = None
+        self._focus: Thread | None = None
+        """A thread whose files are meant though it is not the current one."""
         self._watchers: list[Callable[[], None]] = []
 
     # -- the parts, made when they are first needed
@@ -67,12 +72,21 @@ class Session:
         """The agent's files as a deepagents `BackendProtocol` that also works outside a run."""
         return self.storage.guard
 
-    @cached_property
+    @property
     def storage(self) -> Storage:
-        """Where the files are, and what is mounted into them."""
+        """Where the current thread's files are, and what is mounted into them."""
+        return self._storage((self._focus or self._threads.current).pool)
+
+    def _storage(self, pool: Pool) -> Storage:
+        """Where the files of a pool are: those of the session, or beside them."""
         from deepnb.agent.storage import Storage
 
-        return Storage(self, self.options.backend, self._is_guarded, self._facts, lambda: self._playing is None)
+        if pool.storage is None and pool is not self._threads.pool:
+            pool.storage = self._storage(self._threads.pool).beside()
+        elif pool.storage is None:
+            idle = lambda: self._playing is None  # noqa: E731
+            pool.storage = Storage(self, self.options.backend, self._is_guarded, self._facts, idle)
+        return pool.storage
 
     @cached_property
     def checkpointer(self) -> Any:
@@ -83,7 +97,7 @@ class Session:
 
         return InMemorySaver()
 
-    @cached_property
+    @property
     def files(self) -> Files:
         """path -> text of the agent's files."""
         from deepnb.agent.files import Files
@@ -214,15 +228,16 @@ class Session:
             raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
         self._idle()
         where = self._threads[thread] if thread else self._threads.current
-        built = self._built_for(model)
-        notices = self._rerun(where, cell, rerun)
-        self._state.settle(where)
-        self.backend.begin()
-        before = replace(where.snapshot, next=())
-        where.model = model
-        given = {"messages": [_human(prompt)]}
-        draft = Turn(len(where.turns) + 1, where.name, prompt, "", (), before, before, Usage(), None, cell=cell)
-        yield from self._play(built, where, draft, given, notices, max_steps)
+        with self._on(where):
+            built = self._built_for(model)
+            notices = self._rerun(where, cell, rerun)
+            self._state.settle(where)
+            self.backend.begin()
+            before = replace(where.snapshot, next=())
+            where.model = model
+            given = {"messages": [_human(prompt)]}
+            draft = Turn(len(where.turns) + 1, where.name, prompt, "", (), before, before, Usage(), None, cell=cell)
+            yield from self._play(built, where, draft, given, notices, max_steps)
 
     def resume(self, decision: str | None = None) -> Iterator[Event]:
         """Go on with a turn that was interrupted, yielding its events.
@@ -287,10 +302,15 @@ class Session:
 
     # -- threads
 
-    def new(self, name: str | None = None) -> str:
-        """Start a new thread and make it current; memory, notes and skills stay. Gives its name."""
+    def new(self, name: str | None = None, *, empty: bool = False, shared: bool = False) -> str:
+        """Start a new thread and make it current; gives its name.
+
+        Memory, notes and skills are the session's: it has them, and the others see what it learns. An
+        `empty` one has none of them, and keeps what it learns to itself and its forks. A `shared` one is
+        a thread that others read along: `/MEMORY.md` is kept from its agent.
+        """
         self._idle()
-        made = self._threads.new(name)
+        made = self._threads.new(name, scope=Scope(empty, shared))
         self._tell()
         return made.name
 
@@ -318,8 +338,9 @@ class Session:
     def undo(self) -> str:
         """Take back the last rewind, fork, new or re-run; says which it was."""
         self._idle()
-        what = self._threads.undo()
-        self.backend.restored(f"undo of {what}")
+        what, thread = self._threads.undo()
+        with self._on(thread):
+            self.backend.restored(f"undo of {what}")
         self._tell()
         return what
 
@@ -351,9 +372,9 @@ class Session:
 
         held = options.namespace.get(options.model) if isinstance(options.model, str) else None
         for known, variable, built in self._built:
-            if same(known, options) and variable is held:
+            if same(known, options) and variable is held and built.guard is self.backend:
                 return built
-        built = build(options, self.backend, self.checkpointer, self.now)
+        built = build(options, self.backend, self.checkpointer, self.now, self._scope)
         self._built = [*self._built[-3:], (options, held, built)]
         return built
 
@@ -385,14 +406,26 @@ class Session:
         self._threads.rebase()
         self._tell()
 
-    def _elsewhere(self) -> Mapping[str, str]:
-        if "storage" not in self.__dict__ or not (self.storage.mounts or self.storage.kept):
+    def _elsewhere(self, thread: Thread) -> Mapping[str, str]:
+        storage = thread.pool.storage
+        if storage is None or not (storage.mounts or storage.kept):
             return {}
-        return self.storage.elsewhere(self.memory.paths())
+        with self._on(thread):
+            return storage.elsewhere(filter(thread.scope.may_read, self.memory.paths()))
+
+    @contextmanager
+    def _on(self, thread: Thread) -> Iterator[None]:
+        """Mean this thread's files within the block, where its memory is another than the current one's."""
+        before = self._focus
+        self._focus = None if thread.pool is self._threads.current.pool else thread
+        try:
+            yield
+        finally:
+            self._focus = before
 
     def read(self) -> Mapping[str, Any]:
         """The current thread's files, writes that wait included: path -> FileData."""
-        return self._state.read(self._threads.current)
+        return self._state.read(self._focus or self._threads.current)
 
     def write(self, update: Mapping[str, Any]) -> None:
         """Merge path -> FileData into the current thread's files; None deletes.
@@ -400,7 +433,7 @@ class Session:
         While a turn is unfinished the write waits: writing into a thread with steps to run would
         lose them. It is read back at once all the same.
         """
-        self._state.write(self._threads.current, update)
+        self._state.write(self._focus or self._threads.current, update)
         self._tell()
 
     def subscribe(self, watcher: Callable[[], None]) -> Callable[[], None]:
@@ -421,7 +454,12 @@ class Session:
     def _is_guarded(self, path: str) -> bool:
         """Whether the guard stands before a file: memory, notes and skills."""
         sources = (f"{source.rstrip('/')}/" for source in self.options.skills)
-        return path in self.options.memory or path.startswith(("/memory/", *sources))
+        return path in (LONG_TERM, *self.options.memory) or path.startswith(("/memory/", *sources))
+
+    def _scope(self) -> Scope:
+        """What the agent of the turn that is running may know of memory."""
+        playing = self._playing
+        return (self._threads[playing.thread] if playing else self._threads.current).scope
 
     def _facts(self) -> dict[str, Any]:
         """What the journal keeps of the moment."""

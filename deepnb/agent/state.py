@@ -1,4 +1,4 @@
-"""The threads' state in the checkpointer, and the files that all threads of a session share."""
+"""The threads' state in the checkpointer, and the files that threads have in common."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from deepnb.agent.pool import Pool
 from deepnb.agent.thread import Thread
 from deepnb.core.merge import merge
 from deepnb.core.values import Snapshot
 
 
 class State:
-    """Reads and writes checkpoints through the graph; keeps the session's shared files.
+    """Reads and writes checkpoints through the graph; keeps the files that threads have in common.
 
     `graph` and `exit` are asked for at each use, since another model means another graph. Imports
     of the engine are inside the methods: a session is made long before its engine is needed.
@@ -23,23 +24,21 @@ class State:
         graph: Callable[[], Any],
         exit_node: Callable[[], str],
         is_shared: Callable[[str], bool],
-        elsewhere: Callable[[], Mapping[str, str]],
+        elsewhere: Callable[[Thread], Mapping[str, str]],
     ) -> None:
-        """`elsewhere` gives path -> text of memory files that are not in the kernel's state."""
+        """`elsewhere` gives path -> text of a thread's memory files that are not in the kernel's state."""
         self._graph = graph
         self._exit = exit_node
         self._is_shared = is_shared
         self._elsewhere = elsewhere
-        self.shared: dict[str, Any] = {}
-        """path -> FileData of memory, notes and skills, as the last thread that ran or wrote left them."""
 
     # -- one thread's checkpoints
 
     def start(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
         if thread.root is None:
-            self._update(thread.config, {"files": overlay(self.shared, {}, self._is_shared)})
-            thread.base = dict(self.shared)
+            thread.base = self._told(thread)
+            self._update(thread.config, {"files": dict(thread.base)})
             self.look(thread)
             thread.root = thread.snapshot
         elif self._newest(thread) != thread.snapshot.checkpoint:
@@ -55,7 +54,7 @@ class State:
             values, todo = state.values, state.next
         thread.files = dict(values.get("files") or {})
         seen = snapshot(thread.name, values, next=todo, checkpoint=self._newest(thread), last=thread.snapshot)
-        thread.snapshot = self._with_others(seen)
+        thread.snapshot = self._with_others(thread, seen)
         if share:
             self.share(thread)
         else:
@@ -96,38 +95,45 @@ class State:
     # -- files, outside a run
 
     def share(self, thread: Thread) -> None:
-        """Take what this thread changed in memory, notes and skills into the session's."""
+        """Take what this thread changed in memory, notes and skills into its pool."""
         own = self._own(thread)
         changed = {p: own.get(p) for p in {*own, *thread.base} if own.get(p) != thread.base.get(p)}
-        self.shared = merged(self.shared, rebased(changed, thread.base, self.shared))
+        pool = thread.pool
+        pool.files = merged(pool.files, rebased(changed, thread.base, pool.files))
         thread.base = own
 
     def restore(self, thread: Thread) -> None:
-        """Take the whole of this thread's memory, notes and skills as the session's."""
-        self.shared = self._own(thread)
+        """Take the whole of this thread's memory, notes and skills as its pool's."""
+        thread.pool.files = {**self._kept_back(thread), **self._own(thread)}
 
-    def unrestore(self, before: Mapping[str, Any], restored: Mapping[str, Any]) -> None:
-        """Take `restore` back: the shared files as `before` it, with what was changed since."""
-        since = {p: self.shared.get(p) for p in {*self.shared, *restored} if self.shared.get(p) != restored.get(p)}
-        self.shared = merged(before, rebased(since, restored, before))
+    def unrestore(self, pool: Pool, before: Mapping[str, Any], restored: Mapping[str, Any]) -> None:
+        """Take `restore` back: the pool's files as `before` it, with what was changed since."""
+        now = pool.files
+        since = {p: now.get(p) for p in {*now, *restored} if now.get(p) != restored.get(p)}
+        pool.files = merged(before, rebased(since, restored, before))
 
     def waiting(self, thread: Thread) -> dict[str, Any]:
         """What the thread must be told at its next turn: path -> FileData, None deletes."""
-        return {**overlay(self.shared, thread.files, self._is_shared), **thread.held}
+        return {**overlay(self._told(thread), thread.files, self._is_shared), **thread.held}
 
     def read(self, thread: Thread) -> Mapping[str, Any]:
-        """The thread's files, those that wait included: path -> FileData."""
-        return merged(thread.files, self.waiting(thread))
+        """The files as the user has them in a thread, those that wait included: path -> FileData."""
+        return {**merged(thread.files, self.waiting(thread)), **self._kept_back(thread)}
 
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
-        """Merge files into the thread, or keep them until its unfinished turn has ended."""
-        if thread.running or thread.unfinished:
-            shared = {p: data for p, data in update.items() if self._is_shared(p)}
-            self.shared = merged(self.shared, shared)
-            thread.held = {**thread.held, **{p: data for p, data in update.items() if p not in shared}}
-        else:
+        """Merge files into the thread, or keep them until its unfinished turn has ended.
+
+        What its scope keeps from the thread goes to its pool alone.
+        """
+        waits = thread.running or thread.unfinished
+        common = {p: d for p, d in update.items() if self._is_shared(p) and (waits or not thread.scope.may_read(p))}
+        thread.pool.files = merged(thread.pool.files, common)
+        rest = {p: data for p, data in update.items() if p not in common}
+        if waits:
+            thread.held = {**thread.held, **rest}
+        elif rest:
             self.start(thread)
-            self._put(thread, update)
+            self._put(thread, rest)
 
     def release(self, thread: Thread) -> None:
         """Write what was held, once nothing is left to run."""
@@ -150,24 +156,32 @@ class State:
         """The thread's snapshot with the files that wait to be told to it."""
         update = self.waiting(thread)
         if not update:
-            return self._with_others(thread.snapshot)
+            return self._with_others(thread, thread.snapshot)
         from deepnb.engine.probe import file_texts
 
         texts, binary = file_texts(merged(thread.files, update))
-        return self._with_others(replace(thread.snapshot, files=texts, binary=binary))
+        return self._with_others(thread, replace(thread.snapshot, files=texts, binary=binary))
 
-    def _with_others(self, seen: Snapshot) -> Snapshot:
+    def _with_others(self, thread: Thread, seen: Snapshot) -> Snapshot:
         """The snapshot with the memory files that are not in the kernel's state."""
-        others = self._elsewhere()
+        others = self._elsewhere(thread)
         return replace(seen, files={**seen.files, **others}) if others else seen
 
     def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
         self._update(thread.config, {"files": {**self.waiting(thread), **update}})
-        thread.base = dict(self.shared)
+        thread.base = self._told(thread)
         self.look(thread)
 
     def _own(self, thread: Thread) -> dict[str, Any]:
         return {p: data for p, data in thread.files.items() if self._is_shared(p)}
+
+    def _told(self, thread: Thread) -> dict[str, Any]:
+        """What a thread is told of its pool."""
+        return {p: data for p, data in thread.pool.files.items() if thread.scope.may_read(p)}
+
+    def _kept_back(self, thread: Thread) -> dict[str, Any]:
+        """What it is not told of."""
+        return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}
 
     def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
         self._graph().update_state(config, values, as_node=self._exit())

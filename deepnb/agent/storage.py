@@ -31,17 +31,29 @@ class Storage:
         is_guarded: Callable[[str], bool],
         facts: Facts,
         may_save: Callable[[], bool],
+        *,
+        shared: bool = True,
     ) -> None:
+        """`given` is a backend in place of the kernel's state; `shared`: one into which others may write, too."""
         self.mounts: dict[str, Mount] = {}
         self.kept: str | None = None
         """The directory in which memory, notes, skills and the journal are kept; None for the kernel."""
         self._is_guarded = is_guarded
         self._default = given if given is not None else KernelBackend(outside)
-        self._shared = given is not None
+        self._shared = shared and given is not None
+        self._outside, self._facts = outside, facts
+        self._beside: list[SplitBackend] = []
         self._may_save = may_save
         lock = threading.RLock()
         self._home_lock: Callable[[], AbstractContextManager[Any]] = lambda: lock
         self.guard = GuardedBackend(self._default, [self._home()], is_guarded, facts)
+
+    def beside(self) -> Storage:
+        """One with the same ordinary files, but memory, notes, skills and a journal of its own, in the kernel."""
+        kernel = KernelBackend(self._outside)
+        split = SplitBackend(self.guard.inner, kernel, self._is_remembered)
+        self._beside.append(split)
+        return Storage(self._outside, split, self._is_guarded, self._facts, self._may_save, shared=False)
 
     def mount(self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None) -> Mount:
         """Put the files below a path on a disk, in a store, or back into the kernel's state."""
@@ -77,7 +89,7 @@ class Storage:
         disk.upload_files([(p, content) for p, content in here if p not in there])
         both = [(p, content) for p, content in here if p in there]
         log = self.guard.journal()
-        self._default = SplitBackend(self._default, disk, lambda p: self._is_guarded(p) or p.startswith("/.deepnb/"))
+        self._default = SplitBackend(self._default, disk, self._is_remembered)
         self._shared, self.kept = True, str(directory)
         self._home_lock = lambda: directory_lock(directory)
         self._rewire(forget_home=True)
@@ -102,6 +114,11 @@ class Storage:
         inner = mounted(self._default, self.mounts)
         roots = [self._home(), *(self._root(m, inner) for m in self.mounts.values())]
         self.guard.rewire(inner, roots, forget_home=forget_home)
+        for split in self._beside:
+            split.here = inner
+
+    def _is_remembered(self, path: str) -> bool:
+        return self._is_guarded(path) or path.startswith("/.deepnb/")
 
     def _home(self) -> Root:
         return Root(

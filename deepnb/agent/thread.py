@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from deepnb.agent.pool import Pool
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Snapshot, ToolEnded, Turn
+from deepnb.memory.scope import MAIN, Scope
 
 
 @dataclass
@@ -16,6 +18,10 @@ class Thread:
 
     name: str
     parent: str | None = None
+    pool: Pool = field(default_factory=Pool)
+    """What it has in common with other threads."""
+    scope: Scope = MAIN
+    """What it may know of that; decided when it is made."""
     turns: list[Turn] = field(default_factory=list)
     snapshot: Snapshot = field(default_factory=lambda: Snapshot(""))
     """The state as last seen, at the checkpoint it names."""

@@ -84,6 +84,15 @@ class ThreadInfo:
     current: bool = False
     parent: str | None = None
     """`NAME@N` of the thread and turn it was forked from."""
+    empty: bool = False
+    """Whether it has memory, notes and skills of its own, begun with none."""
+    shared: bool = False
+    """Whether others read along: then long-term memory is kept from it."""
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """`empty`, `shared`: how it was made."""
+        return tuple(name for name in ("empty", "shared") if getattr(self, name))
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ def agent_status(scene: Scene, args: Args) -> Shown:
         files=len(snapshot.files) + len(snapshot.binary),
         refresh=session.options.memory_refresh,
         pending=session.pending,
+        kind=session.thread_info.kind,
         hints=_places(scene),
         stamp=scene.stamp,
     )
@@ -57,7 +58,11 @@ def agent_use(scene: Scene, args: Args) -> Shown:
 
 
 def agent_new(scene: Scene, args: Args) -> Shown:
-    return said(f"new thread {scene.session.new(args['name'])}; memory and skills stay (%agent undo takes it back)")
+    empty, shared = bool(args["empty"]), bool(args["shared"])
+    name = scene.session.new(args["name"], empty=empty, shared=shared)
+    kind = "it begins with no memory and no skills, and keeps what it learns" if empty else "memory and skills stay"
+    also = "; others read along: MEMORY.md is kept from it" if shared else ""
+    return said(f"new thread {name}; {kind}{also} (%agent undo takes it back)")
 
 
 def agent_threads(scene: Scene, args: Args) -> Shown:

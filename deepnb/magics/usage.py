@@ -108,7 +108,14 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("model", "MODEL|VARIABLE", "model", needed=False),),
         (Flag("--base-url", "URL", "url"),),
     ),
-    Sub("agent", "new", "start a new thread", (Arg("name", "NAME", "name", needed=False),)),
+    Sub(
+        "agent",
+        "new",
+        "start a new thread; it has this session's memory, notes and skills, unless it is --empty: then it begins with\n"
+        "    none, and keeps what it learns to itself; --shared is for one that others read along: MEMORY.md is kept from it",
+        (Arg("name", "NAME", "name", needed=False),),
+        (Flag("--empty"), Flag("--shared")),
+    ),
     Sub("agent", "threads", "the threads of this session"),
     Sub("agent", "switch", "go on in another thread", (Arg("name", "NAME", "thread"),)),
     Sub(

@@ -12,6 +12,11 @@ from deepnb.views.footer import model_words
 from deepnb.views.plain import page, title_line
 from deepnb.views.table import table_html
 
+KINDS = {
+    "empty": "empty: memory, notes and skills of its own",
+    "shared": "shared: others read along, MEMORY.md is kept from it",
+}
+
 
 @dataclass(frozen=True)
 class StatusInfo:
@@ -34,6 +39,8 @@ class StatusInfo:
     """What waits, and what to type: `interrupted before tools: %agent resume`."""
     hints: tuple[str, ...] = ()
     stamp: str = ""
+    kind: tuple[str, ...] = ()
+    """How the thread was made: empty, shared."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +54,14 @@ class StatusView:
         """(what, how it stands), in order."""
         info = self.info
         window = "window not known" if info.window is None else f"window {info.window:,} tokens"
+        kinds = [KINDS[kind] for kind in info.kind]
         files = ", ".join(f"{path} ({counted(tokens, 'token')})" for path, tokens in info.memory)
         rows = [
             ("model", f"{model_words(info.model)} · {window}"),
-            ("thread", f"{info.thread} · {counted(info.turns, 'turn')} · {counted(info.messages, 'message')}"),
+            (
+                "thread",
+                " · ".join([info.thread, counted(info.turns, "turn"), counted(info.messages, "message"), *kinds]),
+            ),
             ("memory", f"{files or 'nothing remembered yet'} · refresh {info.refresh}"),
             ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),
             ("files", f"{info.files:,}"),

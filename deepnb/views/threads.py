@@ -20,7 +20,7 @@ def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
     rows = [
         (
             f"└{'──' * (depth - 1)} {thread.name}" if depth else thread.name,
-            "← current" if thread.current else "",
+            marks(thread),
             f"{thread.turns:,}",
             f"{thread.messages:,}",
             thread.parent or "",
@@ -45,6 +45,11 @@ def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
     ]
     head = ("turn", "prompt", "answer", "in / out", "time", "")
     return table_view(head, rows, "turns", (0, 3, 4), NO_TURNS, stamp)
+
+
+def marks(thread: ThreadInfo) -> str:
+    """Which one is current, which was made with `--empty` or `--shared`."""
+    return ", ".join([*(["← current"] if thread.current else []), *thread.kind])
 
 
 def flags(turn: Turn) -> tuple[str, ...]:

@@ -1,0 +1,19 @@
+"""Memory, notes and skills that some threads have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deepnb.agent.storage import Storage
+
+
+@dataclass(eq=False)
+class Pool:
+    """Those of the session, or those of one thread made with `--empty` and its forks."""
+
+    files: dict[str, Any] = field(default_factory=dict)
+    """path -> FileData, as the last thread that ran or wrote left them."""
+    storage: Storage | None = None
+    """Where they are; made when it is first needed."""

@@ -1,0 +1,45 @@
+"""What an agent may know of the session's memory: decided once, when its thread is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from posixpath import normpath
+
+LONG_TERM = "/MEMORY.md"
+"""What is kept for long, and for the user alone: it is for main threads only."""
+
+_KEPT = ("memory.md", ".deepnb")
+"""Names, in lower case, of files and directories that hold it: the file itself, and the journal of its changes."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How a thread was made, and whether this is an agent nested in it."""
+
+    empty: bool = False
+    """Made with `--empty`: memory, notes and skills of its own, begun with none."""
+    shared: bool = False
+    """Made with `--shared`: others read along."""
+    nested: bool = False
+    """A subagent."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is kept from it: the main agent of a thread that nobody else reads."""
+        return not (self.shared or self.nested)
+
+    def may_read(self, path: str) -> bool:
+        """Whether a file may be read, listed, found, searched or injected; what may not be read is not written either.
+
+        A file of that name is kept back wherever it stands and however it is spelled: a directory can
+        be mounted at a second path, and some disks tell no case apart.
+        """
+        return self.whole or not any(part in _KEPT for part in normpath(path).casefold().split("/"))
+
+    @property
+    def inside(self) -> Scope:
+        """That of an agent nested in this one."""
+        return replace(self, nested=True)
+
+
+MAIN = Scope()

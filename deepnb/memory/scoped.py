@@ -1,0 +1,98 @@
+"""The files as an agent's tools may see them: what its scope keeps from it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from deepagents.backends.protocol import (
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileDownloadResponse,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+
+from deepnb.backends.guarded import GuardedBackend
+from deepnb.memory.scope import Scope
+
+
+class ScopedBackend(BackendProtocol):
+    """`inner` less the files that the scope of the moment keeps back."""
+
+    def __init__(self, inner: GuardedBackend, scope: Callable[[], Scope]) -> None:
+        self.inner = inner
+        self._scope = scope
+
+    def ls(self, path: str) -> LsResult:
+        found = self.inner.ls(path)
+        return replace(found, entries=self._mine(found.entries)) if found.entries else found
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        if problem := self._kept_back(file_path):
+            return ReadResult(error=problem)
+        return self.inner.read(file_path, offset, limit)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        if self._scope().whole:
+            return self.inner.grep(pattern, path, glob, max_count=max_count)
+        found = self.inner.grep(pattern, path, glob)
+        return replace(found, matches=self._mine(found.matches)[:max_count]) if found.matches else found
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        found = self.inner.glob(pattern, path)
+        return replace(found, matches=self._mine(found.matches)) if found.matches else found
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        problem = self._kept_back(file_path)
+        return WriteResult(error=problem) if problem else self.inner.write(file_path, content)
+
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        problem = self._kept_back(file_path)
+        return EditResult(error=problem) if problem else self.inner.edit(file_path, old_string, new_string, replace_all)
+
+    def delete(self, file_path: str) -> DeleteResult:
+        below = () if self._scope().whole else self.inner.glob("**/*", file_path).matches or ()
+        problem = next(filter(None, map(self._kept_back, [file_path, *(m["path"] for m in below)])), None)
+        return DeleteResult(error=problem) if problem else self.inner.delete(file_path)
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        fine = [(path, content) for path, content in files if not self._kept_back(path)]
+        done = iter(self.inner.upload_files(fine))
+        return [
+            FileUploadResponse(path=path, error="permission_denied") if self._kept_back(path) else next(done)
+            for path, _ in files
+        ]
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """One batch; what is kept back is not found."""
+        done = iter(self.inner.download_files([p for p in paths if not self._kept_back(p)]))
+        return [
+            FileDownloadResponse(path=path, content=None, error="file_not_found")
+            if self._kept_back(path)
+            else next(done)
+            for path in paths
+        ]
+
+    def saw(self, texts: Mapping[str, str]) -> None:
+        """Told on to the guard: the model has been shown these texts."""
+        self.inner.saw(texts)
+
+    def _mine(self, found: Iterable[Any]) -> list[Any]:
+        scope = self._scope()
+        return [f for f in found if scope.may_read(f["path"])]
+
+    def _kept_back(self, path: str) -> str | None:
+        scope = self._scope()
+        if scope.may_read(path):
+            return None
+        who = "a subagent" if scope.nested else "a thread that others read along"
+        return f"Error: {path} is kept from {who}. Do not try it again; go on without it."
