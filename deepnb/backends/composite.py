@@ -18,6 +18,8 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
+from deepnb.backends.appending import append_text
+
 _ALL = "{*,.*}"
 """Every file at any depth, those whose names begin with a dot too."""
 
@@ -39,6 +41,11 @@ class MountedBackend(CompositeBackend):
         if _folder(file_path) in self.routes:
             return WriteResult(error=f"Error writing file '{file_path}': it is a directory")
         return super().write(file_path, content)
+
+    def append_text(self, path: str, text: str) -> str | None:
+        """Add `text` to the end of a file, in the backend it belongs to; gives the error, if any."""
+        prefix, backend = self._owner(path)
+        return append_text(backend, path[len(prefix) - 1 :], text)
 
     def ls(self, path: str) -> LsResult:
         """What is directly in a directory, mounts included, by path."""

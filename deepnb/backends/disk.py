@@ -98,6 +98,14 @@ class DiskBackend(BackendProtocol):
             return WriteResult(error=f"Error writing file '{_shown(file_path)}': {_why(error)}")
         return WriteResult(path=file_path)
 
+    def append_text(self, path: str, text: str) -> str | None:
+        """Add `text` to the end of the file, which is not rewritten; gives the error, if any."""
+        try:
+            self.tree.append(_file(path), text.encode())
+        except (OSError, UnicodeEncodeError) as error:
+            return f"Error writing file '{_shown(path)}': {_why(error)}"
+        return None
+
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         """Replace a text that occurs once, or everywhere with `replace_all`."""
         try:

@@ -25,6 +25,7 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import slice_read_response
 
+from deepnb.backends.appending import append_text
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import unfit
@@ -122,6 +123,14 @@ class GuardedBackend(BackendProtocol):
         except DeepnbError as error:
             problem = f"Error: {error}"
         return WriteResult(error=problem) if problem else WriteResult(path=file_path)
+
+    def append_text(self, path: str, text: str) -> str | None:
+        """Add a text to the end of one of the engine's own records, less credentials; gives the error, if any."""
+        if wrong := unfit(path, text):
+            return wrong
+        if not path.startswith(RECORDS):
+            return f"Error: {path} is not a record"
+        return append_text(self.inner, path, redact(text))
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         if is_journal(file_path):

@@ -19,6 +19,8 @@ from deepagents.backends.protocol import (
     WriteResult,
 )
 
+from deepnb.backends.appending import append_text
+
 
 class SplitBackend(BackendProtocol):
     """`there` holds the paths that `goes_there` says, `here` all others; neither shows what is the other's."""
@@ -47,6 +49,10 @@ class SplitBackend(BackendProtocol):
 
     def write(self, file_path: str, content: str) -> WriteResult:
         return self._of(file_path).write(file_path, content)
+
+    def append_text(self, path: str, text: str) -> str | None:
+        """Add `text` to the end of a file, in the backend it belongs to; gives the error, if any."""
+        return append_text(self._of(path), path, text)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         return self._of(file_path).edit(file_path, old_string, new_string, replace_all)

@@ -196,6 +196,24 @@ class Folder:
                 os.unlink(path, **at)
             raise
 
+    def append(self, name: str, data: bytes, *, durable: bool) -> None:
+        """Add `data` to the end of the file, which is made where it is missing; all of it, or nothing."""
+        with suppress(FileNotFoundError):
+            _regular(self.look(name))
+        fd = self._opened(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        size = os.fstat(fd).st_size
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(fd, left) :]
+            if durable:
+                os.fsync(fd)
+        except OSError:
+            os.ftruncate(fd, size)
+            raise
+        finally:
+            os.close(fd)
+
     def _replace(self, old: str, new: str) -> None:
         if self.fd is None:
             os.replace(os.path.join(self.path, old), os.path.join(self.path, new))
@@ -278,6 +296,12 @@ class Tree:
         name = _last(at)
         with self.folder(at[:-1], create=True) as folder:
             folder.put(name, data, durable=self.durable)
+
+    def append(self, at: Names, data: bytes) -> None:
+        """Add `data` to the end of a file, directories on the way included."""
+        name = _last(at)
+        with self.folder(at[:-1], create=True) as folder:
+            folder.append(name, data, durable=self.durable)
 
     def remove(self, at: Names) -> None:
         """Remove a file, or a directory with all in it; never the directory itself."""

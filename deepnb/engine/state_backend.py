@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, NotRequired, Protocol
 
 from deepagents.backends import StateBackend
+from deepagents.backends.protocol import FileData
+from deepagents.backends.utils import file_data_to_string
 from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemState
+from langgraph.channels.delta import DeltaChannel
+
+APPENDED = "appended"
+"""Key of a write that adds its text to the end of the file, in the place of `content`."""
+
+
+def with_writes(files: dict[str, Any] | None, writes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Upstream's reducer of `files`, which also takes a write that only appends: a checkpoint holds no more than that."""
+    out = dict(files or {})
+    for write in writes:
+        for path, data in write.items():
+            if data is None:
+                out.pop(path, None)
+            elif APPENDED in data:
+                out[path] = _appended(out.get(path), data)
+            else:
+                out[path] = data
+    return out
+
+
+def _appended(old: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[str, Any]:
+    new = {key: value for key, value in data.items() if key != APPENDED}
+    text = data[APPENDED] if old is None else file_data_to_string(old) + data[APPENDED]  # type: ignore[arg-type]
+    return {**new, **(old or {}), "modified_at": data["modified_at"], "content": text}
 
 
 class KernelState(DeepAgentState, FilesystemState):
     """The state of an agent whose files live in the kernel, whether or not it has file tools."""
+
+    files: Annotated[NotRequired[dict[str, FileData]], DeltaChannel(with_writes, snapshot_frequency=50)]
 
 
 class Outside(Protocol):
@@ -37,6 +66,16 @@ class OpenStateBackend(StateBackend):
         except RuntimeError:
             return False
         return True
+
+    def append_text(self, path: str, text: str) -> str | None:
+        """Add `text` to the end of the file, which is not written again; gives the error, if any."""
+        now = datetime.now(UTC).isoformat()
+        data = {APPENDED: text, "encoding": "utf-8", "created_at": now, "modified_at": now}
+        if self._inside():
+            super()._send_files_update({path: data})
+        else:
+            self._outside.write({path: data})
+        return None
 
     def _read_files(self) -> dict[str, Any]:
         return super()._read_files() if self._inside() else dict(self._outside.read())
