@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.kernel import KernelBackend
-from deepnb.backends.locks import directory_lock, named_lock
+from deepnb.backends.lock_of import Lock, lock_of
+from deepnb.backends.locks import directory_lock
 from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import NoFiles, SplitBackend
@@ -45,7 +45,7 @@ class Storage:
         self._beside: list[SplitBackend] = []
         self._may_save = may_save
         lock = threading.RLock()
-        self._home_lock: Callable[[], AbstractContextManager[Any]] = lambda: lock
+        self._home_lock: Lock = lock_of(given) if self._shared else lambda: lock
         self.guard = GuardedBackend(self._default, [self._home()], is_guarded, facts)
 
     def beside(self) -> Storage:
@@ -130,11 +130,5 @@ class Storage:
         )
 
     def _root(self, mount: Mount, inner: Any) -> Root:
-        return Root(mount.prefix, JournalFile(inner, mount.prefix), _lock_of(mount), shared=True)
-
-
-def _lock_of(mount: Mount) -> Callable[[], AbstractContextManager[Any]]:
-    """What keeps two kernels from writing to the same place at once."""
-    if mount.kind == "disk":
-        return lambda: directory_lock(mount.where)
-    return (lambda: named_lock(f"store {mount.where}")) if mount.kind == "store" else nullcontext
+        lock = lock_of(mount.backend or self._default)
+        return Root(mount.prefix, JournalFile(inner, mount.prefix), lock, shared=True)

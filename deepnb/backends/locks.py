@@ -45,8 +45,15 @@ def directory_lock(root: str | os.PathLike[str], *, seconds: float = SECONDS) ->
 
 
 @contextmanager
+def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> Iterator[None]:
+    """Hold the lock that a file of its own stands for; the file is made, its directory is there. `what` names it."""
+    with _lock(Tree(path.parent), (path.name,), what, seconds):
+        yield
+
+
+@contextmanager
 def named_lock(name: str, *, seconds: float = SECONDS) -> Iterator[None]:
-    """Hold the lock of a name, such as a store's address, among this user's processes on this machine."""
+    """Hold the lock of a name among this user's processes on this machine (those with the same TMPDIR)."""
     with _lock(Tree(_own_folder()), (f"{sha256(name.encode()).hexdigest()[:32]}.lock",), name, seconds):
         yield
 

@@ -8,7 +8,6 @@ was written, and a run that is cut short drops writes whose entries are already 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
 
 from deepnb.backends.ahead import Ahead
 from deepnb.backends.journal_file import JournalFile
+from deepnb.backends.lock_of import Lock
 from deepnb.backends.seen import Seen
 from deepnb.backends.waiting import Waiting
 from deepnb.backends.writer import writer
@@ -26,7 +26,6 @@ from deepnb.core.journal import DoesNotFit, Entry, Origin, entry
 
 Facts = Callable[[], Mapping[str, Any]]
 """`at`, `thread`, `turn` and `cell` of the moment, as the journal keeps them."""
-Lock = Callable[[], AbstractContextManager[Any]]
 
 
 @dataclass(frozen=True)
