@@ -25,6 +25,9 @@ class Scripted(BaseChatModel):
     profile: dict[str, Any] | None = Field(default_factory=lambda: {"max_input_tokens": 100_000})
     delay: float = 0.0
     requests: list[list[BaseMessage]] = Field(default_factory=list)
+    flush: Any = "NO_REPLY"
+    """The answer to the silent call before a compaction, which takes none of `answers`; an exception is raised."""
+    flushes: list[list[BaseMessage]] = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:
@@ -34,11 +37,12 @@ class Scripted(BaseChatModel):
         return self.bind(tools=[convert_to_openai_tool(t) for t in tools], **kwargs)
 
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
+        if "<leaving>" in str(messages[-1].content):
+            self.flushes.append(messages)
+            return _answer(self.flush)
         self.requests.append(messages)
         answer = self.answers[min(len(self.requests), len(self.answers)) - 1]
-        if isinstance(answer, BaseException):
-            raise answer
-        return AIMessage(answer) if isinstance(answer, str) else answer
+        return _answer(answer)
 
     def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._next(messages).model_copy(update={"id": None}))])
@@ -55,3 +59,9 @@ class Scripted(BaseChatModel):
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
         yield ChatGenerationChunk(message=AIMessageChunk("", tool_calls=answer.tool_calls))
+
+
+def _answer(answer: Any) -> AIMessage:
+    if isinstance(answer, BaseException):
+        raise answer
+    return AIMessage(answer) if isinstance(answer, str) else answer

@@ -11,10 +11,10 @@ from langchain.agents.middleware import AgentMiddleware
 from scripted import Scripted
 
 from deepnb import Session
-from deepnb.backends.appending import append_text
 from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.split import SplitBackend
+from deepnb.engine.appending import append_text
 
 HISTORY = "/conversation_history/main.md"
 

@@ -81,7 +81,7 @@ def test_the_summarizer_is_told_of_and_its_words_are_not():
     for prompt in "abc":
         s.run(prompt)
     turn = s.turns[-1]
-    assert [c.purpose for c in turn.calls] == ["summary", "answer"]
+    assert [c.purpose for c in turn.calls] == ["flush", "summary", "answer"]
     assert [e.text for e in turn.events if isinstance(e, TextDelta)] == ["three"]
     (compacted,) = [e for e in turn.events if isinstance(e, Compacted)]
     assert compacted.offload == turn.after.offload

@@ -21,6 +21,7 @@ from deepnb.engine import keys
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import memory_budget
+from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.middleware import memory_middleware
 from deepnb.memory.nested import NestedMemoryMiddleware
@@ -76,13 +77,16 @@ def build(
     def base(backend: ScopedBackend, rebased: Callable[[Any], Any] | None = None) -> list[Any]:
         """What every agent has, main or nested."""
         files = [FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=options.eviction_threshold)]
+        flush = Flusher(backend, model) if options.enable_memory else None
         compaction = SummarizationMiddleware(
             model,
             backend=backend,
             rule=rule,
-            counter=meter.total,
+            measure=meter.budget,
+            count=counter.count,
             clock=clock,
-            section=history.section,
+            addition=history.addition,
+            flush=flush,
             rebased=rebased,
         )
         return [*(files if options.enable_filesystem else ()), compaction, PatchToolCallsMiddleware(), guard]

@@ -18,7 +18,7 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
-from deepnb.backends.appending import append_text
+from deepnb.engine.appending import append_text
 
 _ALL = "{*,.*}"
 """Every file at any depth, those whose names begin with a dot too."""

@@ -25,7 +25,6 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import slice_read_response
 
-from deepnb.backends.appending import append_text
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import unfit
@@ -35,6 +34,7 @@ from deepnb.backends.waiting import Held, Waiting
 from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import redact
 from deepnb.core.journal import Entry
+from deepnb.engine.appending import append_text
 
 
 class GuardedBackend(BackendProtocol):

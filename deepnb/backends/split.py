@@ -19,7 +19,7 @@ from deepagents.backends.protocol import (
     WriteResult,
 )
 
-from deepnb.backends.appending import append_text
+from deepnb.engine.appending import append_text
 
 
 class SplitBackend(BackendProtocol):

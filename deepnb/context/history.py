@@ -1,10 +1,30 @@
-"""The offloaded history file: written one section per compaction, read back as sections."""
+"""The offloaded history file: one section per compaction, appended, and read back as sections.
+
+    ## Summarized at 2026-01-02T03:04:05+00:00
+
+    2 messages
+    <!-- 9 lines: 1f0c... 77ab... -->
+
+    ### user
+
+    What was said, word for word, less credentials.
+
+    ### assistant
+
+    → read_file {"file_path": "/a.md"}
+
+The comment says how many lines the section has after it, so that a message which looks like a heading
+does not end it, and which messages it holds, so that none is stored twice.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import NamedTuple
 
 from deepnb.core.gate import redact
 from deepnb.core.messages import Message
@@ -12,23 +32,89 @@ from deepnb.core.values import HistorySection
 
 PREFIX = "/conversation_history/"
 
-_HEAD = re.compile(r"^## Summarized at (\S+)\n\n(\d+) messages?\n\n", re.MULTILINE)
+_BEGIN = "## Summarized at "
+_HEAD = re.compile(rf"^{_BEGIN}(\S+)\n\n(\d+) messages?\n<!-- (\d+) lines: ([0-9a-f ]*) -->\n\n", re.MULTILINE)
+
+
+class Addition(NamedTuple):
+    """What is to be done to a history file: `text` added at its end, after the first `keep` characters of it."""
+
+    text: str
+    keep: int | None = None
+    """None keeps the whole file; a number where its end was cut short by a crash and is written anew."""
 
 
 def section(at: str, messages: Sequence[Message]) -> str:
     """One compaction as it is appended: its time, how many messages, then each word for word, less credentials."""
+    body = _body(messages)
     count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-    return f"## Summarized at {at}\n\n{count}\n\n" + redact("".join(map(_message, messages)))
+    marks = " ".join(map(mark, messages))
+    return f"## Summarized at {at}\n\n{count}\n<!-- {body.count(chr(10))} lines: {marks} -->\n\n{body}"
+
+
+def addition(text: str, at: str, messages: Sequence[Message]) -> Addition:
+    """What to add to a file so that it holds each of the messages once."""
+    found = list(_sections(text))
+    keep = None
+    if found and not found[-1].whole and _is_torn(found[-1], messages):
+        keep = found.pop().head.start()
+    stored = {m for one in found for m in one.marks}
+    new = [m for m in messages if mark(m) not in stored]
+    gap = "" if keep is not None or not text or text.endswith("\n") else "\n"
+    return Addition(gap + section(at, new) if new else "", keep)
 
 
 def sections(path: str, text: str) -> tuple[HistorySection, ...]:
     """The sections of a history file, in order of time."""
-    heads = list(_HEAD.finditer(text))
-    ends = [*(h.start() for h in heads[1:]), len(text)][: len(heads)]
-    return tuple(
-        HistorySection(h[1], path, text[h.end() : end].rstrip("\n"), int(h[2]))
-        for h, end in zip(heads, ends, strict=True)
-    )
+    return tuple(HistorySection(s.head[1], path, s.body.rstrip("\n"), int(s.head[2])) for s in _sections(text))
+
+
+def mark(message: Message) -> str:
+    """By what a message is known again in a file: 12 digits of a hash of its id, or of what it says."""
+    known = message.id or f"{message.role}\n{message.text}\n{message.tool_calls}\n{message.tool_call_id}"
+    return sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class _Section:
+    head: re.Match[str]
+    body: str
+    whole: bool
+    """Whether it has as many lines as its heading says, and nothing else after them."""
+
+    @property
+    def marks(self) -> list[str]:
+        return self.head[4].split()
+
+
+def _sections(text: str) -> Iterator[_Section]:
+    at = 0
+    while head := _HEAD.search(text, at):
+        at = _after(text, head.end(), int(head[3]))
+        whole = at >= 0 and (at == len(text) or text.startswith(_BEGIN, at))
+        if not whole:  # somebody edited it, or a crash cut it short: it goes on to the next heading
+            following = _HEAD.search(text, head.end())
+            at = following.start() if following else len(text)
+        yield _Section(head, text[head.end() : at], whole)
+
+
+def _after(text: str, start: int, lines: int) -> int:
+    """Where so many lines end; -1 where there are fewer."""
+    for _ in range(lines):
+        start = text.find("\n", start) + 1
+        if not start:
+            return -1
+    return start
+
+
+def _is_torn(section: _Section, messages: Sequence[Message]) -> bool:
+    """Whether it is the beginning of what is now to be written, cut short."""
+    wanted = [m for m in messages if mark(m) in set(section.marks)]
+    return len(wanted) == len(section.marks) and _body(wanted).startswith(section.body)
+
+
+def _body(messages: Sequence[Message]) -> str:
+    return redact("".join(map(_message, messages)))
 
 
 def _message(message: Message) -> str:

@@ -6,18 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from deepnb.core.anchors import Anchor
 from deepnb.core.budget import Budget
 from deepnb.core.messages import Message, Messages, ToolCall
 
 __all__ = [
-    "Call", "Compacted", "Event", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Offload", "Path", "Skill", "Snapshot", "TextDelta", "ThreadInfo", "ToolCall", "ToolEnded",
+    "Call", "Cause", "Compacted", "Event", "Flush", "Flushed", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
+    "Offload", "Path", "Purpose", "Skill", "Snapshot", "TextDelta", "ThreadInfo", "ToolCall", "ToolEnded",
     "ToolStarted",
     "Turn", "Usage",
 ]  # fmt: skip
 
 Path = tuple[str, ...]
 """Where in the nest of agents something happened: ids of the enclosing `task` calls, outermost first."""
+
+
+Purpose = Literal["answer", "summary", "flush"]
+"""What a model was called for."""
+
+Cause = Literal["trigger", "by hand", "overflow"]
+"""What set off a compaction: the rule in force, `%agent compact`, or a provider that said the request is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,18 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
+class Flush:
+    """What was put down in a daily note before a part of the thread left the prompt."""
+
+    file: str
+    """The daily note."""
+    lines: tuple[str, ...] = ()
+    """As they were added to it; empty where there was nothing worth keeping."""
+    how: Literal["model", "rules"] = "model"
+    """Who chose them: the model, or rules where no model answered."""
+
+
+@dataclass(frozen=True, slots=True)
 class Offload:
     """A compaction: which messages left the prompt, where they are, what stands in for them."""
 
@@ -61,6 +81,16 @@ class Offload:
     """Messages [0, cutoff) of the thread are no longer sent."""
     at: str = ""
     """ISO timestamp."""
+    cause: Cause = "trigger"
+    before: int = 0
+    """Tokens of the request before the compaction."""
+    after: int = 0
+    """Tokens of the request that took its place."""
+    anchors: tuple[Anchor, ...] = ()
+    """What the summary lost, and stands beside it word for word."""
+    hidden: tuple[Anchor, ...] = ()
+    """What it lost and there was no room for: it is in the file."""
+    flush: Flush | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +102,8 @@ class HistorySection:
     path: str
     text: str
     messages: int
+    offload: Offload | None = None
+    """The compaction it belongs to, where this session still knows of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +152,7 @@ class Call:
 
     number: int
     """Counted from 1 within its turn."""
-    purpose: Literal["answer", "summary"]
+    purpose: Purpose
     path: Path
     budget: Budget
     usage: Usage | None = None
@@ -174,6 +206,12 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Flushed:
+    flush: Flush
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """One line the user should know of."""
 
@@ -181,7 +219,7 @@ class Notice:
     path: Path = ()
 
 
-Event = ModelStarted | TextDelta | ModelEnded | ToolStarted | ToolEnded | Compacted | Notice
+Event = ModelStarted | TextDelta | ModelEnded | ToolStarted | ToolEnded | Flushed | Compacted | Notice
 
 
 @dataclass(frozen=True)

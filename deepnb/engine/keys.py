@@ -20,5 +20,11 @@ INTERRUPT = "__interrupt__"
 SUMMARY_SOURCE = "summarization"
 """`metadata["lc_source"]` of the summarizer's own model call."""
 
+FLUSH_SOURCE = "flush"
+"""The same, of the silent call before a compaction."""
+
+BROUGHT_BACK = "brought_back"
+"""`lc_source` of a message that holds messages out of the offloaded history."""
+
 TELL = "deepnb_tell"
 """Name of the custom callback event by which our own middleware tells of something."""

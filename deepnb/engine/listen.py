@@ -6,6 +6,7 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from langgraph.errors import GraphBubbleUp
 
 from deepnb.core.budget import Budget
 from deepnb.core.gate import redact_value
+from deepnb.core.messages import Added
 from deepnb.core.values import (
     Call,
     Event,
@@ -24,16 +26,20 @@ from deepnb.core.values import (
     ModelStarted,
     Notice,
     Path,
+    Purpose,
     TextDelta,
     ToolEnded,
     ToolStarted,
     Usage,
 )
 from deepnb.engine import keys
+from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text
 
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
 """(messages as sent, tools as bound) -> what they cost, by part."""
+
+_PURPOSES: dict[str, Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
 
 
 class Cancelled(KeyboardInterrupt):
@@ -61,8 +67,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         measure: Measure,
         max_steps: int | None = None,
         max_tokens: int | None = None,
+        *,
+        added: Callable[[Added], None] = lambda message: None,
     ) -> None:
+        """`added` is told of each answer, whole, right after its ModelEnded."""
         self._emit = emit
+        self._added = added
         self._measure = measure
         self._max_steps = max_steps
         self._max_tokens = max_tokens
@@ -121,11 +131,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._check()
         self._parent[run_id] = parent_run_id
         self._calls += 1
-        summary = (metadata or {}).get("lc_source") == keys.SUMMARY_SOURCE
-        if not summary:
+        purpose = _PURPOSES.get((metadata or {}).get("lc_source") or "", "answer")
+        if purpose == "answer":
             self._count(nested=bool(self._path(parent_run_id)))
         budget = self._measure(messages[0], (invocation_params or {}).get("tools") or ())
-        call = Call(self._calls, "summary" if summary else "answer", self._path(parent_run_id), budget)
+        call = Call(self._calls, purpose, self._path(parent_run_id), budget)
         self._models[run_id] = (call, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
         self._emit(ModelStarted(call, call.path))
@@ -151,6 +161,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._spent += told.input + told.output if told else 0
         ended = Call(call.number, call.purpose, call.path, call.budget, told, time.perf_counter() - began)
         self._emit(ModelEnded(ended, call.path))
+        if call.purpose == "answer" and message is not None:
+            self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from deepnb.core.anchors import Anchor
 from deepnb.core.messages import Message, Messages, Role, ToolCall
-from deepnb.core.values import Offload, Skill, Snapshot
+from deepnb.core.values import Flush, Offload, Skill, Snapshot
 from deepnb.engine import keys
 from deepnb.engine.request import message_text
 
@@ -69,6 +70,17 @@ def grown(last: Messages, state: Sequence[BaseMessage]) -> Messages:
     return last.grown(kept, [to_message(m) for m in state[kept:]])
 
 
+def new_messages(chunk: Mapping[str, Any]) -> list[Message]:
+    """The messages that a chunk of the stream mode `updates` adds to the thread."""
+    found: list[Message] = []
+    for told in chunk.values():
+        for update in told if isinstance(told, list) else [told]:
+            messages = update.get(keys.MESSAGES) if isinstance(update, Mapping) else None
+            listed = messages if isinstance(messages, list) else [messages]
+            found += (to_message(m) for m in listed if isinstance(m, BaseMessage) and m.id and m.type in _ROLE)
+    return found
+
+
 def to_message(message: BaseMessage) -> Message:
     """A LangChain message as a value."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
@@ -97,12 +109,22 @@ def _skills(values: Mapping[str, Any]) -> tuple[Skill, ...]:
 
 
 def _offload(event: Mapping[str, Any] | None) -> Offload | None:
+    """The last compaction, as its summary message records it."""
     if not event:
         return None
     message = event["summary_message"]
+    held = message.additional_kwargs
+    before, after = held.get("tokens") or (0, 0)
+    flush = held.get("flush")
     return Offload(
         path=event.get("file_path"),
         summary=summary_text(message_text(message)),
         cutoff=event["cutoff_index"],
-        at=message.additional_kwargs.get("summarized_at", ""),
+        at=held.get("summarized_at", ""),
+        cause=held.get("cause", "trigger"),
+        before=before,
+        after=after,
+        anchors=tuple(Anchor(*a) for a in held.get("anchors") or ()),
+        hidden=tuple(Anchor(*a) for a in held.get("hidden") or ()),
+        flush=Flush(flush["file"], tuple(flush["lines"]), flush["how"]) if flush else None,
     )

@@ -50,6 +50,11 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
             yield Piece(part, call["name"] + json.dumps(call["args"], ensure_ascii=False, default=str))
 
 
+def is_request(message: BaseMessage) -> bool:
+    """Whether the user said it: summaries, memory updates and what was brought back are human messages, too."""
+    return message.type == "human" and "lc_source" not in message.additional_kwargs
+
+
 def message_text(message: BaseMessage) -> str:
     """The text of a message; blocks that are not text are left out."""
     content = message.content

@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from contextvars import copy_context
 from typing import Any
 
+from deepnb.core.messages import Added
 from deepnb.core.values import Event
 from deepnb.engine import keys
 from deepnb.engine.listen import Cancelled, LimitReached, Listener, Measure
+from deepnb.engine.probe import new_messages
 
 _GRACE = 2.0
 """Seconds a cancelled run is waited for; after that it is left to end by itself."""
 
 
 class Run:
-    """Iterate it for the Events of the run; afterwards `values` is the last state seen.
+    """Iterate it for the Events of the run, and each message as it joins; afterwards `values` is the last state seen.
 
     The graph runs in a thread, so that an interrupt ends the waiting at once even where a tool is
     blocked in C. With the stream modes used here LangGraph runs the nodes in that same thread.
@@ -26,16 +28,16 @@ class Run:
     def __init__(self, graph: Any, input: Any, config: dict[str, Any], measure: Measure, *limits: int | None) -> None:  # noqa: A002
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
-        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event | Added | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
-        self.listener = Listener(self._events.put, measure, *limits)
+        self.listener = Listener(self._events.put, measure, *limits, added=self._events.put)
         callbacks = [*(config.get("callbacks") or ()), self.listener]
         arguments = (graph, input, {**config, "callbacks": callbacks})
         self._thread = threading.Thread(
             target=copy_context().run, args=(self._pump, *arguments), daemon=True, name="deepnb-run"
         )
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[Event | Added]:
         self._thread.start()
         while (event := self._events.get()) is not None:
             yield event
@@ -43,7 +45,7 @@ class Run:
         if self._error is not None:
             raise self._error
 
-    def cancel(self) -> tuple[list[Event], bool]:
+    def cancel(self) -> tuple[list[Event | Added], bool]:
         """End the run: (the events not read yet, whether it has ended within the grace time)."""
         self.listener.cancel()
         if self._thread.ident is None:  # not begun, and never will be
@@ -65,6 +67,9 @@ class Run:
                     self.values = chunk
                 elif keys.INTERRUPT in chunk:
                     self.interrupts = tuple(chunk[keys.INTERRUPT])
+                else:
+                    for message in new_messages(chunk):
+                        self._events.put(Added(message))
         except LimitReached as limit:
             self._error = limit
         except Cancelled:  # whoever cancelled knows

@@ -20,6 +20,7 @@ from deepagents.backends.protocol import (
 )
 
 from deepnb.backends.guarded import GuardedBackend
+from deepnb.engine.appending import append_text
 from deepnb.memory.scope import Scope
 
 
@@ -55,6 +56,10 @@ class ScopedBackend(BackendProtocol):
         problem = self._kept_back(file_path)
         return WriteResult(error=problem) if problem else self.inner.write(file_path, content)
 
+    def append_text(self, path: str, text: str) -> str | None:
+        """Add to the end of one of the engine's own records; gives the error, if any."""
+        return self._kept_back(path) or append_text(self.inner, path, text)
+
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         problem = self._kept_back(file_path)
         return EditResult(error=problem) if problem else self.inner.edit(file_path, old_string, new_string, replace_all)
@@ -81,6 +86,10 @@ class ScopedBackend(BackendProtocol):
             else next(done)
             for path in paths
         ]
+
+    def append(self, path: str, line: str) -> str | None:
+        """Add a line to the end of a file, as the guard does; gives the error, if any."""
+        return self._kept_back(path) or self.inner.append(path, line)
 
     def saw(self, texts: Mapping[str, str]) -> None:
         """Told on to the guard: the model has been shown these texts."""

@@ -58,7 +58,7 @@ def wants_compaction(c: Conversation) -> str | None:
 
 
 def compact(_: Conversation, text: str) -> str:
-    return summary(digest(_messages(text)))
+    return summary(digest(messages_of(text)))
 
 
 def wants_recap(c: Conversation) -> bool | None:
@@ -160,7 +160,7 @@ def _added(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*old, *new]))
 
 
-def _messages(text: str) -> list[Message]:
+def messages_of(text: str) -> list[Message]:
     """The messages of `get_buffer_string(..., format="xml")`; the lines of any other form as requests."""
     found = _MESSAGE.findall(text)
     if not found:
