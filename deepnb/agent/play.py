@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError
+from deepnb.core.messages import Added
 from deepnb.core.values import Call, Event, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
@@ -24,27 +26,36 @@ class Played:
     error: str | None = None
 
 
-def play(run: Run, before: Iterable[Event], record: Callable[[Played], None]) -> Generator[Event, None, None]:
+def play(
+    run: Run,
+    before: Iterable[Event],
+    record: Callable[[Played], None],
+    tell: Callable[[Event | Added], None] = lambda event: None,
+) -> Generator[Event, None, None]:
     """Yield the run's events; `record` is called once, however the run ends, before this ends or raises.
 
-    An interrupt, or the reader going away, cancels the run.
+    `tell` is given each event first, and each message that joins. An interrupt, or the reader going
+    away, cancels the run.
     """
     events: list[Event] = []
     interrupted = error = None
+
     try:
-        for event in before:
-            events.append(event)
-            yield event
-        for event in run:
-            events.append(event)
-            yield event
+        for event in chain(before, run):
+            tell(event)
+            if not isinstance(event, Added):
+                events.append(event)
+                yield event
     except LimitReached as limit:
         interrupted = str(limit)
     except (KeyboardInterrupt, GeneratorExit):
         interrupted = f"interrupted {_where(events)}"
         rest, ended = run.cancel()
-        events += rest
-        events += (ToolEnded(t.id, t.name, "interrupted", "cut", 0.0, t.path) for t in _open_tools(events))
+        events += (e for e in rest if not isinstance(e, Added))
+        cut = [ToolEnded(t.id, t.name, "interrupted", "cut", 0.0, t.path) for t in _open_tools(events)]
+        events += cut
+        for event in (*rest, *cut):
+            tell(event)
         if not ended:
             interrupted += "; it does not stop and is left to end by itself: its result is not used"
         raise

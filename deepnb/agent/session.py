@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from deepnb.agent.options import Options, changed, same
 from deepnb.agent.state import State
@@ -17,6 +18,7 @@ from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
 from deepnb.core.budget import Budget, Rule, growth
 from deepnb.core.errors import DeepnbError
+from deepnb.core.messages import Message
 from deepnb.core.values import Event, HistorySection, Notice, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.memory.scope import LONG_TERM, Scope
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from deepnb.agent.pool import Pool
     from deepnb.agent.skills import SessionSkills
     from deepnb.agent.storage import Storage
+    from deepnb.agent.transcripts import Transcripts
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
 
@@ -198,6 +201,26 @@ class Session:
         path = f"{history.PREFIX}{self.thread}.md"
         return history.sections(path, self.files.get(path, ""))
 
+    @cached_property
+    def transcripts(self) -> Transcripts:
+        """All that happened, by thread, as it is written down."""
+        from deepnb.agent.transcripts import Transcripts
+
+        def kept() -> str | None:
+            storage = (self._focus or self._threads.current).pool.storage
+            return storage.kept if storage else None
+
+        return Transcripts(self.now, kept)
+
+    def transcript(self, thread: str | None = None) -> pd.DataFrame:
+        """One row per line of a thread's transcript (the current one's, if not given), oldest first."""
+        from deepnb.agent.tables import transcript
+
+        where = self._threads[thread] if thread else self._threads.current
+        with self._on(where):
+            one = self.transcripts.keep(where.name)
+        return transcript(one.read()[0], one.session)
+
     # -- running
 
     def run(self, prompt: str, **how: Any) -> Turn:
@@ -270,8 +293,14 @@ class Session:
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
         thread.running, self._playing = True, draft
+        prompt = Message(given["messages"][0].id, "user", draft.prompt) if given else None
+
+        def record(played: Played) -> None:
+            self._record(thread, draft, played, perf_counter() - began)
+
         try:
-            yield from play(run, notices, lambda played: self._record(thread, draft, played, perf_counter() - began))
+            told = self.transcripts.begin(draft, thread.snapshot.messages, prompt)
+            yield from play(run, (*notices, *told), record, self.transcripts.event)
         finally:
             thread.running, self._playing = False, None
 
@@ -296,6 +325,7 @@ class Session:
         )
         thread.turns[draft.number - 1 :] = [turn]
         self.last = turn
+        self.transcripts.end(turn)
         self._state.release(thread)
         self.backend.save(whole=whole)
         self._tell()
@@ -324,7 +354,9 @@ class Session:
     def fork(self, name: str | None = None, at: int | None = None) -> str:
         """A new thread that begins as this one stood after turn `at` (the last, if not given)."""
         self._idle()
+        source = self.thread
         made = self._threads.fork(name, at)
+        self.transcripts.forked(source, made.name, made.snapshot.messages, made.parent or source)
         self._tell()
         return made.name
 
@@ -333,6 +365,7 @@ class Session:
         self._idle()
         self._threads.rewind(self._threads.current, number, memory=memory)
         self.backend.restored(f"rewind to turn {number}")
+        self.transcripts.moved(self.thread, self.snapshot.messages, "rewind", f"to turn {number}")
         self._tell()
 
     def undo(self) -> str:
@@ -341,6 +374,8 @@ class Session:
         what, thread = self._threads.undo()
         with self._on(thread):
             self.backend.restored(f"undo of {what}")
+            self.transcripts.moved(thread.name, thread.snapshot.messages, "undo", what)
+        self.transcripts.gone([t.name for t in self.threads], what)
         self._tell()
         return what
 
@@ -388,6 +423,7 @@ class Session:
         later = f" and the {now - number} after it" if now > number else ""
         self._threads.rewind(thread, number - 1, what=f"re-run of turn {number}")
         self.backend.restored(f"re-run of turn {number}")
+        self.transcripts.moved(thread.name, thread.snapshot.messages, "rewind", f"re-run of turn {number}")
         return (Notice(f"turn {number}{later} taken back: this cell was run again (%agent undo brings it back)"),)
 
     # -- files, outside a run (the backend comes here)
@@ -479,4 +515,4 @@ class Session:
 def _human(prompt: str) -> Any:
     from langchain_core.messages import HumanMessage
 
-    return HumanMessage(prompt)
+    return HumanMessage(prompt, id=str(uuid4()))

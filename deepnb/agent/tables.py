@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from deepnb.context.transcript import Line, said, standing
 from deepnb.core.budget import PARTS
 from deepnb.core.journal import Entry
 from deepnb.core.values import Turn
@@ -50,6 +51,40 @@ def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> 
         rows.append((path, number, line, *((last.id, last.origin, last.at, last.turn) if last else ("", "", "", None))))
     names = ["path", "line", "text", "entry", "origin", "at", "turn"]
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
+
+
+def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
+    """One row per line; `live` says of a message that it is in the thread as it stands in this session.
+
+    `input` and `output` are tokens as the provider reported them; `agent` is main, or the ids of the calls
+    that a nested agent works for.
+    """
+    live = {line.data["id"] for line in standing(lines, session)}
+    rows = [
+        {
+            "turn": line.turn,
+            "type": line.type,
+            "role": line.data.get("role"),
+            "name": line.data.get("name"),
+            "text": said(line),
+            "calls": [c["name"] for c in line.data.get("tool_calls") or ()],
+            "agent": "/".join(line.path) or "main",
+            "input": (line.data.get("usage") or {}).get("input"),
+            "output": (line.data.get("usage") or {}).get("output"),
+            "seconds": line.data.get("seconds"),
+            "live": line.type == "message" and line.data["id"] in live,
+            "id": line.data.get("id"),
+            "parent": line.data.get("parent"),
+            "at": line.at,
+            "session": line.session,
+        }
+        for line in lines
+    ]
+    names = ["turn", "type", "role", "name", "text", "calls", "agent", "input", "output", "seconds", "live"]
+    table = pd.DataFrame(rows, columns=[*names, "id", "parent", "at", "session"])
+    table = table.astype({"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"})
+    words = table.select_dtypes("object").columns
+    return table.assign(**{name: table[name].where(table[name].notna(), None) for name in words})
 
 
 def _change(entry: Entry) -> str:

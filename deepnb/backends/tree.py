@@ -155,9 +155,9 @@ class Folder:
         _regular(self.look(name))
         return self._opened(name, flags)
 
-    def ours(self, name: str) -> int:
+    def ours(self, name: str, flags: int = 0) -> int:
         """A descriptor of a file of our own, made if it is missing."""
-        return self._opened(name, os.O_RDWR | os.O_CREAT)
+        return self._opened(name, os.O_RDWR | os.O_CREAT | flags)
 
     def _opened(self, name: str, flags: int) -> int:
         path, at = self._at(name)

@@ -38,6 +38,17 @@ class Message:
     source: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A message that has just joined its agent's conversation; not an Event, since nothing of it is shown."""
+
+    message: Message
+    path: tuple[str, ...] = ()
+    """Where in the nest of agents, as of an Event."""
+    call: int | None = None
+    """The number of the model call that it answers."""
+
+
 class Messages(Sequence[Message]):
     """The first `n` messages of a log that only grows: a turn keeps one for the price of an int.
 

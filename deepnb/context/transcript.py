@@ -1,0 +1,364 @@
+"""A thread's transcript: JSON Lines, one record of what happened a line, appended as it happens.
+
+Version 1. Every line has `type`, `at` (ISO time), `session` (the kernel session that wrote it) and `n`
+(counted from 1 in that session and thread; the same `session` and `n` twice is the same line written
+twice); `turn` (from 1; left out where it is none) and `path` (ids of the enclosing `task` calls of a
+nested agent, outermost first; left out for the main agent). Then, by `type`, left out where empty:
+
+| type | fields |
+| --- | --- |
+| `session` | a session began to write: `v`, `thread`, `forked` (`NAME@TURN`), `head` |
+| `turn` | a turn began, or went on: `model`, `cell`, `resumed` |
+| `message` | `id`, `parent` (id of the message before it; of a nested agent's first, of the one that called it), |
+| | `role`, `text`, `tool_calls` (each `id`, `name`, `args`), `name`, `tool_call_id`, `status` (`error`), |
+| | `source`; of an answer `call`, `tokens` (sent, as counted), `usage` (as reported: `input`, `output`, |
+| | `cached`, `cost`), `seconds`. A later line with the same `id` stands in its place |
+| `moved` | a message stands behind another now: `id`, `parent` |
+| `call` | a model call that was no answer: `call`, `purpose` (`summary`), `tokens`, `usage`, `seconds` |
+| `tool_start` | `id`, `name`; `args` where no message asked for it |
+| `tool_end` | `id`, `name`, `status` (`ok`, `error`, `cut`), `seconds`; the result is the message of that call |
+| `approval` | what was decided of a call: `id`, `name`, `decision` (`approve`, `edit`, `reject`), `args`, `reason` |
+| `compacted` | `cutoff` (messages no longer sent), `summary`, `file` (where they are), `summarized` (ISO time) |
+| `flushed` | what a flush saved before a compaction, as its event tells it |
+| `notice` | `text` |
+| `end` | a turn ended: `seconds`, `usage`, `interrupted`, `error`, `text` (what an unfinished answer said) |
+| `rewind`, `fork`, `undo` | a thread was taken back or left: `what`, `head` |
+| `head` | the thread stands elsewhere for another reason: `head` |
+
+`head` is the id of the last message of the thread as it stands (null: none), which is where the next
+message goes on; after a `message` of the main agent that message is the head. So parents make a tree of
+all that was said, and the way from the head to its root is the thread. Other types are events in their
+own words. Texts are written without credentials.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from hashlib import sha256
+from typing import Any
+
+from deepnb.core.gate import redact, redact_value
+from deepnb.core.messages import Added, Message
+from deepnb.core.values import (
+    Call,
+    Compacted,
+    Event,
+    ModelEnded,
+    ModelStarted,
+    Notice,
+    Path,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    Turn,
+    Usage,
+)
+
+VERSION = 1
+
+COST = ("call", "tokens", "usage", "seconds")
+"""What an answer's line says of its model call."""
+
+_ENVELOPE = ("type", "at", "session", "n", "turn", "path")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a transcript; `data` are the fields of its type."""
+
+    type: str
+    at: str
+    session: str
+    n: int
+    data: Mapping[str, Any] = field(default_factory=dict)
+    turn: int | None = None
+    path: Path = ()
+
+
+Told = tuple[str, dict[str, Any], Path]
+"""(type, data, path) of a line to be written."""
+
+
+def to_json(line: Line) -> bytes:
+    """The line as it is written, its end included."""
+    head: dict[str, Any] = {"type": line.type, "at": line.at, "session": line.session, "n": line.n}
+    head |= {"turn": line.turn} if line.turn is not None else {}
+    head |= {"path": list(line.path)} if line.path else {}
+    value = {**head, **line.data}
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return json.dumps(value, allow_nan=False).encode() + b"\n"
+
+
+def from_json(text: str | bytes) -> Line:
+    """The line of a JSON object; ValueError where it is none."""
+    value = json.loads(text)
+    if not isinstance(value, dict) or not all(isinstance(value.get(k), str) for k in ("type", "at", "session")):
+        raise ValueError("not a line of a transcript")
+    if not isinstance(value.get("n"), int):
+        raise ValueError("not a line of a transcript")
+    data = {k: v for k, v in value.items() if k not in _ENVELOPE}
+    path = tuple(value.get("path") or ())
+    return Line(value["type"], value["at"], value["session"], value["n"], data, value.get("turn"), path)
+
+
+def read(text: bytes) -> tuple[tuple[Line, ...], int]:
+    """(the lines of a transcript, how many were cut short and are left out)."""
+    lines: dict[tuple[str, int], Line] = {}
+    cut = 0
+    for piece in text.split(b"\n"):
+        if not piece.strip():
+            continue
+        try:
+            line = from_json(piece)
+        except ValueError:
+            cut += 1
+            continue
+        lines.setdefault((line.session, line.n), line)
+    return tuple(lines.values()), cut
+
+
+def standing(lines: Iterable[Line], session: str | None = None) -> tuple[Line, ...]:
+    """The messages of the thread as it stands, in order: as `session` left it, or whoever wrote the last line."""
+    told = list(lines)
+    session = session or (told[-1].session if told else None)
+    messages: dict[str, Line] = {}
+    parents: dict[str, str | None] = {}
+    head: str | None = None
+    for line in told:
+        data = line.data
+        if line.type == "message":
+            messages[data["id"]] = line
+            parents[data["id"]] = data.get("parent")
+        elif line.type == "moved":
+            parents[data["id"]] = data.get("parent")
+        if line.session == session and not line.path:
+            if line.type == "message":
+                head = data["id"]
+            elif "head" in data:
+                head = data["head"]
+    out: list[Line] = []
+    seen: set[str] = set()
+    while head is not None and head in messages and head not in seen:
+        seen.add(head)
+        out.append(messages[head])
+        head = parents[head]
+    return tuple(reversed(out))
+
+
+def said(line: Line) -> str:
+    """What a line says, for reading: the words of a message or a notice, a summary, how a turn ended."""
+    data = line.data
+    for key in ("text", "summary", "interrupted", "error", "what", "status", "model", "forked"):
+        if isinstance(found := data.get(key), str) and (key != "status" or line.type == "tool_end"):
+            return found
+    return ""
+
+
+class Chain:
+    """What the transcript of one thread says so far; gives the lines that say what is new.
+
+    It keeps ids, not texts: what it costs goes with the number of messages.
+    """
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        """The thread's messages as they stand, as told."""
+        self._head: str | None = None
+        self._parents: dict[str, str | None] = {}
+        self._told: dict[str, int] = {}
+        self._nested: dict[Path, str] = {}
+        self._asked: dict[tuple[Path, str], str] = {}
+        self._calls: dict[int, Call] = {}
+        self._facts: dict[str, dict[str, Any]] = {}
+        self._pieces: list[str] = []
+
+    @property
+    def head(self) -> str | None:
+        """The id of the thread's last message, as it is written."""
+        return _written(self._head)
+
+    def event(self, event: Event | Added) -> Iterator[Told]:
+        """The lines of an event. Pieces of an answer make none: the answer does, when it has ended."""
+        path = event.path
+        match event:
+            case Added():
+                yield from self._added(event)
+            case TextDelta():
+                self._pieces += [] if path else [event.text]
+            case ModelStarted():
+                if not path:
+                    self._pieces.clear()
+            case ModelEnded(call=call) if call.purpose == "answer":
+                self._calls[call.number] = call
+            case ModelEnded(call=call):
+                yield "call", {**_call(call), "purpose": call.purpose}, path
+            case ToolStarted():
+                args = {} if (path, event.id) in self._asked else _some(args=_plain(redact_value(dict(event.args))))
+                yield "tool_start", {"id": safe_id(event.id), "name": redact(event.name), **args}, path
+            case ToolEnded():
+                if path and event.status != "cut":  # no state of a nested agent is seen: this is its message
+                    yield from self.message(_result(event), path)
+                ended = {"status": event.status, "seconds": round(event.seconds, 3)}
+                yield "tool_end", {"id": safe_id(event.id), "name": redact(event.name), **ended}, path
+            case Compacted(offload=offload):
+                told = _some(summary=redact(offload.summary), file=offload.path, summarized=offload.at)
+                yield "compacted", {"cutoff": offload.cutoff, **told}, path
+            case Notice(text=text):
+                yield "notice", {"text": redact(text)}, path
+            case _:
+                yield _kind(event), _generic(event), path
+
+    def message(self, message: Message, path: Path = ()) -> Iterator[Told]:
+        """The line of a message that joined a conversation; none where it is told already, word for word."""
+        id_, words = message.id, hash((message.text, message.status, repr(message.tool_calls)))
+        known = id_ in self._told
+        if known and self._told[id_] == words:
+            return
+        if not known:
+            self._parents[id_] = self._last(path)
+            if path:
+                self._nested[path] = id_
+            else:
+                self._ids.append(id_)
+                self._head = id_
+        self._told[id_] = words
+        self._asked.update({(path, call.id): id_ for call in message.tool_calls})
+        data = {"id": safe_id(id_), "parent": _written(self._parents[id_]), **_body(message)}
+        yield "message", {**data, **self._facts.get(id_, {})}, path
+        if known and not path and self._head != id_:
+            yield "head", {"head": self.head}, ()
+
+    def follow(self, messages: Sequence[Message], why: str = "head", **facts: str) -> Iterator[Told]:
+        """The lines that make the transcript's thread this one: what is missing, what moved, where it stands.
+
+        With a `why` of its own (`rewind`, `undo`) there is a line for it even where nothing changed.
+        """
+        ids = [m.id for m in messages]
+        if why == "head" and ids == self._ids and self._head == (ids[-1] if ids else None):
+            return
+        before: str | None = None
+        stands = self._head
+        for id_, message in zip(ids, messages, strict=True):
+            if id_ not in self._told:
+                self._head = before
+                yield from self.message(message)
+                stands = id_
+            elif self._parents[id_] != before:
+                self._parents[id_] = before
+                yield "moved", {"id": safe_id(id_), "parent": _written(before)}, ()
+            before = id_
+        self._ids, self._head = ids, before
+        if why != "head" or stands != before:
+            yield why, {**facts, "head": self.head}, ()
+
+    def end(self, turn: Turn) -> Told:
+        """The line of a turn's end."""
+        unfinished = "".join(self._pieces) if turn.interrupted or turn.error else ""
+        told = _some(
+            usage=_usage(turn.usage) if turn.usage != Usage() else None,
+            interrupted=redact(turn.interrupted or ""),
+            error=redact(turn.error or ""),
+            text=redact(unfinished),
+        )
+        self._pieces.clear()
+        self._calls.clear()
+        self._facts.clear()
+        return "end", {"seconds": round(turn.seconds, 3), **told}, ()
+
+    def _added(self, added: Added) -> Iterator[Told]:
+        call = self._calls.pop(added.call, None) if added.call is not None else None
+        if call is not None:
+            self._facts[added.message.id] = _call(call)
+            if not added.path:
+                self._pieces.clear()
+        yield from self.message(added.message, added.path)
+
+    def _last(self, path: Path) -> str | None:
+        """The message behind which the next one of an agent stands."""
+        if not path:
+            return self._head
+        return self._nested.get(path) or self._asked.get((path[:-1], path[-1]))
+
+
+def _written(id_: str | None) -> str | None:
+    return None if id_ is None else safe_id(id_)
+
+
+def safe_id(id_: str) -> str:
+    """The id as it is written: itself, but for one that holds a credential."""
+    return id_ if redact(id_) == id_ else f"redacted-{sha256(id_.encode()).hexdigest()[:16]}"
+
+
+def _body(message: Message) -> dict[str, Any]:
+    calls = [
+        {"id": safe_id(c.id), "name": redact(c.name), "args": _plain(redact_value(dict(c.args)))}
+        for c in message.tool_calls
+    ]
+    told = _some(
+        text=redact(message.text),
+        tool_calls=calls,
+        name=redact(message.name or ""),
+        tool_call_id=safe_id(message.tool_call_id or ""),
+        status="error" if message.status == "error" else None,
+        source=message.source,
+    )
+    return {"role": message.role, **told}
+
+
+def _result(event: ToolEnded) -> Message:
+    return Message(
+        "/".join((*event.path, event.id)),
+        "tool",
+        event.result,
+        name=event.name,
+        tool_call_id=event.id,
+        status="error" if event.status == "error" else "ok",
+    )
+
+
+def _call(call: Call) -> dict[str, Any]:
+    told = _some(usage=_usage(call.usage) if call.usage else None)
+    return {"call": call.number, "tokens": call.budget.total, **told, "seconds": round(call.seconds, 3)}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    cost = {} if usage.cost is None else {"cost": usage.cost}
+    return {"input": usage.input, "output": usage.output, "cached": usage.cached, **cost}
+
+
+def _some(**facts: Any) -> dict[str, Any]:
+    return {k: v for k, v in facts.items() if v not in (None, "", [], {})}
+
+
+def _kind(event: object) -> str:
+    """`MemoryFlushed` is `memory_flushed`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(event).__name__).lower()
+
+
+def _generic(event: Any) -> dict[str, Any]:
+    """The fields of an event that this version knows nothing of; one called like a line's own is written `its_NAME`."""
+    named = {f.name: getattr(event, f.name) for f in fields(event) if f.name != "path"}
+    plain = _plain(redact_value(_plain(named)))
+    return {f"its_{k}" if k in (*_ENVELOPE, "head") else k: v for k, v in plain.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON's own words: what has none is written as its text."""
+    match value:
+        case str() | bool() | int() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case Mapping():
+            return {str(k): _plain(v) for k, v in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(v) for v in value]
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    return str(value)
