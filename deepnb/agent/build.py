@@ -44,6 +44,8 @@ class Built:
     """The name the model is shown under."""
     rule: Rule
     meter: Meter
+    compaction: SummarizationMiddleware
+    """That of the main agent."""
     tools: tuple[tuple[str, str], ...]
     """(name, first line of its description) of each tool."""
     guard: GuardedBackend
@@ -117,7 +119,8 @@ def build(
     lines = _tool_lines(stack, tools)
     if not supports_execution(guarded.inner):
         lines.pop("execute", None)
-    return Built(graph, resolved.label, rule, meter, tuple(lines.items()), guarded, _exit(graph))
+    compaction = next(m for m in main if isinstance(m, SummarizationMiddleware))
+    return Built(graph, resolved.label, rule, meter, compaction, tuple(lines.items()), guarded, _exit(graph))
 
 
 def _subagents(options: Options, backend: Any, model: Any, tools: list[Any], base: Callable[[], list[Any]]) -> Any:

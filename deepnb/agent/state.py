@@ -92,6 +92,16 @@ class State:
         self._update(target.config, values)
         self.look(target, share=False)
 
+    def values(self, thread: Thread) -> dict[str, Any]:
+        """The thread's state, what waited for it written into it."""
+        self.settle(thread)
+        return dict(self._graph().get_state(thread.config).values)
+
+    def put(self, thread: Thread, values: Mapping[str, Any]) -> None:
+        """Write values into the state of a thread that has nothing left to run."""
+        self._update(thread.config, values)
+        self.look(thread)
+
     # -- files, outside a run
 
     def share(self, thread: Thread) -> None:

@@ -199,8 +199,8 @@ def anchored(anchors: Sequence[Anchor], room: int, count: Count, path: str | Non
     if count(whole.text) <= room:
         return whole
     order = _by_rank(anchors)
-    costs = [count(_BETWEEN + a.text) + (a.kind == "prohibition") for a in order]
-    left = room - count(_text(order[:0], len(order), path)) - sum(count(f"\n- {w}:") for w in _LABELS.values())
+    costs = [count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind == "prohibition" else _BETWEEN + a.text) for a in order]
+    left = room - count(_text(order[:0], len(order), path)) - sum(count(f"\n{w}:") for w in _LABELS.values())
     shown: list[Anchor] = []
     rest: list[Anchor] = []
     for anchor, cost in zip(order, costs, strict=True):
@@ -230,9 +230,9 @@ def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, said: boo
     for kind in get_args(Kind):
         texts = [(a.said or a.text) if said else a.text for a in anchors if a.kind == kind]
         if kind == "prohibition":
-            lines += [f"- {_LABELS[kind]}: {t}" for t in texts]
+            lines += [f"{_LABELS[kind]}: {t}" for t in texts]
         elif texts:
-            lines.append(f"- {_LABELS[kind]}: {_BETWEEN.join(texts)}")
+            lines.append(f"{_LABELS[kind]}: {_BETWEEN.join(texts)}")
     if hidden:
         lines.append(f"({hidden} more {'are' if hidden > 1 else 'is'} {f'in {path}' if path else 'left out'})")
     return "\n".join([*lines, CLOSE])

@@ -21,6 +21,7 @@ from deepnb.core.anchors import Anchor, anchored, find, joined, lost
 from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import redact
+from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.values import Compacted, Event, Flush, Flushed, Notice, Offload, Path
 from deepnb.engine import keys
 from deepnb.engine.appending import append_text
@@ -250,11 +251,12 @@ class SummarizationMiddleware(Upstream):
         going, _ = self._offload_inline_media(self._backend, messages[:cutoff])
         new = [m for m in going if not _is_ours(m)]
         at = self._clock()
-        flush = self._flushed(new, at, tell)
+        flush = self._flushed([m for m in new if not _is_update(m)], at, tell)
         path = self._offloaded(new, at, self._get_history_path(session))
-        summary = self._summary(going, len(new), path, tell)
+        said = [m for m in going if not _is_update(m)]
+        summary = self._summary(said, len(new), path, tell)
         before = _anchors(messages[0])
-        found = find((to_message(m) for m in new), redact)
+        found = find((to_message(m) for m in said if not _is_ours(m)), redact)
         beside = anchored(lost(joined(before, found), summary), self._room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage(f"{built.content}\n\n{beside.text}".rstrip())
@@ -410,6 +412,11 @@ def _is_summary(message: BaseMessage) -> bool:
 def _is_ours(message: BaseMessage) -> bool:
     """Whether it is no part of the conversation: a summary, or what was brought back from the history file."""
     return message.additional_kwargs.get("lc_source") in (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
+
+
+def _is_update(message: BaseMessage) -> bool:
+    """Whether it told of a change in memory: memory is shown anew, so nobody need sum that up."""
+    return message.additional_kwargs.get("lc_source") == MEMORY_UPDATE
 
 
 def _at(event: Event, path: Path) -> Event:
