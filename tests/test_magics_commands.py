@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from shells import Shell
@@ -71,6 +72,72 @@ def test_threads(shell: Shell) -> None:
     assert "taken back: fork early; thread main, turn 2" in shell.ok("%agent undo")
     assert "taken back: new thread side" in shell.ok("%agent undo")
     assert shell.fails("%agent undo").startswith("nothing to undo: ")
+
+
+def test_threads_made_apart_and_threads_others_read(shell: Shell) -> None:
+    shell.ok("%memory add I like tea")
+    shell.ok("%agent thanks")
+    assert "new thread apart; it begins with no memory and no skills, and keeps what it learns" in shell.ok(
+        "%agent new apart --empty"
+    )
+    assert "nothing remembered yet" in shell.ok("%memory")
+    assert "My memory" not in shell.ok("%agent what do you know about my preferences?")
+    assert "thread   apart · 1 turn · 2 messages · empty: memory, notes and skills of its own" in shell.ok("%agent")
+    told = shell.ok("%agent new open --shared")
+    assert "new thread open; memory and skills stay; others read along: MEMORY.md is kept from it" in told
+    assert "tea" in shell.ok("%agent what do you know about my preferences?")
+    out = shell.ok("%agent threads")
+    assert re.search(r"apart +empty +1 +2", out) and re.search(r"open +← current, shared +1 +2", out)
+    assert "taken back: new thread open" in shell.ok("%agent undo")
+    assert "taken back: new thread apart" in shell.ok("%agent undo")
+    assert "tea" in shell.ok("%memory")
+
+
+def test_editing_in_a_terminal_prints_the_cell_that_writes_it(shell: Shell) -> None:
+    cells: list[str] = []
+    shell.ip._deepnb.scene.next_cell = cells.append
+    shell.ok("%memory add I like tea")
+    assert shell.ok("%memory edit") == "%%memory /AGENTS.md\n- I like tea\n"
+    assert cells == ["%%memory /AGENTS.md\n- I like tea\n"]
+    assert "-- I like tea" in shell.ok(cells[0].replace("tea", "coffee"))
+    assert shell.ok("%memory edit /notes.md") == "%%memory /notes.md\n"
+
+
+def test_loading_and_saving(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my notes.md").write_text("- Ana owns the data\n")
+    out = shell.ok("%memory load my notes.md")
+    assert "loaded my notes.md to /AGENTS.md" in out and "+- Ana owns the data" in out
+    shell.ok("%memory add I like tea")
+    assert "my notes.md" in shell.ok("%memory save my notes.md")
+    assert (tmp_path / "my notes.md").read_text() == "- Ana owns the data\n- I like tea\n"
+    (tmp_path / "my notes.md").write_text("mine\n")
+    assert "my notes.md holds another text: %memory save --yes my notes.md" in shell.fails("%memory save my notes.md")
+    shell.ok("%memory save my notes.md --yes")
+    assert "tea" in (tmp_path / "my notes.md").read_text()
+    shell.ok("%memory save out")
+    assert (tmp_path / "out" / "AGENTS.md").read_text() == (tmp_path / "my notes.md").read_text()
+
+
+def test_the_picture_names_memory_files_of_the_disk(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    (project / ".git").mkdir(parents=True)
+    (home / ".deepagents" / "agent").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(project)
+    assert "not joined in" not in shell.ok("%memory")
+    (home / ".deepagents" / "agent" / "AGENTS.md").write_bytes(b"\xff\xfe not text")
+    (project / "AGENTS.md").write_text("- built with ninja\n")
+    for typed in ("%memory", "%memory panel"):
+        out = shell.ok(typed)
+        assert "~/.deepagents/agent/AGENTS.md is there, but not joined in: %memory sources add user" in out
+        assert "project/AGENTS.md is there, but not joined in: %memory sources add project" in out
+        assert "ninja" not in out, "nothing of it is read"
+    shell.ok("%memory sources add project")
+    out = shell.ok("%memory")
+    assert "sources add project" not in out and "built with ninja" in out and "sources add user" in out
 
 
 def test_rewind_takes_memory_back_only_when_asked(shell: Shell) -> None:

@@ -53,8 +53,10 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("use http://localhost:2024/agent", Command("use", {"model": "http://localhost:2024/agent", "base_url": None})),
         ("use m --base-url http://h/v1", Command("use", {"model": "m", "base_url": "http://h/v1"})),
         ("use --base-url=http://h/v1 m", Command("use", {"model": "m", "base_url": "http://h/v1"})),
-        ("new", Command("new", {"name": None})),
-        ("new york", Command("new", {"name": "york"})),
+        ("new", Command("new", {"name": None, "empty": False, "shared": False})),
+        ("new york", Command("new", {"name": "york", "empty": False, "shared": False})),
+        ("new --empty", Command("new", {"name": None, "empty": True, "shared": False})),
+        ("new york --shared --empty", Command("new", {"name": "york", "empty": True, "shared": True})),
         ("threads", Command("threads")),
         ("switch york", Command("switch", {"name": "york"})),
         ("fork b", Command("fork", {"name": "b", "at": None})),
@@ -189,7 +191,8 @@ def test_memory_takes_its_subcommands(line, command):
         (
             parse_memory,
             "zzz",
-            "no subcommand 'zzz': type %memory with one of panel, show, add, diff, log, revert, why, edit, rm, forget, "
+            "no subcommand 'zzz': type %memory with one of panel, show, add, diff, log, revert, why, edit, load, save, "
+            "rm, forget, "
             "pending, accept, drop, keep, sources, help",
         ),
         (parse_memory, "/A.md", "no subcommand '/A.md': type %memory show /A.md, or %%memory /A.md above a text"),
@@ -269,16 +272,39 @@ def test_one_edit_apart(a, b, near):
 
 USAGES = {
     "agent": (
-        "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME]; threads; switch NAME; fork NAME [--at N];"
+        "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
         " rewind N [--memory]; undo; resume [again|skip]; turns; budget; history; tools;"
         " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; panel; help [SUB]"
     ),
     "memory": (
-        "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH]; rm PATH;"
+        "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"
+        " load [--to PATH] FILE; save [--from PATH] [--yes] FILE|DIR; rm PATH;"
         " forget [--yes] TEXT...; pending; accept ID; drop ID; keep DIR; sources [add [user|project|PATH]]; help [SUB]"
     ),
     "skills": "list; show NAME; new NAME [DESCRIPTION...]; help [SUB]",
 }
+
+
+@pytest.mark.parametrize(
+    ("line", "args"),
+    [
+        ("load my notes.md", {"file": "my notes.md", "to": None}),
+        ("load my notes.md --to /b.md", {"file": "my notes.md", "to": "/b.md"}),
+        ("load --to=/b.md my notes.md", {"file": "my notes.md", "to": "/b.md"}),
+        ("save out.md --yes --from /b.md", {"file": "out.md", "from": "/b.md", "yes": True}),
+        ("save --yes out dir --from /b.md", {"file": "out dir", "from": "/b.md", "yes": True}),
+        ("save 'out dir'", {"file": "out dir", "from": None, "yes": False}),
+    ],
+)
+def test_flags_before_and_behind_a_file_name(line, args):
+    assert parse_memory(line).args == args
+
+
+@pytest.mark.parametrize("name", ["search", "promote", "daily", "flush"])
+def test_a_subcommand_that_is_still_to_come_says_so(name):
+    if subcommand("memory", name) is None:
+        with pytest.raises(DeepnbError, match=f"%memory {name} comes with long-term memory"):
+            parse_memory(f"{name} tea")
 
 
 @pytest.mark.parametrize("magic", MAGICS)

@@ -82,3 +82,13 @@ def test_bytes_that_are_no_text_are_named():
 def test_a_source_below_memory_is_not_listed_twice():
     view = memory_view(Snapshot("m", {"/memory/a.md": "x"}), ["/memory/a.md"], _words)
     assert view.others == ()
+
+
+def test_files_of_the_disk_that_are_not_joined_in_are_named():
+    at_hand = [("user", "~/.deepagents/agent/AGENTS.md"), ("project", "/work/<b>/AGENTS.md")]
+    for snapshot in (Snapshot("t"), Snapshot("t", files={"/AGENTS.md": "- tea\n"})):
+        view = memory_view(snapshot, ["/AGENTS.md"], len, at_hand=iter(at_hand))
+        text = view.text()
+        assert "~/.deepagents/agent/AGENTS.md is there, but not joined in: %memory sources add user" in text
+        assert "/work/<b>/AGENTS.md is there, but not joined in: %memory sources add project" in text
+        assert "/work/&lt;b&gt;/AGENTS.md is there" in view.html()

@@ -11,8 +11,9 @@ from deepnb.backends.writer import writing
 from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import DoesNotFit, Entry, replayed
-from deepnb.core.merge import merge
+from deepnb.core.merge import Merged, merge
 from deepnb.core.values import Snapshot
+from deepnb.memory.scope import LONG_TERM
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,8 @@ class SessionMemory:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.copies: dict[Path, str] = {}
+        """File of the disk -> text as it was last loaded from it or saved to it."""
 
     @property
     def _guard(self) -> GuardedBackend:
@@ -157,7 +160,7 @@ class SessionMemory:
     def paths(self) -> tuple[str, ...]:
         """The memory files and notes that exist."""
         files = self._session.files
-        notes = (p for p in files if p.startswith("/memory/") and p.endswith(".md"))
+        notes = (p for p in files if p == LONG_TERM or (p.startswith("/memory/") and p.endswith(".md")))
         return tuple(dict.fromkeys((*(p for p in self.sources if p in files), *notes)))
 
     def _settle(self, id_: str, *, accept: bool) -> Held:
@@ -185,9 +188,38 @@ class SessionMemory:
             raise DeepnbError(f"no file {path}", f"%%memory {path} above a text writes it, %memory shows what there is")
         return files[path]
 
-    def write(self, path: str, text: str) -> None:
-        """Write a memory file whole."""
-        self._session.files[check_path(path)] = text
+    def write(self, path: str, text: str, base: str | None = None) -> Merged:
+        """Write a memory file whole; gives what is in it now.
+
+        With `base`, the text it was made from, what others changed in the file since is merged with it,
+        and where both changed the same lines both are kept between markers.
+        """
+        check_path(path)
+        merged = Merged(text)
+        if base is not None:
+            self._guard.observe([path])
+            merged = merge(base, self._session.files.get(path, ""), text)
+        note = "conflict: both sides are kept" if merged.conflicts else "merged" if merged.text != text else ""
+        with writing(note=note):
+            self._session.files[path] = merged.text
+        return merged
+
+    def load(self, file: str | Path, path: str | None = None) -> str:
+        """Write the text of a file of the disk to a memory file (the first source, if not given); gives its path."""
+        from deepnb.agent.copies import load
+
+        return load(self._session, file, path)
+
+    def save(
+        self, file: str | Path, path: str | None = None, *, overwrite: bool = False
+    ) -> tuple[tuple[str, Path], ...]:
+        """Write memory to the disk: one file to a name that ends in `.md`, all below a directory of any other name.
+
+        Gives (path, file) of each. A file that was changed there meanwhile is an error, unless `overwrite`.
+        """
+        from deepnb.agent.copies import save
+
+        return save(self._session, file, path, overwrite=overwrite)
 
     def diff(self, a: int | None = None, b: int | None = None) -> tuple[FileDiff, ...]:
         """What changed in memory from just after turn `a` to just after turn `b`.
@@ -213,4 +245,4 @@ class SessionMemory:
         return self._kept(self._session.turn(number).after.files)
 
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
-        return {p: t for p, t in files.items() if p in self.sources or p.startswith("/memory/")}
+        return {p: t for p, t in files.items() if p in (LONG_TERM, *self.sources) or p.startswith("/memory/")}

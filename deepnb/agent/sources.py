@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,8 +48,21 @@ def project_root(here: Path) -> Path:
     return here
 
 
-def at_hand(here: Path, home: Path) -> Iterator[tuple[str, Path]]:
-    """(name to add, file) of the memory files that exist on this disk; nothing of them is read."""
+def at_hand(here: Path, home: Path, joined: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """(name to add, file) of the memory files on this disk that are not `joined` in; nothing of them is read."""
     for name in ("user", "project"):
         found = place(name, here, home)
-        yield from ((name, found.directory / f) for f in found.files if (found.directory / f).is_file())
+        if not joined or not set(found.paths) <= set(joined):
+            files = (found.directory / f for f in found.files)
+            yield from ((name, _shown(file, home)) for file in files if _is_file(file))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a directory that may not be looked into
+        return False
+
+
+def _shown(file: Path, home: Path) -> str:
+    return f"~/{file.relative_to(home).as_posix()}" if file.is_relative_to(home) else str(file)

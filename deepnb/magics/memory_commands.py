@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from deepnb.agent.files import check_path
 from deepnb.agent.sources import at_hand
 from deepnb.core.errors import DeepnbError
 from deepnb.magics.scene import Scene
@@ -19,12 +20,12 @@ from deepnb.views.table import table_view
 from deepnb.views.text_file import text_view
 from deepnb.views.view import View
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
-from deepnb.widgets.panels import Stack, TurnPanel
+from deepnb.widgets.editor import Editor, Saved
+from deepnb.widgets.panels import Folded, Stack, TurnPanel
 
 
 def memory_picture(scene: Scene, args: Args) -> Shown:
-    session = scene.session
-    return memory_view(session.snapshot, session.memory.sources, session.count, scene.stamp)
+    return _picture(scene)
 
 
 def memory_panel(scene: Scene, args: Args) -> Shown:
@@ -37,7 +38,7 @@ def memory_panel(scene: Scene, args: Args) -> Shown:
         return diff_view(session.memory.between(record.before, record.after), f"memory in turn {turn}")
 
     def now() -> View:
-        return memory_view(session.snapshot, session.memory.sources, session.count, scene.stamp)
+        return _picture(scene)
 
     def twin() -> View:
         views: list[View] = [now(), changes(len(session.turns)), journal_view(session.memory.entries())]
@@ -119,8 +120,39 @@ def memory_edit(scene: Scene, args: Args) -> Shown:
     memory = scene.session.memory
     path = args["path"] or memory.sources[0]
     text = memory.read(path) if path in scene.session.files else ""
-    scene.next_cell(f"%%memory {path}\n{text}")
-    return said(f"the next cell holds {path}: edit and run it")
+    if not scene.screen.notebook:
+        cell = f"%%memory {path}\n{text}"
+        scene.next_cell(cell)
+        return text_view("", cell)
+    check_path(path)
+    loaded = [text]
+
+    def save(typed: str) -> Saved:
+        before = scene.session.snapshot
+        if 0 < loaded[0].count("\n") == loaded[0].count("\r\n"):
+            typed = typed.replace("\n", "\r\n")
+        merged = memory.write(path, typed, base=loaded[0])
+        loaded[0] = merged.text
+        record = _changed(scene, before, f"saved {path}")
+        if merged.conflicts:
+            return Saved(record, merged.text, f"{path} was changed meanwhile, too: both texts stand below, between "
+                         "<<<<<<< and >>>>>>>; mend and save")  # fmt: skip
+        return Saved(record)
+
+    Editor(path, text, save).show(scene.screen, Folded(f"{path} as it was when this was opened", text_view(path, text)))
+    return None
+
+
+def memory_load(scene: Scene, args: Args) -> Shown:
+    before = scene.session.snapshot
+    path = scene.session.memory.load(args["file"], args["to"])
+    return _changed(scene, before, f"loaded {args['file']} to {path}")
+
+
+def memory_save(scene: Scene, args: Args) -> Shown:
+    saved = scene.session.memory.save(args["file"], args["from"], overwrite=bool(args["yes"]))
+    rows = [(path, str(file)) for path, file in saved]
+    return table_view(("memory file", "saved to"), rows, title="saved", stamp=scene.stamp)
 
 
 def memory_rm(scene: Scene, args: Args) -> Shown:
@@ -181,13 +213,23 @@ def memory_sources(scene: Scene, args: Args) -> Shown:
         (str(i), p, "there" if p in files else "not there yet") for i, p in enumerate(scene.session.memory.sources, 1)
     ]
     table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
-    joined = {Path(m.where) for m in scene.session.storage.mounts.values()}
-    more = [(n, f) for n, f in at_hand(Path.cwd(), Path.home()) if not any(f.is_relative_to(d) for d in joined)]
-    return Stack(table, *(notice_view(f"{file} is there, too: %memory sources add {name}") for name, file in more))
+    return Stack(
+        table, *(notice_view(f"{file} is there, too: %memory sources add {name}") for name, file in _more(scene))
+    )
 
 
 def _changed(scene: Scene, before: Any, title: str) -> View:
     return diff_view(scene.session.memory.between(before, scene.session.snapshot), title, scene.stamp)
+
+
+def _picture(scene: Scene) -> View:
+    session = scene.session
+    return memory_view(session.snapshot, session.memory.sources, session.count, scene.stamp, _more(scene))
+
+
+def _more(scene: Scene) -> Iterator[tuple[str, str]]:
+    """Memory files of the disk that are not joined in."""
+    return at_hand(Path.cwd(), Path.home(), scene.session.memory.sources)
 
 
 def _pending(scene: Scene) -> View:
@@ -205,6 +247,8 @@ MEMORY: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "revert": memory_revert,
     "why": memory_why,
     "edit": memory_edit,
+    "load": memory_load,
+    "save": memory_save,
     "rm": memory_rm,
     "forget": memory_forget,
     "pending": memory_pending,

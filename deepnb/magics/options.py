@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics.usage import KINDS, OPTIONS, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.magics.usage import KINDS, LATER, OPTIONS, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
 
 Value = str | int | bool | None
 
@@ -136,14 +136,14 @@ def fit(sub: Sub, rest: str) -> dict[str, Value] | None:
 
 
 def _flag_at_the_end(sub: Sub, rest: str) -> tuple[str, dict[str, Value]]:
-    """A text without the flag that stands behind it, and that flag: `%memory add TEXT --to PATH`."""
-    if sub.args and sub.args[-1].kind == "text":
-        for flag in sub.flags:
-            value = r"(?:=|\s+)(\S+)" if flag.label else "()"
-            found = re.fullmatch(rf"(.*\S)\s+{flag.name}{value}", rest.strip(), re.DOTALL)
-            if found and (given := _flag_value(flag, bool(flag.label), found[2])) is not None:
-                return found[1], {flag.key: given}
-    return rest, {}
+    """A text without the flags that stand behind it, and those flags: `%memory add TEXT --to PATH`."""
+    last: dict[str, Value] = {}
+    for flag in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in TAKES_THE_REST else ():
+        value = r"(?:=|\s+)(\S+)" if flag.label else "()"
+        found = re.fullmatch(rf"(.*\S)\s+{flag.name}{value}", rest.strip(), re.DOTALL)
+        if flag.key not in last and found and (given := _flag_value(flag, bool(flag.label), found[2])) is not None:
+            rest, last[flag.key] = found[1], given
+    return rest, last
 
 
 def one_edit_apart(a: str, b: str) -> bool:
@@ -220,6 +220,8 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     if magic == "memory" and ("/" in name or name.endswith(".md")):
         raise DeepnbError(f"no subcommand {name!r}", f"type %memory show {name}, or %%memory {name} above a text")
     names = tuple(sub.name for sub in subcommands(magic))
+    if later := LATER.get((magic, name)):
+        raise DeepnbError(f"%{magic} {name} {later}")
     close = nearest(name, names)
     raise DeepnbError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
 

@@ -111,8 +111,8 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "agent",
         "new",
-        "start a new thread; it has this session's memory, notes and skills, unless it is --empty: then it begins with\n"
-        "    none, and keeps what it learns to itself; --shared is for one that others read along: MEMORY.md is kept from it",
+        "start a new thread; --empty: with none of this session's memory, notes and skills, and keeping to itself what"
+        " it learns; --shared: others read along, so MEMORY.md is kept from it",
         (Arg("name", "NAME", "name", needed=False),),
         (Flag("--empty"), Flag("--shared")),
     ),
@@ -175,8 +175,23 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "memory",
         "edit",
-        "put a memory file into the next cell, to be edited",
+        "a memory file in a text area, to save or cancel; in a terminal, as the cell that writes it",
         (Arg("path", "PATH", "file", needed=False),),
+    ),
+    Sub(
+        "memory",
+        "load",
+        "write a Markdown file of your disk to memory (to the first source, or --to PATH)",
+        (Arg("file", "FILE", "file"),),
+        (Flag("--to", "PATH", "path"),),
+    ),
+    Sub(
+        "memory",
+        "save",
+        "write memory to your disk: one file (the first source, or --from PATH) to a name in .md, all into a directory;"
+        " --yes also over what was changed there",
+        (Arg("file", "FILE|DIR", "file"),),
+        (Flag("--from", "PATH", "path"), Flag("--yes")),
     ),
     Sub("memory", "rm", "remove a memory file (%memory revert brings it back)", (Arg("path", "PATH", "file"),)),
     Sub(
@@ -215,6 +230,10 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     ),
     Sub("skills", "help", "this text, or that of one subcommand", (_sub(),)),
 )
+
+_LONG_TERM = "comes with long-term memory, which this version does not have yet"
+LATER = {("memory", name): _LONG_TERM for name in ("search", "promote", "daily", "flush")}
+"""Subcommands that are not there yet, and what is said of them."""
 
 # What a magic is for; its forms beside the subcommands; three examples.
 ABOUT: dict[str, tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = {

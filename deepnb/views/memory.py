@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,6 +73,8 @@ class MemoryView:
     """Sources whose file does not exist."""
     others: tuple[OtherFile, ...]
     stamp: str = ""
+    at_hand: tuple[tuple[str, str], ...] = ()
+    """(name to add, file) of memory files on the disk that are not joined in."""
 
     @property
     def tokens(self) -> int:
@@ -92,19 +94,25 @@ class MemoryView:
     def text(self) -> str:
         """Each file with its state, its text, and what the prompt lacks of it."""
         if self.is_empty:
-            return page([title_line("memory", self.stamp), EMPTY])
+            return page([title_line("memory", self.stamp), EMPTY, *self.hints])
         lines = [title_line(self.title, self.stamp)]
         for file in self.files:
             lines += ["", f"{file.path}  ({file.size})  {STATES[file.state]}", *_body(file)]
         lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
         if self.others:
             lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
+        lines += ["", *self.hints] if self.at_hand else []
         return page(lines)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """Which files are not joined in, and what to type."""
+        return tuple(f"{file} is there, but not joined in: %memory sources add {name}" for name, file in self.at_hand)
 
     def html(self) -> str:
         """Each file as a fold; the first ones open."""
         if self.is_empty:
-            return h.box(h.heading("memory", stamp=self.stamp), h.muted(EMPTY))
+            return h.box(h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *self._hints())
         title, *facts = self.title.split(" · ")
         body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
         body += [_fold(file) for file in self.files]
@@ -112,11 +120,20 @@ class MemoryView:
         if self.others:
             items = [h.el("li", h.code(other.path), h.muted(" ", other.size)) for other in self.others]
             body.append(h.fold(h.join("other files below /memory: ", str(len(items))), h.el("ul", *items)))
-        return h.box(*body)
+        return h.box(*body, *self._hints())
+
+    def _hints(self) -> list[h.Html]:
+        return [h.el("div", h.muted(hint)) for hint in self.hints]
 
 
-def memory_view(snapshot: Snapshot, sources: Sequence[str], count: Callable[[str], int], stamp: str = "") -> MemoryView:
-    """What is remembered; `count` gives the tokens of a text."""
+def memory_view(
+    snapshot: Snapshot,
+    sources: Sequence[str],
+    count: Callable[[str], int],
+    stamp: str = "",
+    at_hand: Iterable[tuple[str, str]] = (),
+) -> MemoryView:
+    """What is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in."""
     paths = list(dict.fromkeys([*sources, *snapshot.memory]))
     files, missing = [], []
     for path in paths:
@@ -129,7 +146,7 @@ def memory_view(snapshot: Snapshot, sources: Sequence[str], count: Callable[[str
         files.append(MemoryFile(path, text, prompt, state, count(shown) if shown else 0))
     below = sorted(p for p in {*snapshot.files, *snapshot.binary} if p.startswith("/memory/") and p not in paths)
     others = [OtherFile(p, _size(snapshot, p, count)) for p in below]
-    return MemoryView(tuple(files), tuple(missing), tuple(others), stamp)
+    return MemoryView(tuple(files), tuple(missing), tuple(others), stamp, tuple(at_hand))
 
 
 def _state(snapshot: Snapshot, path: str) -> State | None:

@@ -51,7 +51,7 @@ class ActionPanel:
         old = self._list.children
         self._list.children = [self._row(row) for row in rows] or [self._w.HTML(self._empty.html())]
         for child in old:
-            _close(child)
+            close(child)
 
     def _row(self, row: Row) -> Any:
         buttons = []
@@ -85,7 +85,8 @@ class Tabs:
             panel.refresh()
 
 
-def _close(widget: Any) -> None:
+def close(widget: Any) -> None:
+    """Close a widget and all below it: ipywidgets keeps one for ever unless it is closed."""
     for child in getattr(widget, "children", ()):
-        _close(child)
+        close(child)
     widget.close()

@@ -26,8 +26,8 @@ class Screen(Protocol):
     def show(self, view: View) -> Output:
         """Show a view below what is there."""
 
-    def widget(self, widget: Any, text: str) -> None:
-        """Show an ipywidget, with a text for where there are none."""
+    def widget(self, widget: Any, text: str) -> Output:
+        """Show an ipywidget, with a text for where there are none; a view can take its place."""
 
 
 class Terminal:
@@ -42,8 +42,9 @@ class Terminal:
         self._write(view.text())
         return _Printed()
 
-    def widget(self, widget: Any, text: str) -> None:
+    def widget(self, widget: Any, text: str) -> Output:
         self._write(text)
+        return _Printed()
 
 
 class Notebook:
@@ -56,12 +57,14 @@ class Notebook:
         shown.publish(view, update=False)
         return shown
 
-    def widget(self, widget: Any, text: str) -> None:
+    def widget(self, widget: Any, text: str) -> Output:
         from IPython.display import publish_display_data
 
         mime = "application/vnd.jupyter.widget-view+json"
         view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
-        publish_display_data({mime: view, "text/plain": text})
+        shown = _Displayed(_new_id())
+        publish_display_data({mime: view, "text/plain": text}, transient={"display_id": shown.id})
+        return shown
 
 
 class _Printed:
@@ -71,7 +74,7 @@ class _Printed:
 
 class _Displayed:
     def __init__(self, id_: str) -> None:
-        self._id = id_
+        self.id = id_
         self._last: tuple[str, str] | None = None
 
     def update(self, view: View) -> None:
@@ -84,7 +87,7 @@ class _Displayed:
         if now != self._last:
             self._last = now
             data = {"text/html": now[0], "text/plain": now[1]}
-            publish_display_data(data, transient={"display_id": self._id}, update=update)
+            publish_display_data(data, transient={"display_id": self.id}, update=update)
 
 
 _KERNEL = uuid.uuid4().hex[:8]

@@ -1,0 +1,74 @@
+"""A text to edit in a notebook: a text area with save and cancel, replaced by a record once it is settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.views.notice import notice_view
+from deepnb.views.view import View
+from deepnb.widgets.actions import close
+from deepnb.widgets.screen import Output, Screen
+
+Save = Callable[[str], "Saved"]
+
+_ROWS = (6, 24)
+"""Lines of text that are seen at once, at least and at most."""
+
+
+class Saved:
+    """What became of a text: the record of it, and where it has to be looked at again, the text as it now is."""
+
+    def __init__(self, record: View, again: str | None = None, why: str = "") -> None:
+        self.record = record
+        self.again = again
+        self.why = why
+
+
+class Editor:
+    """`save` gets the text as typed; a `DeepnbError` it raises is shown, and the text stays."""
+
+    def __init__(self, name: str, text: str, save: Save) -> None:
+        import ipywidgets as w
+
+        self._name, self._save = name, save
+        self._settled: Callable[[View, View | None], None] = lambda line, record: None
+        rows = min(max(text.count("\n") + 2, _ROWS[0]), _ROWS[1])
+        self._area = w.Textarea(text, rows=rows, tooltip=f"the text of {name}", layout=w.Layout(width="100%"))
+        self._said = w.HTML()
+        self._button_save = w.Button(description="save", button_style="primary", tooltip=f"save {name}")
+        self._button_cancel = w.Button(description="cancel", tooltip="close without saving")
+        self._button_save.on_click(lambda _: self._on_save())
+        self._button_cancel.on_click(lambda _: self._end(notice_view(f"closed: {name} is as it was"), None))
+        head = w.HTML(notice_view(f"editing {name}", "ok").html())
+        buttons = w.HBox([self._button_save, self._button_cancel])
+        self.widget: Any = w.VBox([head, self._area, self._said, buttons], layout=w.Layout(width="100%"))
+
+    def show(self, screen: Screen, twin: View) -> None:
+        """Show the editor and below it its static twin; what becomes of the text takes their places."""
+        above = screen.widget(self.widget, f"editing {self._name}: save, cancel")
+        below = screen.show(twin)
+        self._settled = lambda line, record: _settle(above, below, line, record)
+
+    def _on_save(self) -> None:
+        try:
+            saved = self._save(self._area.value)
+        except DeepnbError as error:
+            self._said.value = notice_view(str(error), "error").html()
+            return
+        if saved.again is None:
+            self._end(notice_view(f"saved {self._name}", "ok"), saved.record)
+        else:
+            self._area.value = saved.again
+            self._said.value = notice_view(saved.why, "warning").html()
+
+    def _end(self, line: View, record: View | None) -> None:
+        self._settled(line, record)
+        close(self.widget)
+
+
+def _settle(above: Output, below: Output, line: View, record: View | None) -> None:
+    above.update(line)
+    if record is not None:
+        below.update(record)

@@ -1,0 +1,88 @@
+"""Memory taken from the user's disk and put there: through the guard, never silently over another text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from deepnb import DeepnbError, Session
+
+TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5"
+
+
+def test_a_file_is_loaded_whole_and_its_old_text_comes_back_by_revert(tmp_path: Path):
+    s = Session()
+    s.memory.add("likes tea")
+    (tmp_path / "a.md").write_bytes("\ufeff- one\n- 茶\n".encode())
+    assert s.memory.load(tmp_path / "a.md") == "/AGENTS.md"
+    assert s.files["/AGENTS.md"] == "- one\n- 茶\n"
+    assert s.memory.load(str(tmp_path / "a.md"), "/memory/b.md") == "/memory/b.md"
+    s.memory.revert("2")
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+
+
+def test_a_file_with_a_credential_is_refused(tmp_path: Path):
+    s = Session()
+    (tmp_path / "a.md").write_text(f"- one\n- token: {TOKEN}\n")
+    with pytest.raises(DeepnbError, match=r"not written to /AGENTS.md: it holds GitHub token \(line 2\)"):
+        s.memory.load(tmp_path / "a.md")
+    assert "/AGENTS.md" not in s.files
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(b"\xff\xfe", "is not UTF-8 text"), (b"x" * 10_000_001, "more than 10 MB"), (None, "no file")]
+)
+def test_what_cannot_be_loaded_is_one_line(tmp_path: Path, content: bytes | None, told: str):
+    if content is not None:
+        (tmp_path / "a.md").write_bytes(content)
+    with pytest.raises(DeepnbError, match=told):
+        Session().memory.load(tmp_path / "a.md")
+
+
+def test_all_of_memory_is_saved_below_a_directory(tmp_path: Path):
+    s = Session()
+    s.memory.add("likes tea")
+    s.memory.add("Ana", "/memory/team.md")
+    saved = s.memory.save(tmp_path / "out")
+    assert [p for p, _ in saved] == ["/AGENTS.md", "/memory/team.md"]
+    found = {str(f.relative_to(tmp_path / "out")): f.read_text() for f in (tmp_path / "out").rglob("*.md")}
+    assert found == {"AGENTS.md": "- likes tea\n", "memory/team.md": "- Ana\n"}
+
+
+def test_a_text_that_is_not_known_is_not_written_over(tmp_path: Path):
+    s = Session()
+    s.memory.add("likes tea")
+    s.memory.add("Ana", "/memory/team.md")
+    s.memory.save(tmp_path / "out")
+    s.memory.add("likes cake")
+    s.memory.add("Bo", "/memory/team.md")
+    (tmp_path / "out" / "memory" / "team.md").write_text("- changed by hand\n")
+    with pytest.raises(DeepnbError, match=r"team.md holds another text: %memory save --yes"):
+        s.memory.save(tmp_path / "out")
+    assert (tmp_path / "out" / "AGENTS.md").read_text() == "- likes tea\n", "nothing is written by halves"
+    s.memory.save(tmp_path / "out", overwrite=True)
+    assert (tmp_path / "out" / "memory" / "team.md").read_text() == "- Ana\n- Bo\n"
+    s.memory.add("Cy", "/memory/team.md")
+    s.memory.save(tmp_path / "out")
+    assert "Cy" in (tmp_path / "out" / "memory" / "team.md").read_text()
+
+
+def test_one_file_under_another_name(tmp_path: Path):
+    s = Session()
+    s.memory.add("Ana", "/memory/team.md")
+    s.memory.save(tmp_path / "t.md", "/memory/team.md")
+    assert (tmp_path / "t.md").read_text() == "- Ana\n"
+    (tmp_path / "x.md").write_bytes(b"\xff")
+    with pytest.raises(DeepnbError, match="holds another text"):
+        s.memory.save(tmp_path / "x.md", "/memory/team.md")
+    with pytest.raises(DeepnbError, match=r"no file /AGENTS\.md"):
+        s.memory.save(tmp_path / "y.md")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DeepnbError, match=r"can't be (written|read)"):
+        s.memory.save(tmp_path / "file" / "below", overwrite=True)
+
+
+def test_nothing_to_save_is_one_line(tmp_path: Path):
+    with pytest.raises(DeepnbError, match="no memory to save yet"):
+        Session().memory.save(tmp_path / "out")
