@@ -6,11 +6,25 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import HumanMessage
 
 from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError
 from deepnb.core.messages import Added
-from deepnb.core.values import Call, Event, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.core.values import (
+    Call,
+    Event,
+    ModelEnded,
+    ModelStarted,
+    Snapshot,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    Turn,
+    Usage,
+)
 from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
 
@@ -67,6 +81,27 @@ def play(
         raise DeepnbError(error, "nothing is lost; mend it and run the cell again") from failure
     finally:
         record(Played(tuple(joined(events)), run.values, interrupted, error))
+
+
+def asked(prompt: str) -> dict[str, Any]:
+    """What a graph is given to begin a turn with."""
+    return {"messages": [HumanMessage(prompt, id=str(uuid4()))]}
+
+
+def recorded(draft: Turn, played: Played, after: Snapshot, seconds: float) -> Turn:
+    """The turn with what was played added to it: its first run, or one that resumed it."""
+    events = (*draft.events, *played.events)
+    return replace(
+        draft,
+        text=answer(played.events) or draft.text,
+        events=events,
+        after=after,
+        usage=usage(events),
+        budget=last_budget(events),
+        seconds=draft.seconds + seconds,
+        interrupted=played.interrupted,
+        error=played.error,
+    )
 
 
 def joined(events: Iterable[Event]) -> list[Event]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from deepnb.agent.options import Options, changed, same
+from deepnb.agent.graphs import Graphs
+from deepnb.agent.options import Options, changed
+from deepnb.agent.places import Places
 from deepnb.agent.state import State
 from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
@@ -20,7 +20,7 @@ from deepnb.core.budget import Budget, Rule, growth
 from deepnb.core.errors import DeepnbError
 from deepnb.core.messages import Message
 from deepnb.core.values import Event, HistorySection, Notice, Snapshot, ThreadInfo, Turn, Usage
-from deepnb.memory.scope import LONG_TERM, Scope
+from deepnb.memory.scope import Scope
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from deepnb.agent.files import Files
     from deepnb.agent.notes import SessionMemory
     from deepnb.agent.play import Played
-    from deepnb.agent.pool import Pool
     from deepnb.agent.skills import SessionSkills
     from deepnb.agent.storage import Storage
     from deepnb.agent.transcripts import Transcripts
@@ -49,13 +48,13 @@ class Session:
         self.clock = clock or (lambda: datetime.now(UTC))
         self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared, self._elsewhere)
         self._threads = Threads(self._state)
-        self._built: list[tuple[Options, Any, Built]] = []
-        """Options, the variable their model's name stood for, the graph made of them."""
+        self._places = Places(
+            self._state, self._threads, lambda: self.options, self._facts, lambda: self._playing is None, self._tell
+        )
+        self._graphs = Graphs(lambda: self.backend, self.options.checkpointer, self.now, self._scope)
         self.last: Turn | None = None
         """The turn that ended last, in whichever thread."""
         self._playing: Turn | None = None
-        self._focus: Thread | None = None
-        """A thread whose files are meant though it is not the current one."""
         self._watchers: list[Callable[[], None]] = []
 
     # -- the parts, made when they are first needed
@@ -63,7 +62,7 @@ class Session:
     @property
     def built(self) -> Built:
         """The graph and what belongs to it; importing the engine takes some seconds the first time."""
-        return self._build(self.options)
+        return self._graphs.of(self.options)
 
     @property
     def graph(self) -> Any:
@@ -78,27 +77,12 @@ class Session:
     @property
     def storage(self) -> Storage:
         """Where the current thread's files are, and what is mounted into them."""
-        return self._storage((self._focus or self._threads.current).pool)
+        return self._places.storage
 
-    def _storage(self, pool: Pool) -> Storage:
-        """Where the files of a pool are: those of the session, or beside them."""
-        from deepnb.agent.storage import Storage
-
-        if pool.storage is None and pool is not self._threads.pool:
-            pool.storage = self._storage(self._threads.pool).beside()
-        elif pool.storage is None:
-            idle = lambda: self._playing is None  # noqa: E731
-            pool.storage = Storage(self, self.options.backend, self._is_guarded, self._facts, idle)
-        return pool.storage
-
-    @cached_property
+    @property
     def checkpointer(self) -> Any:
         """Where threads are checkpointed; in memory unless one was given."""
-        if self.options.checkpointer is not None:
-            return self.options.checkpointer
-        from langgraph.checkpoint.memory import InMemorySaver
-
-        return InMemorySaver()
+        return self._graphs.checkpointer
 
     @property
     def files(self) -> Files:
@@ -161,12 +145,7 @@ class Session:
     @property
     def pending(self) -> str | None:
         """What the current thread waits for, in one line; None where nothing is left to run."""
-        thread = self._threads.current
-        if not thread.unfinished:
-            return None
-        if thread.cut:
-            return f"the tool {thread.cut[0]} was cut in the middle: %agent resume again, or %agent resume skip"
-        return f"interrupted before {', '.join(thread.snapshot.next)}: %agent resume"
+        return self._threads.current.pending
 
     @property
     def model(self) -> str:
@@ -206,18 +185,14 @@ class Session:
         """All that happened, by thread, as it is written down."""
         from deepnb.agent.transcripts import Transcripts
 
-        def kept() -> str | None:
-            storage = (self._focus or self._threads.current).pool.storage
-            return storage.kept if storage else None
-
-        return Transcripts(self.now, kept)
+        return Transcripts(self.now, lambda: self._places.kept)
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
         """One row per line of a thread's transcript (the current one's, if not given), oldest first."""
         from deepnb.agent.tables import transcript
 
         where = self._threads[thread] if thread else self._threads.current
-        with self._on(where):
+        with self._places.on(where):
             one = self.transcripts.keep(where.name)
         return transcript(one.read()[0], one.session)
 
@@ -251,16 +226,15 @@ class Session:
             raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
         self._idle()
         where = self._threads[thread] if thread else self._threads.current
-        with self._on(where):
+        with self._places.on(where):
             built = self._built_for(model)
             notices = self._rerun(where, cell, rerun)
             self._state.settle(where)
             self.backend.begin()
             before = replace(where.snapshot, next=())
             where.model = model
-            given = {"messages": [_human(prompt)]}
             draft = Turn(len(where.turns) + 1, where.name, prompt, "", (), before, before, Usage(), None, cell=cell)
-            yield from self._play(built, where, draft, given, notices, max_steps)
+            yield from self._play(built, where, draft, True, notices, max_steps)
 
     def resume(self, decision: str | None = None) -> Iterator[Event]:
         """Go on with a turn that was interrupted, yielding its events.
@@ -268,27 +242,21 @@ class Session:
         Where a tool was cut in the middle, `decision` says whether it is run "again" or "skip"ped.
         """
         thread = self._threads.current
-        if not thread.unfinished or not thread.turns:
-            raise DeepnbError("nothing to resume in this thread", "%agent PROMPT starts a turn")
-        if thread.cut and decision not in ("again", "skip"):
-            raise DeepnbError(
-                f"the tool {thread.cut[0]} was cut in the middle and may have done part of its work",
-                "%agent resume again runs it again, %agent resume skip goes on without it",
-            )
-        last = thread.turns[-1]
+        last = thread.to_resume(decision)
         if thread.cut and decision == "skip":
             from deepnb.engine.repair import skip_tools
 
             skip_tools(self.graph, thread.config, last.events)
-        yield from self._play(self._built_for(thread.model), thread, last, None, (), None)
+        yield from self._play(self._built_for(thread.model), thread, last, False, (), None)
 
     def _play(
-        self, built: Built, thread: Thread, draft: Turn, given: Any, notices: Sequence[Event], max_steps: int | None
+        self, built: Built, thread: Thread, draft: Turn, begin: bool, notices: Sequence[Event], max_steps: int | None
     ) -> Iterator[Event]:
-        from deepnb.agent.play import play
+        from deepnb.agent.play import asked, play
         from deepnb.engine.run import Run
 
         limits = (max_steps if max_steps is not None else self.options.max_steps, self.options.max_tokens)
+        given = asked(draft.prompt) if begin else None
         run = Run(built.graph, given, thread.config, built.meter.budget, *limits)
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
@@ -311,18 +279,7 @@ class Session:
         thread.running = False
         whole = played.interrupted is None and played.error is None
         self._state.look(thread, played.values if whole else None)
-        events = (*draft.events, *played.events)
-        turn = replace(
-            draft,
-            text=play.answer(played.events) or draft.text,
-            events=events,
-            after=thread.snapshot,
-            usage=play.usage(events),
-            budget=play.last_budget(events),
-            seconds=draft.seconds + seconds,
-            interrupted=played.interrupted,
-            error=played.error,
-        )
+        turn = play.recorded(draft, played, thread.snapshot, seconds)
         thread.turns[draft.number - 1 :] = [turn]
         self.last = turn
         self.transcripts.end(turn)
@@ -372,7 +329,7 @@ class Session:
         """Take back the last rewind, fork, new or re-run; says which it was."""
         self._idle()
         what, thread = self._threads.undo()
-        with self._on(thread):
+        with self._places.on(thread):
             self.backend.restored(f"undo of {what}")
             self.transcripts.moved(thread.name, thread.snapshot.messages, "undo", what)
         self.transcripts.gone([t.name for t in self.threads], what)
@@ -392,26 +349,14 @@ class Session:
                     f"{name} can't be changed", f"deepnb.Session({name}=...) starts a session with another"
                 )
         options = changed(self.options, changes)
-        built = self._build(options)
+        built = self._graphs.of(options)
         self.options = options
         self._tell()
         return built
 
     def _built_for(self, model: Any) -> Built:
         """The graph with another model for one turn; the session's own where that is None."""
-        return self.built if model is None else self._build(replace(self.options, model=model))
-
-    def _build(self, options: Options) -> Built:
-        """The graph for these options; the last few are kept."""
-        from deepnb.agent.build import build
-
-        held = options.namespace.get(options.model) if isinstance(options.model, str) else None
-        for known, variable, built in self._built:
-            if same(known, options) and variable is held and built.guard is self.backend:
-                return built
-        built = build(options, self.backend, self.checkpointer, self.now, self._scope)
-        self._built = [*self._built[-3:], (options, held, built)]
-        return built
+        return self.built if model is None else self._graphs.of(replace(self.options, model=model))
 
     def _rerun(self, thread: Thread, cell: str | None, rerun: str) -> tuple[Event, ...]:
         earlier = next((t for t in thread.turns if cell is not None and t.cell == cell), None)
@@ -426,7 +371,7 @@ class Session:
         self.transcripts.moved(thread.name, thread.snapshot.messages, "rewind", f"re-run of turn {number}")
         return (Notice(f"turn {number}{later} taken back: this cell was run again (%agent undo brings it back)"),)
 
-    # -- files, outside a run (the backend comes here)
+    # -- files
 
     def mount(self, path: str, spec: str) -> Mount:
         """Put the files below a path on a disk (`disk:DIR`), in the store (`store[:NAMESPACE]`) or back (`state`)."""
@@ -442,36 +387,6 @@ class Session:
         self._threads.rebase()
         self._tell()
 
-    def _elsewhere(self, thread: Thread) -> Mapping[str, str]:
-        storage = thread.pool.storage
-        if storage is None or not (storage.mounts or storage.kept):
-            return {}
-        with self._on(thread):
-            return storage.elsewhere(filter(thread.scope.may_read, self.memory.paths()))
-
-    @contextmanager
-    def _on(self, thread: Thread) -> Iterator[None]:
-        """Mean this thread's files within the block, where its memory is another than the current one's."""
-        before = self._focus
-        self._focus = None if thread.pool is self._threads.current.pool else thread
-        try:
-            yield
-        finally:
-            self._focus = before
-
-    def read(self) -> Mapping[str, Any]:
-        """The current thread's files, writes that wait included: path -> FileData."""
-        return self._state.read(self._focus or self._threads.current)
-
-    def write(self, update: Mapping[str, Any]) -> None:
-        """Merge path -> FileData into the current thread's files; None deletes.
-
-        While a turn is unfinished the write waits: writing into a thread with steps to run would
-        lose them. It is read back at once all the same.
-        """
-        self._state.write(self._focus or self._threads.current, update)
-        self._tell()
-
     def subscribe(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after every change; gives a function that ends it."""
         self._watchers.append(watcher)
@@ -485,12 +400,10 @@ class Session:
 
     def is_shared(self, path: str) -> bool:
         """Whether a file belongs to the session (memory, notes, skills) and not to one thread."""
-        return self._is_guarded(path) or path.startswith("/.deepnb/")
+        return self._places.is_shared(path)
 
-    def _is_guarded(self, path: str) -> bool:
-        """Whether the guard stands before a file: memory, notes and skills."""
-        sources = (f"{source.rstrip('/')}/" for source in self.options.skills)
-        return path in (LONG_TERM, *self.options.memory) or path.startswith(("/memory/", *sources))
+    def _elsewhere(self, thread: Thread) -> Mapping[str, str]:
+        return self._places.elsewhere(thread, self.memory.paths)
 
     def _scope(self) -> Scope:
         """What the agent of the turn that is running may know of memory."""
@@ -510,9 +423,3 @@ class Session:
     def _tell(self) -> None:
         for watcher in tuple(self._watchers):
             watcher()
-
-
-def _human(prompt: str) -> Any:
-    from langchain_core.messages import HumanMessage
-
-    return HumanMessage(prompt, id=str(uuid4()))

@@ -56,6 +56,26 @@ class Thread:
         answered = {m.tool_call_id for m in since}
         return tuple(e.name for e in last.values() if e.status == "cut" and e.id not in answered)
 
+    @property
+    def pending(self) -> str | None:
+        """What it waits for, in one line; None where nothing is left to run."""
+        if not self.unfinished:
+            return None
+        if self.cut:
+            return f"the tool {self.cut[0]} was cut in the middle: %agent resume again, or %agent resume skip"
+        return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
+
+    def to_resume(self, decision: str | None) -> Turn:
+        """The turn to go on with; an error where there is none, or nobody said what to do with a tool that was cut."""
+        if not self.unfinished or not self.turns:
+            raise DeepnbError("nothing to resume in this thread", "%agent PROMPT starts a turn")
+        if self.cut and decision not in ("again", "skip"):
+            raise DeepnbError(
+                f"the tool {self.cut[0]} was cut in the middle and may have done part of its work",
+                "%agent resume again runs it again, %agent resume skip goes on without it",
+            )
+        return self.turns[-1]
+
     def turn(self, number: int) -> Turn:
         """Turn `number`, counted from 1."""
         if not 1 <= number <= len(self.turns):

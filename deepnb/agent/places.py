@@ -1,0 +1,102 @@
+"""Where the files of each thread are, and which thread's are meant: what the backend reads and writes outside a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from deepnb.agent.options import Options
+from deepnb.agent.pool import Pool
+from deepnb.agent.state import State
+from deepnb.agent.thread import Thread
+from deepnb.agent.threads import Threads
+from deepnb.memory.scope import LONG_TERM
+
+if TYPE_CHECKING:
+    from deepnb.agent.storage import Storage
+
+
+class Places:
+    """The files of the thread that is meant: the current one, but for a while another."""
+
+    def __init__(
+        self,
+        state: State,
+        threads: Threads,
+        options: Callable[[], Options],
+        facts: Callable[[], dict[str, Any]],
+        idle: Callable[[], bool],
+        tell: Callable[[], None],
+    ) -> None:
+        """`facts` are the journal's, `idle` says whether no run is going on, `tell` is called after a write."""
+        self._state = state
+        self._threads = threads
+        self._options = options
+        self._facts = facts
+        self._idle = idle
+        self._tell = tell
+        self._focus: Thread | None = None
+        """A thread whose files are meant though it is not the current one."""
+
+    @property
+    def storage(self) -> Storage:
+        """Where the files of the thread that is meant are, and what is mounted into them."""
+        return self._of((self._focus or self._threads.current).pool)
+
+    @property
+    def kept(self) -> str | None:
+        """The directory in which what is remembered is kept; None for the kernel."""
+        storage = (self._focus or self._threads.current).pool.storage
+        return storage.kept if storage else None
+
+    def _of(self, pool: Pool) -> Storage:
+        """Where the files of a pool are: those of the session, or beside them."""
+        from deepnb.agent.storage import Storage
+
+        if pool.storage is None and pool is not self._threads.pool:
+            pool.storage = self._of(self._threads.pool).beside()
+        elif pool.storage is None:
+            pool.storage = Storage(self, self._options().backend, self.is_guarded, self._facts, self._idle)
+        return pool.storage
+
+    @contextmanager
+    def on(self, thread: Thread) -> Iterator[None]:
+        """Mean this thread's files within the block, where its memory is another than the current one's."""
+        before = self._focus
+        self._focus = None if thread.pool is self._threads.current.pool else thread
+        try:
+            yield
+        finally:
+            self._focus = before
+
+    def elsewhere(self, thread: Thread, paths: Callable[[], Iterable[str]]) -> Mapping[str, str]:
+        """path -> text of the thread's memory files that are not in the kernel's state."""
+        storage = thread.pool.storage
+        if storage is None or not (storage.mounts or storage.kept):
+            return {}
+        with self.on(thread):
+            return storage.elsewhere(filter(thread.scope.may_read, paths()))
+
+    def read(self) -> Mapping[str, Any]:
+        """The thread's files, writes that wait included: path -> FileData."""
+        return self._state.read(self._focus or self._threads.current)
+
+    def write(self, update: Mapping[str, Any]) -> None:
+        """Merge path -> FileData into the thread's files; None deletes.
+
+        While a turn is unfinished the write waits: writing into a thread with steps to run would
+        lose them. It is read back at once all the same.
+        """
+        self._state.write(self._focus or self._threads.current, update)
+        self._tell()
+
+    def is_shared(self, path: str) -> bool:
+        """Whether a file belongs to the session (memory, notes, skills) and not to one thread."""
+        return self.is_guarded(path) or path.startswith("/.deepnb/")
+
+    def is_guarded(self, path: str) -> bool:
+        """Whether the guard stands before a file: memory, notes and skills."""
+        options = self._options()
+        sources = (f"{source.rstrip('/')}/" for source in options.skills)
+        return path in (LONG_TERM, *options.memory) or path.startswith(("/memory/", *sources))
