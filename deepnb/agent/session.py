@@ -19,7 +19,7 @@ from deepnb.agent.threads import Threads
 from deepnb.core.budget import Budget, Rule, growth
 from deepnb.core.errors import DeepnbError
 from deepnb.core.messages import Message
-from deepnb.core.values import Event, HistorySection, Notice, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.core.values import Event, HistorySection, Notice, Offload, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.memory.scope import Scope
 
 if TYPE_CHECKING:
@@ -175,10 +175,19 @@ class Session:
 
     def history(self) -> tuple[HistorySection, ...]:
         """What was offloaded from the current thread, by time."""
-        from deepnb.context import history
+        from deepnb.agent.compaction import sections
 
-        path = f"{history.PREFIX}{self.thread}.md"
-        return history.sections(path, self.files.get(path, ""))
+        return sections(self)
+
+    def compact(self) -> Offload:
+        """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger."""
+        from deepnb.agent.compaction import compact
+
+        self._idle()
+        try:
+            return compact(self, self._threads.current, self._state)
+        finally:
+            self._tell()
 
     @cached_property
     def transcripts(self) -> Transcripts:

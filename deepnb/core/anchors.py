@@ -308,8 +308,9 @@ def _holds(text: str, fact: str) -> bool:
     """Whether a text holds a fact that is not a part of a longer word, path or number there."""
     start = text.find(fact)
     while start >= 0:
-        before, after = text[start - 1 : start], text[start + len(fact) : start + len(fact) + 2]
-        if not _runs_on(before, fact[0]) and not _runs_on(after[:1], fact[-1]) and not _continues(after):
+        before, after = text[max(0, start - 2) : start], text[start + len(fact) : start + len(fact) + 2]
+        inside = _runs_on(before[-1:], fact[0]) or _runs_on(after[:1], fact[-1])
+        if not (inside or _continues(after) or _continues(before[::-1])):
             return True
         start = text.find(fact, start + 1)
     return False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
-from typing import Any
+from typing import Any, TypeVar
 
 from deepnb.core.messages import Added
 from deepnb.core.values import Event
@@ -14,8 +14,19 @@ from deepnb.engine import keys
 from deepnb.engine.listen import Cancelled, LimitReached, Listener, Measure
 from deepnb.engine.probe import new_messages
 
+T = TypeVar("T")
+
 _GRACE = 2.0
 """Seconds a cancelled run is waited for; after that it is left to end by itself."""
+
+
+def apart(work: Callable[[], T], emit: Callable[[Event], None], measure: Measure) -> T:
+    """Do something outside a graph whose model calls are told of all the same."""
+    from langchain_core.runnables import RunnableLambda
+
+    listener = Listener(emit, measure)
+    runnable: RunnableLambda[object, T] = RunnableLambda(lambda _: work())
+    return runnable.invoke(None, {"callbacks": [listener]})
 
 
 class Run:

@@ -44,8 +44,8 @@ Clock = Callable[[], str]
 Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
 """(history file so far, timestamp, messages) -> (text to append, characters to keep before it; None: all)."""
 
-Flusher = Callable[[Sequence[BaseMessage], str], Flush | None]
-"""(messages that go, timestamp) -> what was put down; None where that was done before, or nothing can be."""
+Flusher = Callable[[Sequence[BaseMessage], Mapping[str, Any], str], Flush | None]
+"""(messages that go, the thread's state, timestamp) -> what was put down; None where that was done before."""
 
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
 
@@ -251,7 +251,7 @@ class SummarizationMiddleware(Upstream):
         going, _ = self._offload_inline_media(self._backend, messages[:cutoff])
         new = [m for m in going if not _is_ours(m)]
         at = self._clock()
-        flush = self._flushed([m for m in new if not _is_update(m)], at, tell)
+        flush = self._flushed([m for m in new if not _is_update(m)], request.state, at, tell)
         path = self._offloaded(new, at, self._get_history_path(session))
         said = [m for m in going if not _is_update(m)]
         summary = self._summary(said, len(new), path, tell)
@@ -273,11 +273,13 @@ class SummarizationMiddleware(Upstream):
         message.additional_kwargs.update(recorded(offload))
         return _Done(offload, message, cutoff, session)
 
-    def _flushed(self, going: Sequence[BaseMessage], at: str, tell: Callable[[Event], None]) -> Flush | None:
+    def _flushed(
+        self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str, tell: Callable[[Event], None]
+    ) -> Flush | None:
         if self._flush is None or not going:
             return None
         try:
-            flush = self._flush(going, at)
+            flush = self._flush(going, state, at)
         except Exception as failure:
             tell(Notice(f"the daily note was not written: {_line(failure)}"))
             return None
@@ -348,10 +350,11 @@ class SummarizationMiddleware(Upstream):
 
     def _too_long(self, request: Any) -> DeepnbError:
         budget = self._budget(request.messages, request)
-        window = f"the window of {budget.rule.window:,}" if budget.rule.window else "what the model takes"
+        total, window = f"{'' if budget.exact else '~'}{budget.total:,} tokens", budget.rule.window
+        known = window is not None and budget.total > 0.9 * window
+        why = f"does not fit the window of {window:,}" if known else "is too long, says the model"
         return DeepnbError(
-            f"the request of {'' if budget.exact else '~'}{budget.total:,} tokens does not fit {window}: "
-            f"{_largest(budget)}",
+            f"the request of {total} {why}: {_largest(budget)}",
             "shorten that, %agent new starts a thread without it, or %agent use a model with a larger window",
         )
 

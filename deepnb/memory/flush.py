@@ -6,7 +6,7 @@ model answers, or it does not keep to that, rules choose.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -53,6 +53,9 @@ SCHEMA = {
         },
     },
 }
+Facts = tuple[Sequence[str], Sequence[str]]
+"""(what tools gave back, what the user said)"""
+
 _MOST = 24
 """Lines of one flush."""
 _LONGEST = 400
@@ -73,9 +76,10 @@ class Flusher:
         self._backend = backend
         self._model = model
 
-    def __call__(self, going: Sequence[BaseMessage], at: str) -> Flush | None:
+    def __call__(self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str) -> Flush | None:
         """Put down what is worth keeping of the messages that go; None where that was done before.
 
+        `state` is that of the thread: what any tool ever said in it is not the user's word.
         `at` is the time as an ISO timestamp. A mark in the note tells which messages it was for, so
         that after a crash between the flush and its compaction it is not made twice.
         """
@@ -89,7 +93,9 @@ class Flusher:
         new = [
             f"- {_bare(line)[:_LONGEST]}" for line in dict.fromkeys(lines) if _bare(line) and _bare(line) not in known
         ]
-        return Flush(file, tuple(self._added(file, new[:_MOST], going, f"## {at[11:16]} {mark}", bool(note))), how)
+        return Flush(
+            file, tuple(self._added(file, new[:_MOST], heard(state), f"## {at[11:16]} {mark}", bool(note))), how
+        )
 
     def _lines(self, going: Sequence[BaseMessage], file: str, note: str) -> tuple[list[str], Any]:
         """(lines worth keeping, who chose them)."""
@@ -126,11 +132,8 @@ class Flusher:
         found = self._backend.download_files([file])[0]
         return (found.content or b"").decode("utf-8", "replace")
 
-    def _added(
-        self, file: str, lines: Sequence[str], going: Sequence[BaseMessage], head: str, follows: bool
-    ) -> list[str]:
+    def _added(self, file: str, lines: Sequence[str], facts: Facts, head: str, follows: bool) -> list[str]:
         """Add the lines under a heading; gives those that stand in the note. The guard refuses or holds the others."""
-        facts = heard({keys.MESSAGES: list(going)})
         odd = {
             i
             for i, line in enumerate(lines)

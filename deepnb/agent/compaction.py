@@ -1,0 +1,65 @@
+"""What leaves a thread's context, from outside a run: compacting by hand, the history, and bringing it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import HumanMessage
+
+from deepnb.agent import play
+from deepnb.context import history
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Compacted, Event, HistorySection, Offload
+from deepnb.engine import keys
+from deepnb.engine.run import apart
+
+if TYPE_CHECKING:
+    from deepnb.agent.session import Session
+    from deepnb.agent.state import State
+    from deepnb.agent.thread import Thread
+
+
+def compact(session: Session, thread: Thread, state: State) -> Offload:
+    """Compact a thread, all but its last turn; what was done is told of in that turn."""
+    if thread.unfinished:
+        raise DeepnbError("the last turn is not finished", "%agent resume, then %agent compact")
+    if not thread.turns:
+        raise DeepnbError("nothing to compact: the thread has no turns yet", "%agent PROMPT starts one")
+    built, budget, events = session.built, session.budget(), list[Event]()
+    fixed = sum(budget.parts[p] for p in ("system", "memory", "skills", "tools")) if budget else 0
+    values = state.values(thread)
+    session.backend.begin()
+    done = apart(
+        lambda: built.compaction.compact(values, thread.name, fixed, events.append), events.append, built.meter.budget
+    )
+    if done is None:
+        raise DeepnbError("nothing to compact: there is no turn before the last", "go on, %agent budget shows how far")
+    update, made = done
+    state.put(thread, update)
+    last = thread.turns[-1]
+    told = tuple(play.joined(events))
+    thread.turns[-1] = replace(
+        last, events=(*last.events, *told), usage=last.usage + play.usage(told), after=thread.snapshot
+    )
+    return made
+
+
+def sections(session: Session) -> tuple[HistorySection, ...]:
+    """What was offloaded from the current thread, by time, each with the compaction it came of."""
+    path = f"{history.PREFIX}{session.thread}.md"
+    offloads = {e.offload.at: e.offload for t in session.turns for e in t.events if isinstance(e, Compacted)}
+    if (last := session.snapshot.offload) is not None:
+        offloads[last.at] = last
+    found = history.sections(path, session.files.get(path, ""))
+    return tuple(replace(one, offload=offloads.get(one.at)) for one in found)
+
+
+def brought_back(texts: Sequence[str]) -> Any:
+    """The message that puts offloaded messages before the next prompt."""
+    body = "\n\n".join(texts)
+    return HumanMessage(
+        f"From earlier in this conversation, word for word:\n\n<earlier>\n{body}\n</earlier>",
+        additional_kwargs={"lc_source": keys.BROUGHT_BACK},
+    )

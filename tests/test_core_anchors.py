@@ -1,0 +1,231 @@
+"""Facts that a summary must not lose: found by rule, checked against it, shown in a bound."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchored, find, joined, lost, prohibitions
+from deepnb.core.messages import Message, ToolCall
+from deepnb.core.tokenizer import count
+
+PATH = "/conversation_history/main.md"
+
+
+def found(text: str, role: str = "user") -> dict[str, str]:
+    """text -> kind of what is found in one message."""
+    return {a.text: a.kind for a in find([Message("1", role, text)])}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact", "text"),
+    [
+        ("path", "/etc/hosts", "look at /etc/hosts, please"),
+        ("path", "src/app/main.py", "it is in src/app/main.py."),
+        ("path", "~/notes/a", "open ~/notes/a b"),
+        ("path", "./run.sh", "start (./run.sh)"),
+        ("path", "config.yaml", "edit config.yaml; then stop"),
+        ("path", "/data/报告.csv", "数据在/data/报告.csv里"),
+        ("path", r"C:\Users\me\a.txt", r"see C:\Users\me\a.txt now"),
+        ("path", "https://example.org/a?b=1#c", "at https://example.org/a?b=1#c."),
+        ("identifier", "ERR_TIMEOUT_42", "it said ERR_TIMEOUT_42!"),
+        ("identifier", "E1234", "error E1234: no"),
+        ("identifier", "ORA-00942", "ORA-00942 again"),
+        ("identifier", "PROJ-77", "ticket PROJ-77"),
+        ("identifier", "#4711", "see #4711"),
+        ("identifier", "9f8e7d6c5b", "at commit 9f8e7d6c5b"),
+        ("identifier", "123e4567-e89b-12d3-a456-426614174000", "id 123e4567-e89b-12d3-a456-426614174000."),
+        ("identifier", "build_index()", "call build_index() twice"),
+        ("identifier", "pandas.read_csv", "with pandas.read_csv"),
+        ("identifier", "parseConfig", "in parseConfig"),
+        ("identifier", "v1.2.3", "since v1.2.3"),
+        ("identifier", "10.0.0.1:8080", "on 10.0.0.1:8080"),
+        ("identifier", "prod-db-07", "from prod-db-07"),
+        ("identifier", "--dry-run", "pass --dry-run"),
+        ("identifier", "ana@example.org", "mail ana@example.org"),
+        ("number", "37 ms", "a timeout of 37 ms"),
+        ("number", "1,250 rows", "1,250 rows were read"),
+        ("number", "12.5 %", "12.5 % off"),
+        ("number", "$4.5M", "it cost $4.5M"),
+        ("number", "-40 °C", "at -40 °C"),
+        ("number", "16GB", "16GB of memory"),
+        ("number", "350元", "花了350元"),
+        ("number", "3 retries", "after 3 retries"),
+        ("number", "20분", "20분 동안"),
+        ("date", "2026-03-12", "due 2026-03-12."),
+        ("date", "2026-03-12T14:05:00Z", "at 2026-03-12T14:05:00Z"),
+        ("date", "5 May 2023", "on 5 May 2023"),
+        ("date", "March 3, 2024", "March 3, 2024 it was"),
+        ("date", "2026年3月12日", "截止2026年3月12日"),
+        ("date", "14:05", "at 14:05"),
+        ("name", "df.merge", "use `df.merge` there"),
+        ("name", "left join", "a `left join`"),
+    ],
+)
+def test_a_fact_is_found_as_it_stands(kind: str, fact: str, text: str):
+    assert found(text).get(fact) == kind, found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "and/or, e.g. this or that, the 2nd one",
+        "This is an ordinary sentence about nothing at all.",
+        "我们今天聊聊天气吧",
+        "I have 3 of them, and 3 is enough",
+        "`a sentence in code font that goes on for quite some words`",
+    ],
+)
+def test_ordinary_words_are_no_facts(text: str):
+    assert found(text) == {}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Never touch the production database.",
+        "Please do not deploy on Fridays!",
+        "You must not rename columns.",
+        "Don't use pandas for this.",
+        "I don't want you to send mail.",
+        "Avoid global state.",
+        "Leave the old file alone.",
+        "Keep away from the legacy module.",
+        "It is not allowed to call them.",
+        "No emojis in the answers, please.",
+        "不要删除日志文件。",
+        "请勿修改配置。",
+        "别动这个文件。",
+        "禁止上传数据。",
+        "ファイルを削除しないでください。",
+        "이 파일을 수정하지 마세요.",
+        "Benutze niemals die alte Tabelle.",
+        "N'utilise jamais cette table.",
+        "Nunca borres los datos.",
+    ],
+)
+def test_what_the_user_forbids_is_found_whole(sentence: str):
+    assert list(prohibitions(f"Hello there. {sentence} Thanks a lot.")) == [sentence]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I don't know what that is.",
+        "Why does it not work?",
+        "Don't worry about it.",
+        "It doesn't matter.",
+        "能不能看看这个？",
+    ],
+)
+def test_talk_that_forbids_nothing(sentence: str):
+    assert list(prohibitions(sentence)) == []
+
+
+def test_only_the_users_word_is_a_prohibition():
+    text = "Never touch /etc/hosts."
+    assert "prohibition" in found(text).values()
+    for role in ("assistant", "tool"):
+        assert set(found(text, role).values()) == {"path"}
+
+
+def test_arguments_of_calls_are_looked_at():
+    calls = (ToolCall("c", "read_file", {"file_path": "/a/b.csv", "limit": 3}),)
+    assert find([Message("1", "assistant", "", calls)]) == (Anchor("path", "/a/b.csv"),)
+
+
+def test_a_credential_is_no_anchor():
+    secret = "ghp_" + "aB3d" * 9
+    anchors = find([Message("1", "user", f"use {secret} with /a/b.py")], lambda t: t.replace(secret, "[redacted]"))
+    assert anchors == (Anchor("path", "/a/b.py"),)
+
+
+@pytest.mark.parametrize(
+    ("fact", "summary", "there"),
+    [
+        ("37 ms", "It takes 37 ms.", True),
+        ("37 ms", "It takes 137 ms.", False),
+        ("37 ms", "It takes 37  MS", True),
+        ("5 ms", "0.5 ms", False),
+        ("/a/b.py", "see /a/b.py", True),
+        ("/a/b.py", "see /a/b.pyc and /x/a/b.py", False),
+        ("/a/b", "see /a/b.py or /a/b/c", False),
+        ("/a/b", "see /a/b.", True),
+        ("E12", "E123, XE12", False),
+        ("350元", "花了350元。", True),
+        ("2026-03-12", "on 2026-03-12T01:00", False),
+    ],
+)
+def test_only_the_very_fact_counts_as_kept(fact: str, summary: str, there: bool):
+    assert (lost([Anchor("path", fact)], summary) == ()) == there
+
+
+def test_all_is_shown_where_there_is_room():
+    anchors = find([Message("1", "user", "Never run rm. The timeout is 37 ms in /a/b.py")])
+    shown = anchored(anchors, 400, count, PATH)
+    assert shown.text == (
+        f"{OPEN}\nWord for word from the part that was summarized:\nThe user said: Never run rm.\n"
+        f"Paths: /a/b.py\nNumbers: The timeout is 37 ms\n{CLOSE}"
+    )
+    assert shown.hidden == ()
+    assert anchored((), 400, count, PATH).text == ""
+
+
+def many(n: int) -> list[Anchor]:
+    kinds = {
+        "prohibition": "Never open door {}.",
+        "path": "/srv/data/file{}.csv",
+        "identifier": "ERR_{}_X",
+        "number": "{} ms",
+        "date": "2026-01-{:02}",
+        "name": "function_{}",
+    }
+    return [Anchor(kind, words.format(i)) for i in range(n) for kind, words in kinds.items()]  # type: ignore[arg-type]
+
+
+@given(st.integers(1, 60), st.integers(120, 3_000))
+def test_the_bound_holds_and_every_anchor_is_shown_or_counted(n: int, room: int):
+    anchors = many(n)
+    shown = anchored(anchors, room, count, PATH)
+    assert count(shown.text) <= room
+    assert sorted(map(repr, (*shown.shown, *shown.hidden))) == sorted(map(repr, anchors))
+    for anchor in shown.shown:
+        assert anchor.text in shown.text
+    if shown.hidden:
+        assert f"({len(shown.hidden)} more {'are' if len(shown.hidden) > 1 else 'is'} in {PATH})" in shown.text
+        kinds = [a.kind for a in shown.hidden]
+        if "prohibition" in kinds:  # they come first: nothing else may have taken their place
+            assert {a.kind for a in shown.shown} <= {"prohibition"} or count(shown.text) > room - 12
+        cheapest = min(count(f" | {a.text}") for a in shown.hidden)
+        assert count(shown.text) + cheapest > room - 12  # filled: a label is the most that can be left
+
+
+def test_the_newest_come_first_and_every_kind_has_its_turn():
+    shown = anchored(many(40), 400, count, PATH)
+    texts = {k: [a.text for a in shown.shown if a.kind == k] for k in ("prohibition", "path", "number")}
+    assert "Never open door 39." in texts["prohibition"]
+    anchors = [a for a in many(40) if a.kind != "prohibition"]
+    shown = anchored(anchors, 400, count, PATH)
+    assert {a.kind for a in shown.shown} == {"path", "identifier", "number", "date", "name"}
+    assert "39 ms" in shown.text
+    assert "0 ms" not in re.findall(r"\d+ ms", shown.text)
+
+
+def test_joined_keeps_one_of_each_and_takes_the_later_as_newer():
+    a, b, c = Anchor("path", "/a"), Anchor("path", "/b"), Anchor("path", "/c")
+    assert joined([a, b], [c, a]) == (b, c, a)
+
+
+@given(st.text(max_size=300))
+def test_no_text_breaks_the_finders(text: str):
+    for anchor in find([Message("1", "user", text)]):
+        assert anchor.text
+
+
+def test_a_long_text_takes_time_in_proportion(monkeypatch):
+    """Hostile runs that make a careless pattern quadratic end at once (a hang would be cut by the runner)."""
+    for piece in ("a/", "1,", "a_", "A-", ".", "a.b", "`", "2026-", "-1 ", "aA", "never ", "no a "):
+        find([Message("1", "user", piece * 20_000)])
