@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,3 +102,26 @@ def test_a_preload_waits_runs_once_and_hides_what_fails() -> None:
     waiting.begin()
     waiting.stop()
     assert waiting._timer is None and not waiting._done
+
+
+def test_a_cell_waits_for_an_import_that_has_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Both at once left packages made by half: "cannot import name ... (most likely due to a circular import)".
+    (tmp_path / "slow_engine.py").write_text("import time\nbegun = True\ntime.sleep(0.3)\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    ran = Preload("slow_engine", idle=0.0)
+    ran.begin()
+    until = time.monotonic() + 30
+    while "slow_engine" not in sys.modules and time.monotonic() < until:
+        time.sleep(0.01)
+    ran.stop()
+    assert sys.modules["slow_engine"].whole
+
+
+def test_nothing_is_preloaded_while_the_cell_that_loads_the_extension_runs(bare_shell: Shell) -> None:
+    bare_shell.ip.kernel = None
+    bare_shell.ok("%load_ext deepnb\nwaits = get_ipython()._deepnb._preload._timer")
+    try:
+        assert bare_shell.ip.user_ns["waits"] is None
+        assert bare_shell.ip._deepnb._preload._timer is not None, "from the end of the cell on"
+    finally:
+        bare_shell.ip._deepnb._preload.stop()

@@ -50,8 +50,6 @@ class Extension:
         ip.events.register("post_run_cell", self._after_cell)
         transform.install(ip)
         complete.install(ip, self._names)
-        if self._preload:
-            self._preload.begin()
 
     def unload(self) -> None:
         """Take out all that `load` put in."""

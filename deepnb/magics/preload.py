@@ -17,6 +17,8 @@ class Preload:
         self._module = module
         self._idle = idle
         self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()
+        """Held while the import goes on."""
         self._done = False
 
     def begin(self) -> None:
@@ -28,12 +30,21 @@ class Preload:
             self._timer.start()
 
     def stop(self) -> None:
-        """Do not begin; an import that has begun goes on."""
+        """Do not begin; wait for an import that has begun.
+
+        Two threads that import the same packages at once can each get one that is made by half: Python
+        lets them, to prevent a deadlock, and then a name "cannot be imported".
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        with self._lock:
+            pass
 
     def _load(self) -> None:
-        self._done = True
-        with suppress(Exception):  # what is missing is said by the first turn, where it can be mended
-            importlib.import_module(self._module)
+        with self._lock:
+            if threading.current_thread() is not self._timer:  # stopped on its way here
+                return
+            self._done = True
+            with suppress(Exception):  # what is missing is said by the first turn, where it can be mended
+                importlib.import_module(self._module)
