@@ -1,17 +1,17 @@
-"""Counting tokens: exactly where a tokenizer is at hand, else by script, erring high."""
+"""Counting a request by part: each message once, with the best counter there is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
+from deepnb.context.approximate import approximate
 from deepnb.core.budget import PARTS, Budget, Rule
-from deepnb.engine.request import Piece, message_pieces, tool_text
+from deepnb.core.request import Request, Sent
+from deepnb.engine.request import message_pieces, tool_name, tool_text
 
 
 @dataclass(frozen=True)
@@ -23,66 +23,131 @@ class Counter:
     name: str
 
 
-_WORD = re.compile(r"[A-Za-z]+|[0-9]+|[^\W\d_A-Za-z]+|\n+|[^\w\s]|_| {2,}")
-
-
-@lru_cache(maxsize=4096)
-def approximate(text: str) -> int:
-    """About how many tokens `text` has, by script: errs high, as a budget should."""
-    total = 0.0
-    for word in _WORD.findall(text):
-        first = word[0]
-        if first.isascii():
-            total += -(-len(word) // 5) if first.isalpha() else -(-len(word) // 3) if first.isdigit() else 1
-        else:
-            total += 1.1 * len(word)
-    return int(total) + 1 if text else 0
-
-
 BY_SCRIPT = Counter(approximate, exact=False, name="by script")
+
+_TEXTS = 4_000_000
+"""Characters of tool schemas and system prompts that are remembered."""
+_SPARE = 2_048
+"""Messages that are remembered beyond twice those of the longest request."""
 
 
 class Meter:
-    """Counts requests by part; a message counted once is not counted again."""
+    """Counts requests by part; what was counted once is not counted again.
 
-    def __init__(self, counter: Counter, rule: Rule) -> None:
-        self.counter = counter
+    `better` gives another counter once there is one. From then on all is counted with it, what was
+    counted before included.
+    """
+
+    def __init__(self, counter: Counter, rule: Rule, better: Callable[[], Counter | None] = lambda: None) -> None:
         self.rule = rule
-        self._messages: dict[str, tuple[tuple[Any, ...], tuple[tuple[str, int], ...]]] = {}
-        self._tools: dict[int, tuple[Any, int]] = {}
+        self._better = better
+        self._memo = _Memo(counter)
+
+    @property
+    def counter(self) -> Counter:
+        """The counter in use."""
+        return self._current().counter
+
+    @counter.setter
+    def counter(self, counter: Counter) -> None:
+        self._memo = _Memo(counter)
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, by the counter in use."""
+        return self.counter.count(text)
 
     def budget(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Budget:
         """What a request costs, by part."""
-        parts = dict.fromkeys(PARTS, 0)
-        for message in messages:
-            for part, tokens in self._message(message):
-                parts[part] += tokens
-        parts["tools"] += sum(map(self._tool, tools))
-        return Budget(parts, self.rule, sum(m.type != "system" for m in messages), self.counter.exact)
+        return self.measured(messages, tools)[0]
 
     def total(self, messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
         """Tokens of messages and tools: a token counter as LangChain's middleware takes it."""
         return self.budget(messages, tools or ()).total
 
-    def _message(self, message: BaseMessage) -> tuple[tuple[str, int], ...]:
+    def measured(
+        self, messages: Sequence[BaseMessage], tools: Sequence[Any], last: Request | None = None
+    ) -> tuple[Budget, Request]:
+        """What a request costs, and its pieces, shared with those of the request before it."""
+        memo = self._current()
+        body = [memo.message(m) for m in messages if m.type != "system"]
+        head = (*map(memo.tool, tools), *(s for m in messages if m.type == "system" for s in memo.message(m)))
+        request = _shared(head, body, last or Request())
+        memo.trim(len(messages))
+        parts = dict.fromkeys(PARTS, 0)
+        for piece in request:
+            parts[piece.part] += piece.tokens
+        return Budget(parts, self.rule, len(body), memo.counter.exact), request
+
+    def _current(self) -> _Memo:
+        memo = self._memo
+        if not memo.counter.exact and (better := self._better()) is not None:
+            memo = self._memo = _Memo(better)
+        return memo
+
+
+@dataclass
+class _Memo:
+    """What one counter has counted. Messages go by id and a hash of what they hold, all else by its text."""
+
+    counter: Counter
+    messages: dict[str, tuple[int, tuple[Sent, ...]]] = field(default_factory=dict)
+    schemas: dict[int, tuple[Any, Sent]] = field(default_factory=dict)
+    texts: dict[tuple[str, str, str, int], Sent] = field(default_factory=dict)
+    room: int = _TEXTS
+    longest: int = 0
+
+    def message(self, message: BaseMessage) -> tuple[Sent, ...]:
+        """One message in pieces."""
         if not message.id:
-            return self._counted(message)
-        print_ = (message.content, getattr(message, "tool_calls", None))
-        known = self._messages.get(message.id)
+            return tuple(self._text(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
+        print_ = _print(message)
+        known = self.messages.get(message.id)
         if known is None or known[0] != print_:
-            known = self._messages[message.id] = (print_, self._counted(message))
+            pieces = tuple(self._sent(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
+            known = self.messages[message.id] = (print_, pieces)
         return known[1]
 
-    def _counted(self, message: BaseMessage) -> tuple[tuple[str, int], ...]:
-        return tuple((p.part, self._piece(p)) for p in message_pieces(message))
-
-    def _piece(self, piece: Piece) -> int:
-        return self.counter.count(piece.text) + piece.extra
-
-    def _tool(self, tool: Any) -> int:
-        known = self._tools.get(id(tool))
+    def tool(self, tool: Any) -> Sent:
+        """One bound tool. Its schema is written once for a tool that stays the same object."""
+        known = self.schemas.get(id(tool))
         if known is None or known[0] is not tool:
-            if len(self._tools) > 512:
-                self._tools.clear()
-            known = self._tools[id(tool)] = (tool, self.counter.count(tool_text(tool)))
+            if len(self.schemas) >= 512:
+                self.schemas.clear()
+            known = self.schemas[id(tool)] = (tool, self._text("tools", tool_name(tool), tool_text(tool), 0))
         return known[1]
+
+    def trim(self, length: int) -> None:
+        """Forget the oldest once there are more messages than any thread in use can hold."""
+        self.longest = max(self.longest, length)
+        if len(self.messages) > (most := 2 * self.longest + _SPARE):
+            for id_ in list(self.messages)[: len(self.messages) - most // 2]:
+                self.messages.pop(id_, None)
+
+    def _text(self, part: str, label: str, text: str, extra: int) -> Sent:
+        key = (part, label, text, extra)
+        if (known := self.texts.get(key)) is None:
+            self.room -= len(text)
+            if self.room < 0:
+                self.texts.clear()
+                self.room = _TEXTS - len(text)
+            known = self.texts[key] = self._sent(*key)
+        return known
+
+    def _sent(self, part: str, label: str, text: str, extra: int) -> Sent:
+        return Sent(part, label, text, self.counter.count(text) + extra)
+
+
+def _print(message: BaseMessage) -> int:
+    """A hash of all that is counted of a message."""
+    content = message.content if isinstance(message.content, str) else repr(message.content)
+    calls = repr(message.tool_calls) if isinstance(message, AIMessage) and message.tool_calls else ""
+    return hash((message.type, content, calls, message.name, message.additional_kwargs.get("lc_source")))
+
+
+def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Request) -> Request:
+    kept = 0
+    for old, new in zip(last.body, body, strict=False):
+        if old is not new and old != new:
+            break
+        kept += 1
+    return Request(last.head if head == last.head else head, last.body.grown(kept, body[kept:]))

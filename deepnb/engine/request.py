@@ -20,11 +20,12 @@ _PART = {"human": "user", "ai": "assistant", "tool": "tool results", "system": "
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a request: which part it belongs to, and tokens it costs beside its text."""
+    """A stretch of a request: which part it belongs to, what it is, and tokens it costs beside its text."""
 
     part: str
     text: str
     extra: int = 0
+    label: str = ""
 
 
 def pieces(messages: Sequence[BaseMessage], tools: Sequence[Any] = ()) -> Iterator[Piece]:
@@ -32,7 +33,7 @@ def pieces(messages: Sequence[BaseMessage], tools: Sequence[Any] = ()) -> Iterat
     for message in messages:
         yield from message_pieces(message)
     for tool in tools:
-        yield Piece("tools", tool_text(tool))
+        yield Piece("tools", tool_text(tool), label=tool_name(tool))
 
 
 def message_pieces(message: BaseMessage) -> Iterator[Piece]:
@@ -41,13 +42,18 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
     if message.type == "system":
         split = system_parts(text) or [("system", "")]
         for i, (part, stretch) in enumerate(split):
-            yield Piece(part, stretch, MESSAGE_TOKENS if i == 0 else 0)
+            yield Piece(part, stretch, MESSAGE_TOKENS if i == 0 else 0, "system prompt" if part == "system" else part)
         return
     part = "summary" if message.additional_kwargs.get("lc_source") == SUMMARY else _PART.get(message.type, "user")
-    yield Piece(part, text, MESSAGE_TOKENS)
+    label = f"result of {message.name or 'a tool'}" if message.type == "tool" else part
+    yield Piece(part, text, MESSAGE_TOKENS, label)
     if isinstance(message, AIMessage):
         for call in message.tool_calls:
-            yield Piece(part, call["name"] + json.dumps(call["args"], ensure_ascii=False, default=str))
+            yield Piece(
+                part,
+                call["name"] + json.dumps(call["args"], ensure_ascii=False, default=str),
+                label=f"call of {call['name']}",
+            )
 
 
 def is_request(message: BaseMessage) -> bool:
@@ -63,6 +69,14 @@ def message_text(message: BaseMessage) -> str:
     return "".join(
         b if isinstance(b, str) else b.get("text", "") for b in content if isinstance(b, str) or b.get("type") == "text"
     )
+
+
+def tool_name(tool: Any) -> str:
+    """The name of a bound tool, by which it is told apart from the others."""
+    if isinstance(tool, Mapping):
+        inner = tool.get("function", tool)
+        return str(inner.get("name", "") if isinstance(inner, Mapping) else "")
+    return str(getattr(tool, "name", None) or getattr(tool, "__name__", ""))
 
 
 def tool_text(tool: Any) -> str:

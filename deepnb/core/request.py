@@ -1,0 +1,44 @@
+"""One request to a model as it was sent, in pieces that the requests after it share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from deepnb.core.log import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A stretch of a request: a tool's schema, a part of the system prompt, a message's text, one tool call."""
+
+    part: str
+    """One of `core.budget.PARTS`."""
+    label: str
+    """What it is, in a word or two: `tool ls`, `system prompt`, `user`."""
+    text: str
+    tokens: int
+    """As counted, with what a message costs beside its text."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Tools, system prompt and messages, in the order in which providers cache a prefix.
+
+    Kept for every call of a session: the head is one object while nothing in it changes, and the
+    body one log for as long as the thread only grows. So n calls take the room of n messages, not
+    of their square.
+    """
+
+    head: tuple[Sent, ...] = ()
+    body: Log[tuple[Sent, ...]] = field(default_factory=Log)
+    """A tuple of pieces for each message."""
+
+    def __iter__(self) -> Iterator[Sent]:
+        return chain(self.head, *self.body)
+
+    @property
+    def tokens(self) -> int:
+        """As counted when it was sent."""
+        return sum(piece.tokens for piece in self)
