@@ -140,12 +140,15 @@ class SessionMemory:
         return forget(self._session, words)
 
     def keep(self, directory: str | Path) -> int:
-        """Keep memory, notes, skills and journal in a directory from now on; gives how many files went there."""
+        """Keep memory, notes, skills, journal and transcripts in a directory from now on; gives how many files went."""
         chosen = Path(directory).expanduser()
         if chosen.exists() and not chosen.is_dir():
             raise DeepnbError(f"{directory} is a file", "type the name of a directory")
         chosen.mkdir(parents=True, exist_ok=True)
-        return self._session.storage.keep(chosen.resolve())
+        count = self._session.storage.keep(chosen.resolve())
+        for thread in self._session.threads:
+            self._session.transcripts.keep(thread.name)
+        return count
 
     def add_source(self, name: str) -> tuple[str, ...]:
         """Join in memory files of the disk: `user`, `project`, or a Markdown file; gives their paths."""

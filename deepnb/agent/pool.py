@@ -17,3 +17,8 @@ class Pool:
     """path -> FileData, as the last thread that ran or wrote left them."""
     storage: Storage | None = None
     """Where they are; made when it is first needed."""
+
+    @property
+    def kept(self) -> str | None:
+        """The directory in which they are kept from now on; None for the kernel."""
+        return self.storage.kept if self.storage else None

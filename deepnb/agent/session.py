@@ -18,7 +18,6 @@ from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
 from deepnb.core.budget import Budget, Rule, growth
 from deepnb.core.errors import DeepnbError
-from deepnb.core.messages import Message
 from deepnb.core.values import Event, HistorySection, Notice, Offload, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.memory.scope import Scope
 
@@ -194,15 +193,13 @@ class Session:
         """All that happened, by thread, as it is written down."""
         from deepnb.agent.transcripts import Transcripts
 
-        return Transcripts(self.now, lambda: self._places.kept)
+        return Transcripts(self.now, lambda thread: self._threads[thread].pool.kept)
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
         """One row per line of a thread's transcript (the current one's, if not given), oldest first."""
         from deepnb.agent.tables import transcript
 
-        where = self._threads[thread] if thread else self._threads.current
-        with self._places.on(where):
-            one = self.transcripts.keep(where.name)
+        one = self.transcripts.keep(self._threads[thread or self.thread].name)
         return transcript(one.read()[0], one.session)
 
     # -- running
@@ -262,6 +259,7 @@ class Session:
         self, built: Built, thread: Thread, draft: Turn, begin: bool, notices: Sequence[Event], max_steps: int | None
     ) -> Iterator[Event]:
         from deepnb.agent.play import asked, play
+        from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
 
         limits = (max_steps if max_steps is not None else self.options.max_steps, self.options.max_tokens)
@@ -270,7 +268,7 @@ class Session:
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
         thread.running, self._playing = True, draft
-        prompt = Message(given["messages"][0].id, "user", draft.prompt) if given else None
+        prompt = [to_message(m) for m in given["messages"]] if given else ()
 
         def record(played: Played) -> None:
             self._record(thread, draft, played, perf_counter() - began)

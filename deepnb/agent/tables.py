@@ -54,37 +54,35 @@ def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> 
 
 
 def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
-    """One row per line; `live` says of a message that it is in the thread as it stands in this session.
+    """One row per line: `what` is the role of a message, the type of any other line.
 
-    `input` and `output` are tokens as the provider reported them; `agent` is main, or the ids of the calls
-    that a nested agent works for.
+    `live` says of a message that it is in the thread as it stands in this session; `input` and `output` are
+    tokens as the provider reported them; `agent` is main, or the ids of the calls that a nested agent works for.
     """
     live = {line.data["id"] for line in standing(lines, session)}
     rows = [
         {
+            "what": line.data.get("role", line.type),
             "turn": line.turn,
-            "type": line.type,
-            "role": line.data.get("role"),
-            "name": line.data.get("name"),
-            "text": said(line),
+            "name": line.data.get("name", ""),
             "calls": [c["name"] for c in line.data.get("tool_calls") or ()],
             "agent": "/".join(line.path) or "main",
             "input": (line.data.get("usage") or {}).get("input"),
             "output": (line.data.get("usage") or {}).get("output"),
             "seconds": line.data.get("seconds"),
+            "type": line.type,
             "live": line.type == "message" and line.data["id"] in live,
-            "id": line.data.get("id"),
-            "parent": line.data.get("parent"),
+            "id": line.data.get("id", ""),
+            "parent": line.data.get("parent") or "",
             "at": line.at,
             "session": line.session,
+            "text": said(line),
         }
         for line in lines
     ]
-    names = ["turn", "type", "role", "name", "text", "calls", "agent", "input", "output", "seconds", "live"]
-    table = pd.DataFrame(rows, columns=[*names, "id", "parent", "at", "session"])
-    table = table.astype({"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"})
-    words = table.select_dtypes("object").columns
-    return table.assign(**{name: table[name].where(table[name].notna(), None) for name in words})
+    names = ["what", "turn", "name", "calls", "agent", "input", "output", "seconds", "type", "live"]
+    table = pd.DataFrame(rows, columns=[*names, "id", "parent", "at", "session", "text"])
+    return table.astype({"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"})
 
 
 def _change(entry: Entry) -> str:

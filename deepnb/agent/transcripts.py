@@ -93,8 +93,8 @@ class Transcript:
 class Transcripts:
     """The transcripts of a session's threads, by name."""
 
-    def __init__(self, now: Callable[[], str], kept: Callable[[], str | None]) -> None:
-        """`kept` gives the directory in which the thread that is written to keeps its memory, or None."""
+    def __init__(self, now: Callable[[], str], kept: Callable[[str], str | None]) -> None:
+        """`kept` gives the directory in which a thread's memory is kept, or None."""
         self._now = now
         self._kept = kept
         self._session = uuid4().hex[:12]
@@ -110,20 +110,20 @@ class Transcripts:
     def keep(self, thread: str) -> Transcript:
         """The transcript of a thread, moved to where its memory is kept now."""
         one = self[thread]
-        one.keep(self._kept())
+        one.keep(self._kept(thread))
         return one
 
-    def begin(self, turn: Turn, messages: Sequence[Message], prompt: Message | None) -> tuple[Notice, ...]:
-        """A turn begins in a thread that holds these messages; without a prompt an earlier one goes on.
+    def begin(self, turn: Turn, messages: Sequence[Message], given: Sequence[Message]) -> tuple[Notice, ...]:
+        """A turn begins in a thread that holds these messages; an earlier one goes on where it is given none.
 
         Gives what the user should know of the transcript itself.
         """
         one = self._opened(turn.thread, messages)
         self._turn = one, turn.number
-        facts = {k: v for k, v in (("model", turn.model), ("cell", turn.cell), ("resumed", not prompt)) if v}
+        facts = {k: v for k, v in (("model", turn.model), ("cell", turn.cell), ("resumed", not given)) if v}
         self._write(one, [("turn", facts, ())], turn.number)
-        if prompt is not None:
-            self._write(one, one.chain.message(prompt), turn.number)
+        for message in given:
+            self._write(one, one.chain.message(message), turn.number)
         return tuple(map(Notice, one.notices()))
 
     def event(self, event: Event | Added) -> None:
@@ -131,6 +131,12 @@ class Transcripts:
         if self._turn is not None:
             one, number = self._turn
             self._write(one, one.chain.event(event), number)
+
+    def outside(self, thread: str, messages: Sequence[Message], events: Iterable[Event]) -> None:
+        """Something happened to a thread between its turns: a compaction by hand."""
+        one = self._opened(thread, messages)
+        for event in events:
+            self._write(one, one.chain.event(event), None)
 
     def end(self, turn: Turn) -> None:
         """The turn has ended."""
@@ -178,5 +184,5 @@ class Transcripts:
 
     def _write(self, one: Transcript, told: Iterable[Told], turn: int | None) -> None:
         if lines := list(told):
-            one.keep(self._kept())
+            one.keep(self._kept(one.thread))
             one.write(lines, self._now(), turn)

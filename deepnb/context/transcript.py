@@ -14,12 +14,14 @@ nested agent, outermost first; left out for the main agent). Then, by `type`, le
 | | `source`; of an answer `call`, `tokens` (sent, as counted), `usage` (as reported: `input`, `output`, |
 | | `cached`, `cost`), `seconds`. A later line with the same `id` stands in its place |
 | `moved` | a message stands behind another now: `id`, `parent` |
-| `call` | a model call that was no answer: `call`, `purpose` (`summary`), `tokens`, `usage`, `seconds` |
+| `call` | a model call that was no answer: `call`, `purpose` (`summary`, `flush`), `tokens`, `usage`, `seconds` |
 | `tool_start` | `id`, `name`; `args` where no message asked for it |
 | `tool_end` | `id`, `name`, `status` (`ok`, `error`, `cut`), `seconds`; the result is the message of that call |
 | `approval` | what was decided of a call: `id`, `name`, `decision` (`approve`, `edit`, `reject`), `args`, `reason` |
-| `compacted` | `cutoff` (messages no longer sent), `summary`, `file` (where they are), `summarized` (ISO time) |
-| `flushed` | what a flush saved before a compaction, as its event tells it |
+| `flushed` | before a compaction: `file` (the daily note), `lines` (what was put down in it), `how` |
+| `compacted` | `cutoff` (messages no longer sent), `summary`, `file` (where they are), `summarized` (ISO time), |
+| | `cause`, `before` and `after` (tokens), `anchors` (what the summary lost and stands beside it), `hidden` |
+| | (how many more there was no room for) |
 | `notice` | `text` |
 | `end` | a turn ended: `seconds`, `usage`, `interrupted`, `error`, `text` (what an unfinished answer said) |
 | `rewind`, `fork`, `undo` | a thread was taken back or left: `what`, `head` |
@@ -47,9 +49,11 @@ from deepnb.core.values import (
     Call,
     Compacted,
     Event,
+    Flushed,
     ModelEnded,
     ModelStarted,
     Notice,
+    Offload,
     Path,
     TextDelta,
     ToolEnded,
@@ -207,8 +211,10 @@ class Chain:
                 ended = {"status": event.status, "seconds": round(event.seconds, 3)}
                 yield "tool_end", {"id": safe_id(event.id), "name": redact(event.name), **ended}, path
             case Compacted(offload=offload):
-                told = _some(summary=redact(offload.summary), file=offload.path, summarized=offload.at)
-                yield "compacted", {"cutoff": offload.cutoff, **told}, path
+                yield "compacted", _offload(offload), path
+            case Flushed(flush=flush):
+                saved = _some(lines=[redact(line) for line in flush.lines])
+                yield "flushed", {"file": flush.file, **saved, "how": flush.how}, path
             case Notice(text=text):
                 yield "notice", {"text": redact(text)}, path
             case _:
@@ -325,6 +331,18 @@ def _result(event: ToolEnded) -> Message:
 def _call(call: Call) -> dict[str, Any]:
     told = _some(usage=_usage(call.usage) if call.usage else None)
     return {"call": call.number, "tokens": call.budget.total, **told, "seconds": round(call.seconds, 3)}
+
+
+def _offload(offload: Offload) -> dict[str, Any]:
+    told = _some(
+        summary=redact(offload.summary),
+        file=offload.path,
+        summarized=offload.at,
+        anchors=[redact(anchor.text) for anchor in offload.anchors],
+        hidden=len(offload.hidden) or None,
+    )
+    figures = {"cutoff": offload.cutoff, "before": offload.before, "after": offload.after}
+    return {**figures, "cause": offload.cause, **told}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

@@ -103,6 +103,19 @@ def agent_history(scene: Scene, args: Args) -> Shown:
     return _history(scene)
 
 
+def agent_transcript(scene: Scene, args: Args) -> Shown:
+    session = scene.session
+    table: object = session.transcript(args["thread"])
+    one = session.transcripts[args["thread"] or session.thread]
+    for line in one.notices():
+        scene.show(notice_view(line, "warning"))
+    where = (
+        f"kept in {one.place}" if one.place else "kept in this kernel alone: %memory keep DIR keeps it on a disk, too"
+    )
+    scene.show(notice_view(f"transcript of thread {one.thread}, {where}", "ok"))
+    return table
+
+
 def agent_tools(scene: Scene, args: Args) -> Shown:
     return table_view(("tool", "what it does"), scene.session.built.tools, title="tools")
 
@@ -170,6 +183,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "turns": agent_turns,
     "budget": agent_budget,
     "history": agent_history,
+    "transcript": agent_transcript,
     "tools": agent_tools,
     "mount": agent_mount,
     "panel": agent_panel,

@@ -142,6 +142,12 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub("agent", "turns", "the turns of this thread"),
     Sub("agent", "budget", "what the context costs, by part, and how far the trigger is"),
     Sub("agent", "history", "what was summarized and offloaded"),
+    Sub(
+        "agent",
+        "transcript",
+        "all that happened in a thread, a line each, as a DataFrame",
+        (Arg("thread", "THREAD", "thread", needed=False),),
+    ),
     Sub("agent", "tools", "the tools the agent has"),
     Sub(
         "agent",
