@@ -273,7 +273,7 @@ def test_one_edit_apart(a, b, near):
 USAGES = {
     "agent": (
         "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
-        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; history; tools;"
+        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; history; transcript [THREAD]; tools;"
         " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; panel; help [SUB]"
     ),
     "memory": (

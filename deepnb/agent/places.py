@@ -44,12 +44,6 @@ class Places:
         """Where the files of the thread that is meant are, and what is mounted into them."""
         return self._of((self._focus or self._threads.current).pool)
 
-    @property
-    def kept(self) -> str | None:
-        """The directory in which what is remembered is kept; None for the kernel."""
-        storage = (self._focus or self._threads.current).pool.storage
-        return storage.kept if storage else None
-
     def _of(self, pool: Pool) -> Storage:
         """Where the files of a pool are: those of the session, or beside them."""
         from deepnb.agent.storage import Storage
