@@ -141,3 +141,13 @@ def test_line_ends_of_a_file_from_windows_stay(shell: Shell, page: Page) -> None
 def test_a_wrong_path_is_one_line(shell: Shell, page: Page) -> None:
     assert "'../x.md' is not a path of a file" in shell.fails("%memory edit ../x.md")
     assert page.widgets == []
+
+
+def test_a_refused_line_is_told_as_it_was_typed_whatever_came_meanwhile(shell: Shell, page: Page) -> None:
+    shell.session.memory.write("/AGENTS.md", "- likes tea\n")
+    shell.ok("%memory edit")
+    area, told, save, _ = parts(page)
+    shell.session.memory.write("/AGENTS.md", "- likes milk\n- and cake\n")
+    area.value = f"- likes coffee\n- the token is {TOKEN}\n"
+    save.click()
+    assert "(line 2)" in told.value and shell.session.files["/AGENTS.md"] == "- likes milk\n- and cake\n"

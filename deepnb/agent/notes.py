@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepnb.agent.files import check_path, refused
+from deepnb.backends.refusals import credential_in
 from deepnb.backends.writer import writing
 from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError
@@ -200,6 +201,8 @@ class SessionMemory:
         check_path(path)
         merged = Merged(text)
         if base is not None:
+            if problem := credential_in(base, text, path):  # told by the lines as they were typed, not as merged
+                raise refused(path, problem)
             self._guard.observe([path])
             merged = merge(base, self._session.files.get(path, ""), text)
         note = "conflict: both sides are kept" if merged.conflicts else "merged" if merged.text != text else ""

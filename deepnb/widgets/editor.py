@@ -35,7 +35,7 @@ class Editor:
         self._name, self._save = name, save
         self._settled: Callable[[View, View | None], None] = lambda line, record: None
         rows = min(max(text.count("\n") + 2, _ROWS[0]), _ROWS[1])
-        self._area = w.Textarea(text, rows=rows, tooltip=f"the text of {name}", layout=w.Layout(width="100%"))
+        self._area = w.Textarea(text, rows=rows, tooltip=f"the text of {name}", layout=w.Layout(width="99%"))
         self._said = w.HTML()
         self._button_save = w.Button(description="save", button_style="primary", tooltip=f"save {name}")
         self._button_cancel = w.Button(description="cancel", tooltip="close without saving")
