@@ -350,3 +350,37 @@ def test_it_never_pretends(request_: str) -> None:
 def test_words_of_two_forms_are_one() -> None:
     assert words("he prefers") == words("my preferences")
     assert "制表" in words("用户喜欢用制表符")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Read /style.md and remember what it says",
+        "Please read style.md, then note it",
+        "Remember what /style.md says",
+        "请读取 /style.md 并记住里面的内容",
+    ],
+)
+def test_a_file_is_read_and_what_it_says_is_kept(request_: str) -> None:
+    assert move(request_) == Use("read_file", {"file_path": "/style.md"})
+    style = read("# Style\n\n- reports are due on Fridays\nUse tabs\n", "/style.md")
+    there = move(request_, style, read("- likes tea"))
+    assert isinstance(there, Use) and there.tool == "edit_file"
+    assert there.args["new_string"] == "- likes tea\n- reports are due on Fridays\n- Use tabs"
+    missing = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
+    begun = move(request_, style, missing)
+    assert begun == Use("write_file", {"file_path": PATH, "content": "- reports are due on Fridays\n- Use tabs\n"})
+    wrote = Step("write_file", begun.args, "Updated file /AGENTS.md")  # type: ignore[union-attr]
+    assert "- Use tabs" in said(request_, style, missing, wrote)
+
+
+def test_a_file_that_is_not_there_or_says_nothing_is_told() -> None:
+    request = "Read /style.md and remember what it says"
+    gone = Step("read_file", {"file_path": "/style.md"}, "Error: File '/style.md' not found", failed=True)
+    assert "did not succeed" in said(request, gone)
+    assert "says nothing" in said(request, read("# Style\n", "/style.md"))
+    assert "already" in said(request, read("- a", "/style.md"), read("- a"))
+
+
+def test_reading_a_file_alone_keeps_nothing() -> None:
+    assert "says" in said("Read /style.md", read("- a", "/style.md"))

@@ -11,25 +11,25 @@ from deepnb.models.teaching.text_files import edit, parse, read
 from deepnb.models.teaching.words import coverage, first_match, short, words
 
 TODO = "/todo.md"
-_PATH = r"(?P<path>(?<![\w:/.])~?/[\w~][^\s,;:!?\"'`“”‘’，。；：！？、）)]*|\b[\w-]{1,80}(?:/[\w.-]{1,80}){0,8}\.(?:md|txt|csv|tsv|jsonl?|py|ipynb|ya?ml|toml|html?|xml|log)\b(?!/))"
+PATH = r"(?P<path>(?<![\w:/.])~?/[\w~][^\s,;:!?\"'`“”‘’，。；：！？、）)]*|\b[\w-]{1,80}(?:/[\w.-]{1,80}){0,8}\.(?:md|txt|csv|tsv|jsonl?|py|ipynb|ya?ml|toml|html?|xml|log)\b(?!/))"
 _LIST = (
     r"\b(?:list|show(?: me)?|see)\b(?: me)?(?: all)?(?: the| your| my)? files\b",
     r"\b(?:what|which) files\b|\bls\b(?:\s+/|\s*$)",
     r"列出.{0,8}文件|(?:有|看看|显示).{0,4}(?:哪些|什么|所有)文件|文件列表",
 )
 _READ = (
-    r"\b(?:read|show|open|cat|display|print|view)\b.{0,40}?" + _PATH,
-    r"\b(?:what(?:'s| is| does)|tell me what)\b.{0,40}?" + _PATH,
-    r"(?:读取|读一下|读|打开|查看|显示|看看|看一下).{0,12}?" + _PATH,
-    _PATH + r".{0,8}(?:里有什么|的内容|写了什么|说了什么)",
+    r"\b(?:read|show|open|cat|display|print|view)\b.{0,40}?" + PATH,
+    r"\b(?:what(?:'s| is| does)|tell me what)\b.{0,40}?" + PATH,
+    r"(?:读取|读一下|读|打开|查看|显示|看看|看一下).{0,12}?" + PATH,
+    PATH + r".{0,8}(?:里有什么|的内容|写了什么|说了什么)",
 )
 _QUOTED = r"[\"'“‘「`]{1,3}(?P<text>.{1,20000})[\"'”’」`]{1,3}"
 _WRITE = (
-    r"\b(?:write|create|make|save)\b.{0,40}?" + _PATH + r"['\"`]?\s*(?:,|that says|(?:with|containing)(?: the)?(?: content| text)?|saying)?\s*[:：,]\s*(?P<text>.+)",
-    r"\b(?:write|create|make|save)\b.{0,40}?" + _PATH + r"['\"`]?\s*(?:with|containing|that says|saying)(?: the)?(?: content| text)?\s+(?P<text>.+)",
-    r"\b(?:save|write|put)\b\s*" + _QUOTED + r"\s*(?:in)?to\b(?: the)?(?: file)?\s*[`'\"]?" + _PATH,
-    r"(?:写一?个?文件|写入|写到|写进|创建文件|新建文件|保存到|存到)\s*" + _PATH + r"\s*(?:，?内容(?:是|为)?)?\s*[:：,，]\s*(?P<text>.+)",
-    r"^\s*(?:请|帮我)?\s*把\s*" + _QUOTED + r"\s*(?:保存到|写到|写入|存到|写进)\s*" + _PATH,
+    r"\b(?:write|create|make|save)\b.{0,40}?" + PATH + r"['\"`]?\s*(?:,|that says|(?:with|containing)(?: the)?(?: content| text)?|saying)?\s*[:：,]\s*(?P<text>.+)",
+    r"\b(?:write|create|make|save)\b.{0,40}?" + PATH + r"['\"`]?\s*(?:with|containing|that says|saying)(?: the)?(?: content| text)?\s+(?P<text>.+)",
+    r"\b(?:save|write|put)\b\s*" + _QUOTED + r"\s*(?:in)?to\b(?: the)?(?: file)?\s*[`'\"]?" + PATH,
+    r"(?:写一?个?文件|写入|写到|写进|创建文件|新建文件|保存到|存到)\s*" + PATH + r"\s*(?:，?内容(?:是|为)?)?\s*[:：,，]\s*(?P<text>.+)",
+    r"^\s*(?:请|帮我)?\s*把\s*" + _QUOTED + r"\s*(?:保存到|写到|写入|存到|写进)\s*" + PATH,
 )  # fmt: skip
 _MAKE_TODO = (
     r"\bto-?\s?do(?:s|[ -]?list)?\b[^:：\n]{0,30}[:：]\s*(?P<x>.+)",

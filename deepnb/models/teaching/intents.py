@@ -8,6 +8,7 @@ from deepnb.models.teaching.moves import Intent
 INTENTS = (
     Intent("compact", summary.wants_compaction, summary.compact),
     Intent("flush", flush.wants_flush, flush.put_down),
+    Intent("remember a file", memory.wants_remember_file, memory.remember_file),
     Intent("remember", memory.wants_remember, memory.remember),
     Intent("forget", memory.wants_forget, memory.forget),
     Intent("recap", summary.wants_recap, summary.recap),

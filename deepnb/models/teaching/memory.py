@@ -6,9 +6,10 @@ from collections.abc import Generator
 
 from deepnb.models.teaching.conversation import Conversation, Step, summarized_facts
 from deepnb.models.teaching.facts import bullet, looks_secret
+from deepnb.models.teaching.files import PATH, absolute
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.prompt import MemoryFile, fact_text
-from deepnb.models.teaching.text_files import Read, edit, read
+from deepnb.models.teaching.text_files import Read, edit, parse, read
 from deepnb.models.teaching.words import coverage, first_match, short, words
 
 _POLITE = (
@@ -25,6 +26,17 @@ _REMEMBER = (
     _POLITE + r"(?:from now on|in (?:the )?future)\b\s*[:,]?\s*(?P<x>.+)",
     _POLITE + r"(?:不要忘记|不要忘了|别忘记|别忘了|牢记|记住|记得|记下来?|记一下|记录一下)\s*[:：,，]?\s*(?P<x>.+)",
     _POLITE + r"(?:从现在起|从今以后|以后)\s*[:：,，]?\s*(?P<x>.+)",
+)
+_REMEMBER_FILE = (
+    _POLITE
+    + r"(?:read|open|look at|look into)\b.{0,40}?"
+    + PATH
+    + r".{0,3}\b(?:and|then)\b.{0,20}\b(?:remember|memori[sz]e|note|keep)\b",
+    _POLITE
+    + r"(?:remember|memori[sz]e|note) (?:what|all that|everything)\b.{0,20}?"
+    + PATH
+    + r".{0,3}\b(?:says|tells|holds)\b",
+    _POLITE + r"(?:读取|读一下|读|打开|查看|看一下|看看|看).{0,12}?" + PATH + r".{0,6}(?:记住|记下|记录)",
 )
 _QUESTION_START = r"^(?:what|which|when|where|who|how|why|anything|me\b|us\b|to\b)|^(?:.{0,4}(?:什么|多少|吗|哪))"
 _FORGET = (
@@ -69,6 +81,40 @@ def remember(c: Conversation, fact: str) -> Script | str:
             "这看起来像是密码或密钥。我不会把凭据写进记忆：请放在环境变量或密码管理器里。什么都没有写入。",
         )
     return _keep(c, c.memory_path, bullet(fact))
+
+
+def wants_remember_file(c: Conversation) -> str | None:
+    """The file whose lines are to be kept."""
+    found = first_match(c.request, *_REMEMBER_FILE)
+    return absolute(found["path"]) if found else None
+
+
+def remember_file(c: Conversation, source: str) -> Script:
+    """Read it, then add what it says to memory, line by line as it stands there."""
+    step = yield Use("read_file", {"file_path": source})
+    said = [bullet(fact_text(line)) for line in parse(step.result)[0] if line.strip() and not line.startswith("#")]
+    kept = [line for line in said if not looks_secret(line)][:SHOWN]
+    if not kept:
+        return c.tell(f"{source} says nothing that I could keep.", f"{source} 里没有可以记住的内容。")
+    wrote = [_written(s) for s in c.turn if s.path == c.memory_path and s.tool != "read_file" and not s.failed]
+    lines = "\n".join(kept)
+    done = c.tell(
+        f"I read {source} and wrote this to {c.memory_path}:\n{lines}",
+        f"我读了 {source}，写入 {c.memory_path}：\n{lines}",
+    )
+    if wrote:
+        return done
+    found = yield from read(c.memory_path)
+    if found.problem:
+        return failure(c, found.problem)
+    after = list(found.lines)
+    for line in kept:
+        after = after if line in after else _appended(tuple(after), line)
+    if after == list(found.lines):
+        return c.tell(
+            f"I already have all of {source} in {c.memory_path}.", f"{c.memory_path} 里已经有 {source} 的内容。"
+        )
+    return (yield from _replace(c, c.memory_path, found, after)) or done
 
 
 def _keep(c: Conversation, path: str, line: str) -> Script:
