@@ -34,6 +34,12 @@ def layout(tmp: Path) -> tuple[Path, Path]:
     (root / "dir/in.md").write_text("inside")
     links = {
         "in": "file.md",
+        "dotted": "./file.md",
+        "absolute": root / "file.md",
+        "below": "dir/in.md",
+        "in_pipe": "pipe",
+        "part": ".deepnb-part-0",
+        "in_chain": "in",
         "dir_in": "dir",
         "out": outside / "secret.md",
         "dir_out": outside,
@@ -89,7 +95,7 @@ PATHS = [
     "/a\x7f", "/a\u2028b", "/\udcff", "/dir/\ud800.md", "/.deepnb-part-x", "/" + "n" * 300, "/dir/" + "ü" * 200,
     "/" + "a/" * 101 + "x", "/" + "/".join(["deep"] * 5000), "/" + "x" * 100_000,
     # links
-    "/in", "/dir_in/in.md", "/dir_in/new.md", "/out", "/dir_out/secret.md", "/dir_out/new.md", "/dir_out/sub/secret.md",
+    "/dotted", "/absolute", "/below", "/in_pipe", "/part", "/in_chain", "/dir_in/in.md", "/dir_in/new.md", "/out", "/dir_out/secret.md", "/dir_out/new.md", "/dir_out/sub/secret.md",
     "/dir_out/new/new.md", "/relative_out", "/dir_relative_out/secret.md", "/dir_relative_out/new.md", "/dangling",
     "/dangling_out", "/dangling/x.md", "/loop", "/loop/x", "/self", "/self/self/x", "/chain", "/dir_chain/secret.md",
     "/dir_chain/new.md", "/up/outside/secret.md", "/up/new.md", "/dot/file.md", "/dot/dot/out", "/slash/etc/hostname",
@@ -149,6 +155,51 @@ def test_no_path_leads_anywhere(tmp_path, monkeypatch, held):
             assert str(tmp_path) not in (result.error or "").replace(path, ""), where
             assert len(result.error or "") < 400, where
     assert (state(root), state(outside)) == before
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["by descriptor", "by path"])
+def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path, monkeypatch, held):
+    """`AGENTS.md -> CLAUDE.md`, as many projects have it."""
+    monkeypatch.setattr(tree, "HELD", held)
+    root, outside = layout(tmp_path)
+    backend = DiskBackend(root)
+    before = state(root), state(outside)
+    assert backend.read("/in").file_data["content"] == "inside"
+    assert backend.download_files(["/in"])[0].content == b"inside"
+    assert backend.write("/in", "x").error == "Error writing file '/in': it is a link to file.md: write that file"
+    for name in ("edit inside", "upload", "delete", "ls"):
+        assert OPERATIONS[name](backend, "/in").error, name
+    assert (state(root), state(outside)) == before
+    assert backend.edit("/file.md", "inside", "more inside").error is None
+    assert backend.read("/in").file_data["content"] == "more inside" and (root / "in").is_symlink()
+
+
+@pytest.mark.parametrize("swapped", ["in", "file.md"])
+@pytest.mark.parametrize("name", [n for n in OPERATIONS if n not in SEARCHES])
+def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatch, swapped, name):
+    at, calls = 0, 0
+    while at <= calls:
+        at += 1
+        root, outside = tmp_path / str(at) / "root", tmp_path / str(at) / "outside"
+        root.mkdir(parents=True)
+        outside.mkdir()
+        (outside / "secret.md").write_text(SECRET)
+        (root / "file.md").write_text("inside")
+        (root / "in").symlink_to("file.md")
+
+        def swap(root: Path = root, outside: Path = outside) -> None:
+            os.unlink(root / swapped)
+            os.symlink(outside / "secret.md", root / swapped)
+
+        before = state(outside)
+        shim = Interrupted(at, swap)
+        with monkeypatch.context() as patch:
+            patch.setattr(tree, "os", shim)
+            result = OPERATIONS[name](DiskBackend(root), "/in")
+        calls = shim.calls
+        assert state(outside) == before, (name, at, result)
+        assert SECRET not in str(result).replace(f"'{SECRET}'", ""), (name, at, result)
+    assert calls >= 3
 
 
 def test_an_absolute_path_of_this_machine_is_one_inside(tmp_path):
@@ -277,6 +328,7 @@ class Interrupted:
             "listdir",
             "lstat",
             "fdopen",
+            "readlink",
         ):
             return value
 

@@ -24,7 +24,9 @@ DEPTH = 100
 """Most names in one path; deeper trees are not served."""
 TEMPORARY = ".deepnb-part-"
 """What the name of a file begins with while it is being written."""
-HELD = hasattr(os, "O_NOFOLLOW") and {os.open, os.mkdir, os.stat, os.unlink, os.rename} <= os.supports_dir_fd
+HELD = (
+    hasattr(os, "O_NOFOLLOW") and {os.open, os.mkdir, os.stat, os.unlink, os.rename, os.readlink} <= os.supports_dir_fd
+)
 """Whether directories are held by descriptor."""
 
 Names = tuple[str, ...]
@@ -151,9 +153,26 @@ class Folder:
             raise
 
     def file(self, name: str, flags: int) -> int:
-        """A descriptor of the regular file of this name; never waits for a pipe's other end."""
-        _regular(self.look(name))
+        """A descriptor of the regular file of this name; never waits for a pipe's other end.
+
+        A link to a file beside it (`AGENTS.md -> CLAUDE.md`) is read as that file; a write through one is refused.
+        """
+        found = self.look(name)
+        if _is_link(found) and (beside := self._beside(name)):
+            if flags & (os.O_WRONLY | os.O_RDWR):
+                raise Refused(f"it is a link to {beside}: write that file")
+            name, found = beside, self.look(beside)
+        _regular(found)
         return self._opened(name, flags)
+
+    def _beside(self, name: str) -> str | None:
+        """What a link says, where that is nothing but another name in here; it is then opened as any name is."""
+        path, at = self._at(name)
+        try:
+            said = os.readlink(path, **at)
+        except OSError:
+            return None
+        return None if unfit(said) else said
 
     def ours(self, name: str, flags: int = 0) -> int:
         """A descriptor of a file of our own, made if it is missing."""
