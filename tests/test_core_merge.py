@@ -31,6 +31,8 @@ def conflict(ours: str, theirs: str) -> str:
         ("a\nb\n", "a\n", "a\nB\n", f"a\n{conflict('', 'B' + chr(10))}", 1),  # removed here, changed there
         ("a\nb\n", "a\nb\nc\n", "a\n", "a\nc\n", 0),  # removed here, added beside it there
         ("a\nb\n", "a\nb\nc\n", "a\nB\n", "a\nB\nc\n", 0),  # changed here, added beside it there
+        ("a\r\nb", "a\r\nb\r\nc", "A\r\nb", "A\r\nb\r\nc", 0),  # CRLF, and no line feed at the end
+        ("a\r\nb", "a\r\nX", "a\r\nY", f"a\n{conflict('X' + chr(10), 'Y' + chr(10))}".replace("\n", "\r\n")[:-2], 1),
         ("- 一\n", "- 一\n- 二\n", "- 一\n- 🙂\n", "- 一\n- 二\n- 🙂\n", 0),
     ],
 )
@@ -45,6 +47,20 @@ def test_every_line_that_a_side_added_is_there(base: str, current: str, mine: st
     for side in (current, mine):
         added = Counter(side.split("\n")) - Counter(base.split("\n"))
         assert all(lines[line] for line in added)
+
+
+@given(LINES, LINES, LINES, st.tuples(st.booleans(), st.booleans(), st.booleans()), st.sampled_from(["\n", "\r\n"]))
+def test_line_ends_and_a_missing_last_one_lose_nothing(
+    base: str, current: str, mine: str, cut: tuple[bool, bool, bool], end: str
+) -> None:
+    texts = [(t.rstrip("\n") if c else t).replace("\n", end) for t, c in zip((base, current, mine), cut, strict=True)]
+    merged = merge(*texts)
+    lines = Counter(merged.text.replace("\r\n", "\n").split("\n"))
+    for side in (current, mine):
+        added = Counter(side.split("\n")) - Counter(base.split("\n"))
+        assert all(lines[line] for line in added if line)
+    if end == "\r\n" and "\r\n" in texts[0] + texts[1] + texts[2]:
+        assert merged.text.count("\n") == merged.text.count("\r\n")
 
 
 @given(LINES, LINES)

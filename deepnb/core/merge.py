@@ -33,7 +33,8 @@ def merge(base: str, current: str, mine: str) -> Merged:
         return Merged(mine)
     out: list[str] = []
     conflicts = 0
-    for old, ours, theirs in _chunks(*(_ended(lines_of(text)) for text in (base, current, mine))):
+    end = "\r\n" if _all_crlf(base, current, mine) else "\n"
+    for old, ours, theirs in _chunks(*(_ended(lines_of(text), end) for text in (base, current, mine))):
         if ours == theirs or theirs == old:
             chosen = ours
         elif ours == old:
@@ -42,11 +43,11 @@ def merge(base: str, current: str, mine: str) -> Merged:
             chosen = both
         else:
             conflicts += 1
-            chosen = [f"{OURS}\n", *ours, f"{MIDDLE}\n", *theirs, f"{THEIRS}\n"]
+            chosen = [f"{OURS}{end}", *ours, f"{MIDDLE}{end}", *theirs, f"{THEIRS}{end}"]
         out += chosen
     text = "".join(out)
     ended = current.endswith("\n") or mine.endswith("\n")
-    return Merged(text if ended else text.removesuffix("\n"), conflicts)
+    return Merged(text if ended else text.removesuffix(end), conflicts)
 
 
 def _both_added(old: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
@@ -98,6 +99,12 @@ def _common(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, 
     yield len(base), len(a), len(b), 0
 
 
-def _ended(lines: list[str]) -> list[str]:
-    """The lines, the last one ended by a line feed."""
-    return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + "\n"] if lines else []
+def _ended(lines: list[str], end: str) -> list[str]:
+    """The lines, the last one ended as the others are."""
+    return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + end] if lines else []
+
+
+def _all_crlf(*texts: str) -> bool:
+    """Whether all line feeds there are come after a carriage return."""
+    count = sum(text.count("\n") for text in texts)
+    return 0 < count == sum(text.count("\r\n") for text in texts)
