@@ -26,3 +26,13 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
         real(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.fixture(autouse=True)
+def no_download(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tokenizer's encoding is fetched: not even a name is looked up for it."""
+
+    def refuse(url: str) -> bytes:
+        raise AssertionError(f"a test tried to fetch {url}")
+
+    monkeypatch.setattr("deepnb.context.encodings.download", refuse)

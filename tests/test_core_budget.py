@@ -96,9 +96,14 @@ def test_the_teaching_tokens_joined_are_the_text(text):
 
 
 def test_usages_add_up():
-    total = Usage(10, 2, 4) + Usage(1, 1, 0, cost=0.5)
-    assert total == Usage(11, 3, 4, 0.5)
+    assert Usage(10, 2, 4, cost=0.25) + Usage(1, 1, 0, cost=0.5) == Usage(11, 3, 4, 0.75)
     assert (Usage() + Usage()).cost is None
+    assert (Usage() + Usage(1, 1, cost=0.0)).cost == 0.0
+
+
+def test_a_cost_is_said_only_where_every_price_is_known():
+    assert (Usage(10, 2) + Usage(1, 1, cost=0.5)).cost is None
+    assert sum([Usage(1, 1, cost=0.5), Usage(10, 2), Usage(1, 1, cost=0.5)], Usage()).cost is None
 
 
 def test_an_error_is_one_line():

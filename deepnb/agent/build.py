@@ -15,6 +15,7 @@ from deepnb.agent.options import Options
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.context.counting import BY_SCRIPT, Counter, Meter
+from deepnb.context.encodings import encoding_of
 from deepnb.core import tokenizer
 from deepnb.core.budget import Rule, rule_for
 from deepnb.engine import keys
@@ -68,8 +69,7 @@ def build(
     resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
     model = _with_window(resolved.model, options.max_input_tokens)
     rule = rule_for(_window(model), options.trigger, options.keep)
-    counter = Counter(tokenizer.count, exact=True, name="teaching") if is_teaching(model) else BY_SCRIPT
-    meter = Meter(counter, rule)
+    meter = _meter(model, rule)
     tools = [*namespace_tools(options.namespace), *options.tools]
 
     guard = GuardMiddleware(guarded, options.eviction_threshold)
@@ -85,7 +85,7 @@ def build(
             backend=backend,
             rule=rule,
             measure=meter.budget,
-            count=counter.count,
+            count=meter.count,
             clock=clock,
             addition=history.addition,
             flush=flush,
@@ -97,9 +97,9 @@ def build(
     rebased = None
     if options.enable_memory:
         budget = options.memory_budget or memory_budget(rule.window)
-        memory = memory_middleware(backend, options.memory, options.memory_refresh, budget, counter.count)
+        memory = memory_middleware(backend, options.memory, options.memory_refresh, budget, meter.count)
         rebased = memory.rebased if options.memory_refresh == "delta" else None
-        stack += [memory, NestedMemoryMiddleware(backend, options.memory, budget, counter.count)]
+        stack += [memory, NestedMemoryMiddleware(backend, options.memory, budget, meter.count)]
     if options.enable_skills:
         stack.append(SkillsMiddleware(backend, options.skills))
     main = base(backend, rebased)
@@ -139,6 +139,19 @@ def _subagents(options: Options, backend: Any, model: Any, tools: list[Any], bas
             spec.pop("skills", None)
         specs.append(spec)
     return SubAgentMiddleware(backend=backend, subagents=specs, private_state_keys=_PRIVATE, state_schema=KernelState)  # type: ignore[arg-type]
+
+
+def _meter(model: Any, rule: Rule) -> Meter:
+    """Exact for the teaching model; for others by script, until the encoding of an OpenAI model is there."""
+    if is_teaching(model):
+        return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
+    encoding = encoding_of(model)
+
+    def better() -> Counter | None:
+        count = encoding()
+        return None if count is None else Counter(count, exact=True, name="tiktoken")
+
+    return Meter(BY_SCRIPT, rule, better)
 
 
 def _window(model: Any) -> int | None:

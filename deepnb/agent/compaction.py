@@ -32,7 +32,9 @@ def compact(session: Session, thread: Thread, state: State) -> Offload:
     values = state.values(thread)
     session.backend.begin()
     done = apart(
-        lambda: built.compaction.compact(values, thread.name, fixed, events.append), events.append, built.meter.budget
+        lambda: built.compaction.compact(values, thread.name, fixed, events.append),
+        events.append,
+        session.recorder(thread, built),
     )
     if done is None:
         raise DeepnbError("nothing to compact: there is no turn before the last", "go on, %agent budget shows how far")

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from deepnb.agent.files import check_path
 from deepnb.core.budget import Kind, Size
 from deepnb.core.errors import DeepnbError
+from deepnb.core.prices import Price
 
 Refresh = Literal["thread", "call", "delta"]
 
@@ -58,6 +59,8 @@ class Options:
     """Model calls of the main agent in one turn."""
     max_tokens: int | None = None
     """Tokens of all model calls in one turn."""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """Model -> US dollars for a million tokens of (input, cached input, output)."""
     namespace: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The user's variables."""
 
@@ -92,6 +95,11 @@ def _check(o: Options) -> None:
         count = getattr(o, name)
         if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
             raise DeepnbError(f"{name} can't be {count!r}", "give a whole number above 0, or None")
+    if not isinstance(o.prices, Mapping) or not all(map(_is_price, o.prices.values())):
+        raise DeepnbError(
+            "prices gives dollars for a million tokens of input, cached input and output",
+            'prices={"MODEL": (2.0, 0.5, 8.0)}, with what your provider charges',
+        )
     if o.memory_refresh not in (policies := get_args(Refresh)):
         raise DeepnbError(f"memory_refresh is one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
     for name, off in (("memory", "enable_memory"), ("skills", "enable_skills")):
@@ -107,6 +115,12 @@ def _is_size(size: Any) -> bool:
     kind, value = size
     number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
     return number and kind in get_args(Kind) and (kind != "fraction" or value <= 1)
+
+
+def _is_price(price: Any) -> bool:
+    if not (isinstance(price, list | tuple) and len(price) == 3):
+        return False
+    return all(isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v < float("inf") for v in price)
 
 
 def same(a: Options, b: Options) -> bool:

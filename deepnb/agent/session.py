@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from deepnb.agent.transcripts import Transcripts
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
+    from deepnb.context.ledger import Recorder
 
 
 class Session:
@@ -158,7 +159,7 @@ class Session:
 
     def count(self, text: str) -> int:
         """Tokens of a text, by the counter in use."""
-        return self.built.meter.counter.count(text)
+        return self.built.meter.count(text)
 
     def budget(self) -> Budget | None:
         """What filled the context at the last model call; None before the first."""
@@ -264,7 +265,7 @@ class Session:
 
         limits = (max_steps if max_steps is not None else self.options.max_steps, self.options.max_tokens)
         given = asked(draft.prompt) if begin else None
-        run = Run(built.graph, given, thread.config, built.meter.budget, *limits)
+        run = Run(built.graph, given, thread.config, self.recorder(thread, built, draft), *limits)
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
         thread.running, self._playing = True, draft
@@ -360,6 +361,14 @@ class Session:
         self.options = options
         self._tell()
         return built
+
+    def recorder(self, thread: Thread, built: Built, turn: Turn | None = None) -> Recorder:
+        """What takes down the calls of a run: in `turn`, or after the last one."""
+        from deepnb.context.ledger import Recorder, last_request
+
+        before = next((r for t in reversed(thread.turns) if (r := last_request(t.events)) is not None), None)
+        draft = turn or thread.turns[-1]
+        return Recorder(built.meter, draft.events, before, self.options.prices, built.model)
 
     def _built_for(self, model: Any) -> Built:
         """The graph with another model for one turn; the session's own where that is None."""

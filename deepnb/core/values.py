@@ -9,6 +9,7 @@ from typing import Any, Literal
 from deepnb.core.anchors import Anchor
 from deepnb.core.budget import Budget
 from deepnb.core.messages import Message, Messages, ToolCall
+from deepnb.core.request import Request
 
 __all__ = [
     "Call", "Cause", "Compacted", "Event", "Flush", "Flushed", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
@@ -30,7 +31,7 @@ Cause = Literal["trigger", "by hand", "overflow"]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider reported them; `cost` in US dollars only where the price is known."""
+    """Tokens as the provider reported them; `cost` in US dollars only where the price of all of them is known."""
 
     input: int = 0
     output: int = 0
@@ -38,12 +39,12 @@ class Usage:
     cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        costs = [c for c in (self.cost, other.cost) if c is not None]
+        costs = [u.cost for u in (self, other) if u.input or u.output or u.cost is not None]
         return Usage(
             self.input + other.input,
             self.output + other.output,
             self.cached + other.cached,
-            sum(costs) if costs else None,
+            sum(map(float, filter(None, costs))) if costs and None not in costs else None,
         )
 
 
@@ -157,6 +158,10 @@ class Call:
     budget: Budget
     usage: Usage | None = None
     seconds: float = 0.0
+    model: str = ""
+    """What the provider calls the model; empty where it says no name."""
+    request: Request | None = field(default=None, compare=False, repr=False)
+    """What was sent, piece by piece."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, dispatch_custom_event
@@ -19,6 +19,7 @@ from langgraph.errors import GraphBubbleUp
 from deepnb.core.budget import Budget
 from deepnb.core.gate import redact_value
 from deepnb.core.messages import Added
+from deepnb.core.request import Request
 from deepnb.core.values import (
     Call,
     Event,
@@ -38,6 +39,22 @@ from deepnb.engine.request import message_text
 
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
 """(messages as sent, tools as bound) -> what they cost, by part."""
+
+
+class Ledger(Protocol):
+    """Takes down what each call was sent, and prices what it cost."""
+
+    calls: int
+    """Calls of the turn before this run."""
+
+    def sent(
+        self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose
+    ) -> tuple[Budget, Request]:
+        """What a request costs by part, and its pieces."""
+
+    def billed(self, usage: Usage, model: str, path: Path) -> Usage:
+        """The usage with its cost, where the price is known."""
+
 
 _PURPOSES: dict[str, Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
 
@@ -64,7 +81,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def __init__(
         self,
         emit: Callable[[Event], None],
-        measure: Measure,
+        ledger: Ledger,
         max_steps: int | None = None,
         max_tokens: int | None = None,
         *,
@@ -73,7 +90,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """`added` is told of each answer, whole, right after its ModelEnded."""
         self._emit = emit
         self._added = added
-        self._measure = measure
+        self._ledger = ledger
         self._max_steps = max_steps
         self._max_tokens = max_tokens
         self._steps = 0
@@ -83,7 +100,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._models: dict[UUID, tuple[Call, float]] = {}
         self._spoke: set[UUID] = set()
         self._busy: dict[UUID, int] = {}
-        self._calls = 0
+        self._calls = ledger.calls
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
@@ -134,8 +151,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         purpose = _PURPOSES.get((metadata or {}).get("lc_source") or "", "answer")
         if purpose == "answer":
             self._count(nested=bool(self._path(parent_run_id)))
-        budget = self._measure(messages[0], (invocation_params or {}).get("tools") or ())
-        call = Call(self._calls, purpose, self._path(parent_run_id), budget)
+        path = self._path(parent_run_id)
+        budget, request = self._ledger.sent(messages[0], (invocation_params or {}).get("tools") or (), path, purpose)
+        model = str((metadata or {}).get("ls_model_name") or "")
+        call = Call(self._calls, purpose, path, budget, model=model, request=request)
         self._models[run_id] = (call, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
         self._emit(ModelStarted(call, call.path))
@@ -159,7 +178,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._spoke.discard(run_id)
         told = usage(message)
         self._spent += told.input + told.output if told else 0
-        ended = Call(call.number, call.purpose, call.path, call.budget, told, time.perf_counter() - began)
+        paid = self._ledger.billed(told, call.model, call.path) if told else None
+        ended = replace(call, usage=paid, seconds=time.perf_counter() - began)
         self._emit(ModelEnded(ended, call.path))
         if call.purpose == "answer" and message is not None:
             self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))

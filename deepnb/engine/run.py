@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from deepnb.core.messages import Added
 from deepnb.core.values import Event
 from deepnb.engine import keys
-from deepnb.engine.listen import Cancelled, LimitReached, Listener, Measure
+from deepnb.engine.listen import Cancelled, Ledger, LimitReached, Listener
 from deepnb.engine.probe import new_messages
 
 T = TypeVar("T")
@@ -20,11 +20,11 @@ _GRACE = 2.0
 """Seconds a cancelled run is waited for; after that it is left to end by itself."""
 
 
-def apart(work: Callable[[], T], emit: Callable[[Event], None], measure: Measure) -> T:
+def apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledger) -> T:
     """Do something outside a graph whose model calls are told of all the same."""
     from langchain_core.runnables import RunnableLambda
 
-    listener = Listener(emit, measure)
+    listener = Listener(emit, ledger)
     runnable: RunnableLambda[object, T] = RunnableLambda(lambda _: work())
     return runnable.invoke(None, {"callbacks": [listener]})
 
@@ -36,12 +36,12 @@ class Run:
     blocked in C. With the stream modes used here LangGraph runs the nodes in that same thread.
     """
 
-    def __init__(self, graph: Any, input: Any, config: dict[str, Any], measure: Measure, *limits: int | None) -> None:  # noqa: A002
+    def __init__(self, graph: Any, input: Any, config: dict[str, Any], ledger: Ledger, *limits: int | None) -> None:  # noqa: A002
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
         self._events: queue.SimpleQueue[Event | Added | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
-        self.listener = Listener(self._events.put, measure, *limits, added=self._events.put)
+        self.listener = Listener(self._events.put, ledger, *limits, added=self._events.put)
         callbacks = [*(config.get("callbacks") or ()), self.listener]
         arguments = (graph, input, {**config, "callbacks": callbacks})
         self._thread = threading.Thread(

@@ -1,0 +1,62 @@
+"""The ledger of a run: what each model call was really sent, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from deepnb.context.counting import Meter
+from deepnb.core.budget import Budget
+from deepnb.core.prices import Price, cost_of, price_of
+from deepnb.core.request import Request
+from deepnb.core.values import Event, ModelStarted, Path, Purpose, Usage
+
+
+class Recorder:
+    """Takes down the calls of one run; `begun` are the events of its turn so far, after those of `before`.
+
+    Each request shares its pieces with the one before it of the same agent and purpose.
+    """
+
+    def __init__(
+        self,
+        meter: Meter,
+        begun: Sequence[Event] = (),
+        before: Request | None = None,
+        prices: Mapping[str, Price] | None = None,
+        label: str = "",
+    ) -> None:
+        self.calls = sum(isinstance(event, ModelStarted) for event in begun)
+        self._meter = meter
+        self._prices = prices or {}
+        self._label = label
+        self._last: dict[tuple[Path, Purpose], Request] = {((), "answer"): before} if before else {}
+        for event in begun:
+            if isinstance(event, ModelStarted) and event.call.request is not None:
+                self._last[event.path, event.call.purpose] = event.call.request
+
+    def sent(
+        self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose
+    ) -> tuple[Budget, Request]:
+        """What a request costs by part, and its pieces."""
+        budget, request = self._meter.measured(messages, tools, self._last.get((path, purpose)))
+        self._last[path, purpose] = request
+        return budget, request
+
+    def billed(self, usage: Usage, model: str, path: Path) -> Usage:
+        """The usage with its cost, where a price was given for the model that answered."""
+        if not model and path:
+            return usage
+        price = price_of(self._prices, model, self._label)
+        return usage if price is None else replace(usage, cost=cost_of(usage, price))
+
+
+def last_request(events: Sequence[Event]) -> Request | None:
+    """The main agent's last request for an answer."""
+    for event in reversed(events):
+        if isinstance(event, ModelStarted) and event.call.purpose == "answer" and not event.path:
+            return event.call.request
+    return None
