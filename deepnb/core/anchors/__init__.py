@@ -1,0 +1,25 @@
+"""Facts a summary must not lose: found in messages by rule, checked against it, kept word for word.
+
+A summarizer keeps the gist and drops what can't be guessed again: a path, a ticket number, 37 ms, what the
+user forbade. Those are looked for here, in any language that writes them with digits and Latin letters,
+and the user's prohibitions in English, Chinese, Japanese, Korean, German, French and Spanish.
+"""
+
+from deepnb.core.anchors.find import find, joined, lost
+from deepnb.core.anchors.prohibitions import prohibitions, sentences
+from deepnb.core.anchors.shown import CLOSE, OPEN, anchored
+from deepnb.core.anchors.values import Anchor, Anchored, Kind
+
+__all__ = [
+    "CLOSE",
+    "OPEN",
+    "Anchor",
+    "Anchored",
+    "Kind",
+    "anchored",
+    "find",
+    "joined",
+    "lost",
+    "prohibitions",
+    "sentences",
+]

@@ -1,0 +1,80 @@
+"""Anchors as text, in a bound of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import get_args
+
+from deepnb.core.anchors.values import Anchor, Anchored, Kind
+
+Count = Callable[[str], int]
+
+_LABELS: dict[Kind, str] = {
+    "prohibition": "The user said",
+    "path": "Paths",
+    "identifier": "Identifiers",
+    "number": "Numbers",
+    "date": "Dates",
+    "name": "Names",
+}
+OPEN, CLOSE = "<anchors>", "</anchors>"
+_LEAD = "Word for word from the part that was summarized:"
+_BETWEEN = " | "
+
+
+def anchored(anchors: Sequence[Anchor], room: int, count: Count, path: str | None) -> Anchored:
+    """The anchors as text of at most `room` tokens: prohibitions first, then kinds in turn, the newest first.
+
+    What has no room is named by number, with the file that holds it; `path` is that file.
+    """
+    if not anchors:
+        return Anchored()
+    whole = Anchored(_text(anchors, 0, path, said=True), tuple(anchors))
+    if count(whole.text) <= room:
+        return whole
+    order = _by_rank(anchors)
+    costs = [count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind == "prohibition" else _BETWEEN + a.text) for a in order]
+    left = room - count(_text(order[:0], len(order), path)) - sum(count(f"\n{w}:") for w in _LABELS.values())
+    shown: list[Anchor] = []
+    rest: list[Anchor] = []
+    for anchor, cost in zip(order, costs, strict=True):
+        if cost <= left:
+            shown.append(anchor)
+            left -= cost
+        else:
+            rest.append(anchor)
+    while shown and count(_text(shown, len(rest), path)) > room:
+        rest.insert(0, shown.pop())
+    hidden: list[Anchor] = []
+    misses = 0
+    for i, anchor in enumerate(rest):
+        if misses >= 8:  # sizes differ little: what comes after will not fit either
+            hidden += rest[i:]
+            break
+        if count(_text([*shown, anchor], len(anchors) - len(shown) - 1, path)) <= room:
+            shown.append(anchor)
+        else:
+            hidden.append(anchor)
+            misses += 1
+    return Anchored(_text(shown, len(hidden), path), tuple(shown), tuple(hidden))
+
+
+def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, said: bool = False) -> str:
+    lines = [OPEN, _LEAD]
+    for kind in get_args(Kind):
+        texts = [(a.said or a.text) if said else a.text for a in anchors if a.kind == kind]
+        if kind == "prohibition":
+            lines += [f"{_LABELS[kind]}: {t}" for t in texts]
+        elif texts:
+            lines.append(f"{_LABELS[kind]}: {_BETWEEN.join(texts)}")
+    if hidden:
+        lines.append(f"({hidden} more {'are' if hidden > 1 else 'is'} {f'in {path}' if path else 'left out'})")
+    return "\n".join([*lines, CLOSE])
+
+
+def _by_rank(anchors: Sequence[Anchor]) -> list[Anchor]:
+    """Prohibitions, then one of each kind in turn; within a kind the newest first."""
+    by_kind = {kind: [a for a in reversed(anchors) if a.kind == kind] for kind in get_args(Kind)}
+    turns = zip_longest(*(by_kind[k] for k in by_kind if k != "prohibition"))
+    return [*by_kind["prohibition"], *(a for turn in turns for a in turn if a is not None)]

@@ -1,0 +1,27 @@
+"""What an anchor is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["prohibition", "path", "identifier", "number", "date", "name"]
+"""`name` is what stood in code font."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One fact: its text as it stood, and for a number the words that say of what it is."""
+
+    kind: Kind
+    text: str
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """What is appended to a summary: its text, the anchors shown in it, and those there was no room for."""
+
+    text: str = ""
+    shown: tuple[Anchor, ...] = ()
+    hidden: tuple[Anchor, ...] = ()
