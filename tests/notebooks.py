@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,10 @@ def read(path: Path) -> Any:
 
 
 def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
-    """The notebook with the outputs of a fresh kernel in its own directory; a failing cell raises."""
+    """The notebook with the outputs of a fresh kernel in its own directory; a failing cell raises.
+
+    The user's home is an empty one: what stands in theirs (memory files, IPython's settings) is not shown.
+    """
     notebook = read(path)
     client = NotebookClient(
         notebook,
@@ -41,7 +45,8 @@ def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
         store_widget_state=False,
         record_timing=False,
     )
-    client.execute(env={**os.environ, **(env or {})})
+    with tempfile.TemporaryDirectory() as home:
+        client.execute(env={**os.environ, "HOME": home, **(env or {})})
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata.pop("widgets", None)

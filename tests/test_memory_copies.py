@@ -86,3 +86,16 @@ def test_one_file_under_another_name(tmp_path: Path):
 def test_nothing_to_save_is_one_line(tmp_path: Path):
     with pytest.raises(DeepnbError, match="no memory to save yet"):
         Session().memory.save(tmp_path / "out")
+
+
+def test_a_mended_conflict_is_written_as_it_was_mended(tmp_path: Path):
+    a, b = Session(), Session()
+    for s in (a, b):
+        s.memory.keep(tmp_path / "kept")
+    a.memory.write("/AGENTS.md", "- due on Fridays\n")
+    theirs = b.memory.read("/AGENTS.md")
+    a.memory.write("/AGENTS.md", "- due on Mondays\n")
+    b.memory.write("/AGENTS.md", "- due on Tuesdays\n", base=theirs)
+    assert "<<<<<<<" in a.memory.read("/AGENTS.md")
+    a.memory.write("/AGENTS.md", "- due on Mondays\n")
+    assert b.memory.read("/AGENTS.md") == "- due on Mondays\n"

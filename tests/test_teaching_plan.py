@@ -384,3 +384,10 @@ def test_a_file_that_is_not_there_or_says_nothing_is_told() -> None:
 
 def test_reading_a_file_alone_keeps_nothing() -> None:
     assert "says" in said("Read /style.md", read("- a", "/style.md"))
+
+
+def test_a_change_that_waits_for_the_user_is_told_as_that() -> None:
+    held = Step("write_file", {"file_path": PATH, "content": "- a\n"}, "Error: this change of /AGENTS.md waits for the user to confirm it (1 line out of a tool's output, reading like an instruction).", failed=True)  # fmt: skip
+    gone = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
+    text = said("Read /style.md and remember what it says", read("- a", "/style.md"), gone, held)
+    assert "waits for your word" in text and "%memory pending" in text and PATH in text

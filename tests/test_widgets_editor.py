@@ -63,8 +63,9 @@ def test_a_text_is_edited_and_saved(shell: Shell, page: Page) -> None:
     area.value = "- likes coffee\n"
     save.click()
     assert shell.session.files["/AGENTS.md"] == "- likes coffee\n"
-    assert page.outputs[0] == "saved /AGENTS.md"
-    assert "-- likes tea" in page.outputs[1] and "+- likes coffee" in page.outputs[1]
+    assert page.outputs[0].startswith("saved /AGENTS.md   (thread main")
+    assert "-- likes tea" in page.outputs[0] and "+- likes coffee" in page.outputs[0]
+    assert "- likes tea" in page.outputs[1], "the twin stays"
     assert [e.origin for e in shell.session.memory.entries()] == ["user", "user"]
     assert area.comm is None, "the widget is closed"
 
@@ -96,7 +97,7 @@ def test_what_changed_meanwhile_is_merged(shell: Shell, page: Page) -> None:
     area.value = "- ONE\n- two\n- three\n"
     save.click()
     assert shell.session.files["/AGENTS.md"] == "- ONE\n- two\n- three\n- four\n"
-    assert "saved" in page.outputs[0] and shell.session.memory.entries()[-1].note == "merged"
+    assert page.outputs[0].startswith("saved /AGENTS.md") and shell.session.memory.entries()[-1].note == "merged"
 
 
 def test_a_conflict_is_shown_with_both_texts_and_can_be_mended(shell: Shell, page: Page) -> None:
@@ -108,11 +109,11 @@ def test_a_conflict_is_shown_with_both_texts_and_can_be_mended(shell: Shell, pag
     save.click()
     both = shell.session.files["/AGENTS.md"]
     assert area.value == both and "Mondays" in both and "Tuesdays" in both and "<<<<<<<" in both
-    assert "/AGENTS.md was changed meanwhile, too: both texts stand below" in told.value
+    assert "/AGENTS.md was changed meanwhile, too: both texts stand in it now" in told.value
     assert "conflict" in shell.session.memory.entries()[-1].note
     area.value = "- due on Tuesdays\n"
     save.click()
-    assert shell.session.files["/AGENTS.md"] == "- due on Tuesdays\n" and page.outputs[0] == "saved /AGENTS.md"
+    assert shell.session.files["/AGENTS.md"] == "- due on Tuesdays\n" and page.outputs[0].startswith("saved /AGENTS.md")
 
 
 def test_a_credential_is_refused_in_one_line_and_the_text_stays(shell: Shell, page: Page) -> None:
@@ -126,7 +127,7 @@ def test_a_credential_is_refused_in_one_line_and_the_text_stays(shell: Shell, pa
     assert "not written to /AGENTS.md: it holds GitHub token (line 2)" in told.value and TOKEN not in told.value
     area.value = "- likes tea\n- the token is in the vault\n"
     save.click()
-    assert "vault" in shell.session.files["/AGENTS.md"] and page.outputs[0] == "saved /AGENTS.md"
+    assert "vault" in shell.session.files["/AGENTS.md"] and page.outputs[0].startswith("saved /AGENTS.md")
 
 
 def test_line_ends_of_a_file_from_windows_stay(shell: Shell, page: Page) -> None:
@@ -151,3 +152,14 @@ def test_a_refused_line_is_told_as_it_was_typed_whatever_came_meanwhile(shell: S
     area.value = f"- likes coffee\n- the token is {TOKEN}\n"
     save.click()
     assert "(line 2)" in told.value and shell.session.files["/AGENTS.md"] == "- likes milk\n- and cake\n"
+
+
+def test_cancelling_a_conflict_says_that_both_texts_stand(shell: Shell, page: Page) -> None:
+    shell.session.memory.write("/AGENTS.md", "- due on Fridays\n")
+    shell.ok("%memory edit")
+    area, _, save, cancel = parts(page)
+    shell.session.memory.write("/AGENTS.md", "- due on Mondays\n")
+    area.value = "- due on Tuesdays\n"
+    save.click()
+    cancel.click()
+    assert page.outputs[0] == "note: closed: both texts stand in /AGENTS.md"

@@ -186,7 +186,8 @@ class SessionMemory:
             ) from None
 
     def read(self, path: str) -> str:
-        """The text of a memory file."""
+        """The text of a memory file; what is written next is taken to have been made with it in view."""
+        self._guard.observe([path])
         files = self._session.files
         if path not in files:
             raise DeepnbError(f"no file {path}", f"%%memory {path} above a text writes it, %memory shows what there is")

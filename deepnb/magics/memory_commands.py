@@ -135,7 +135,7 @@ def memory_edit(scene: Scene, args: Args) -> Shown:
         loaded[0] = merged.text
         record = _changed(scene, before, f"saved {path}")
         if merged.conflicts:
-            return Saved(record, merged.text, f"{path} was changed meanwhile, too: both texts stand below, between "
+            return Saved(record, merged.text, f"{path} was changed meanwhile, too: both texts stand in it now, between "
                          "<<<<<<< and >>>>>>>; mend and save")  # fmt: skip
         return Saved(record)
 
@@ -224,6 +224,7 @@ def _changed(scene: Scene, before: Any, title: str) -> View:
 
 def _picture(scene: Scene) -> View:
     session = scene.session
+    session.memory.entries()  # what others did is noted: the user has seen it now, and writes with it in view
     return memory_view(session.snapshot, session.memory.sources, session.count, scene.stamp, _more(scene))
 
 

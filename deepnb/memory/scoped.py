@@ -37,7 +37,7 @@ class ScopedBackend(BackendProtocol):
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         if problem := self._kept_back(file_path):
-            return ReadResult(error=problem)
+            return ReadResult(error=problem.removeprefix("Error: "))
         return self.inner.read(file_path, offset, limit)
 
     def grep(

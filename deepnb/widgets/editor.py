@@ -9,7 +9,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
 from deepnb.widgets.actions import close
-from deepnb.widgets.screen import Output, Screen
+from deepnb.widgets.screen import Screen
 
 Save = Callable[[str], "Saved"]
 
@@ -33,23 +33,23 @@ class Editor:
         import ipywidgets as w
 
         self._name, self._save = name, save
-        self._settled: Callable[[View, View | None], None] = lambda line, record: None
+        self._settled: Callable[[View], None] = lambda record: None
+        self._closed = f"closed: {name} is as it was"
         rows = min(max(text.count("\n") + 2, _ROWS[0]), _ROWS[1])
         self._area = w.Textarea(text, rows=rows, tooltip=f"the text of {name}", layout=w.Layout(width="99%"))
         self._said = w.HTML()
         self._button_save = w.Button(description="save", button_style="primary", tooltip=f"save {name}")
         self._button_cancel = w.Button(description="cancel", tooltip="close without saving")
         self._button_save.on_click(lambda _: self._on_save())
-        self._button_cancel.on_click(lambda _: self._end(notice_view(f"closed: {name} is as it was"), None))
+        self._button_cancel.on_click(lambda _: self._end(notice_view(self._closed)))
         head = w.HTML(notice_view(f"editing {name}", "ok").html())
         buttons = w.HBox([self._button_save, self._button_cancel])
         self.widget: Any = w.VBox([head, self._area, self._said, buttons], layout=w.Layout(width="100%"))
 
     def show(self, screen: Screen, twin: View) -> None:
-        """Show the editor and below it its static twin; what becomes of the text takes their places."""
-        above = screen.widget(self.widget, f"editing {self._name}: save, cancel")
-        below = screen.show(twin)
-        self._settled = lambda line, record: _settle(above, below, line, record)
+        """Show the editor and below it its static twin; a record of what became of the text takes its place."""
+        self._settled = screen.widget(self.widget, f"editing {self._name}: save, cancel").update
+        screen.show(twin)
 
     def _on_save(self) -> None:
         try:
@@ -58,17 +58,12 @@ class Editor:
             self._said.value = notice_view(str(error), "error").html()
             return
         if saved.again is None:
-            self._end(notice_view(f"saved {self._name}", "ok"), saved.record)
+            self._end(saved.record)
         else:
             self._area.value = saved.again
+            self._closed = f"closed: both texts stand in {self._name}"
             self._said.value = notice_view(saved.why, "warning").html()
 
-    def _end(self, line: View, record: View | None) -> None:
-        self._settled(line, record)
+    def _end(self, record: View) -> None:
+        self._settled(record)
         close(self.widget)
-
-
-def _settle(above: Output, below: Output, line: View, record: View | None) -> None:
-    above.update(line)
-    if record is not None:
-        below.update(record)

@@ -90,6 +90,19 @@ def _allowed(use: Use, c: Conversation) -> Say | Use:
 
 def failure(c: Conversation, step: Step) -> str:
     """An honest sentence on a tool that did not do what was asked."""
+    if "waits for the user" in step.result:
+        return (
+            c.tell(
+                f"I did not write that to {step.path}: the change waits for your word, since it reads like an instruction "
+                "and came out of a tool. %memory pending shows it.",
+                f"我没有写入 {step.path}：这一改动来自工具的输出，读起来像指令，要等你确认。%memory pending 可以查看。",
+            )
+            if "tool's output" in step.result
+            else c.tell(
+                f"I did not write that to {step.path}: the change waits for your word. %memory pending shows it.",
+                f"我没有写入 {step.path}：改动要等你确认。%memory pending 可以查看。",
+            )
+        )
     what = short(step.result, 200) or "(nothing)"
     return c.tell(
         f"The tool `{step.tool}` did not succeed. It said: {what}", f"工具 `{step.tool}` 没有成功。它说：{what}"
