@@ -245,7 +245,7 @@ MESSAGES = [
 def test_a_section_as_it_stands_in_the_file():
     assert history.section("2026-01-31T09:00:00+00:00", MESSAGES) == (
         "## Summarized at 2026-01-31T09:00:00+00:00\n\n4 messages\n"
-        "<!-- 19 lines: 6b86b273ff34 d4735e3a265e 4e07408562be 4b227777d4dd -->\n\n"
+        "<!-- 19 lines: 6b86b273ff34:7 d4735e3a265e:4 4e07408562be:4 4b227777d4dd:4 -->\n\n"
         f"### user\n\n{ODD}\n\n"
         '### assistant\n\n→ write_file {"file_path": "/茶.md", "n": 1}\n\n'
         "### tool write_file\n\ndone\n\n"

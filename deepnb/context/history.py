@@ -3,7 +3,7 @@
     ## Summarized at 2026-01-02T03:04:05+00:00
 
     2 messages
-    <!-- 9 lines: 1f0c... 77ab... -->
+    <!-- 9 lines: 1f0c...:4 77ab...:4 -->
 
     ### user
 
@@ -14,7 +14,8 @@
     → read_file {"file_path": "/a.md"}
 
 The comment says how many lines the section has after it, so that a message which looks like a heading
-does not end it, and which messages it holds, so that none is stored twice.
+does not end it; which messages it holds, so that none is stored twice; and after each how many lines it
+has, so that each can be told apart. Files written before those were there are read as well.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from typing import NamedTuple
 
 from deepnb.core.gate import redact
 from deepnb.core.messages import Message
-from deepnb.core.values import HistorySection
+from deepnb.core.values import HistoryMessage, HistorySection
 
 PREFIX = "/conversation_history/"
 
 _BEGIN = "## Summarized at "
-_HEAD = re.compile(rf"^{_BEGIN}(\S+)\n\n(\d+) messages?\n<!-- (\d+) lines: ([0-9a-f ]*) -->\n\n", re.MULTILINE)
+_MESSAGE = re.compile(r"^### (user|assistant|system|tool(?: [^\n]+)?)\n\n", re.MULTILINE)
+_HEAD = re.compile(rf"^{_BEGIN}(\S+)\n\n(\d+) messages?\n<!-- (\d+) lines: ([0-9a-f: ]*) -->\n\n", re.MULTILINE)
 
 
 class Addition(NamedTuple):
@@ -48,8 +50,10 @@ def section(at: str, messages: Sequence[Message]) -> str:
     """One compaction as it is appended: its time, how many messages, then each word for word, less credentials."""
     body = _body(messages)
     count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-    marks = " ".join(map(mark, messages))
-    return f"## Summarized at {at}\n\n{count}\n<!-- {body.count(chr(10))} lines: {marks} -->\n\n{body}"
+    marks = list(map(mark, messages))
+    if lines := _lines(messages, body):
+        marks = [f"{m}:{n}" for m, n in zip(marks, lines, strict=True)]
+    return f"## Summarized at {at}\n\n{count}\n<!-- {body.count(chr(10))} lines: {' '.join(marks)} -->\n\n{body}"
 
 
 def addition(text: str, at: str, messages: Sequence[Message]) -> Addition:
@@ -66,7 +70,9 @@ def addition(text: str, at: str, messages: Sequence[Message]) -> Addition:
 
 def sections(path: str, text: str) -> tuple[HistorySection, ...]:
     """The sections of a history file, in order of time."""
-    return tuple(HistorySection(s.head[1], path, s.body.rstrip("\n"), int(s.head[2])) for s in _sections(text))
+    return tuple(
+        HistorySection(s.head[1], path, s.body.rstrip("\n"), int(s.head[2]), tuple(s.items)) for s in _sections(text)
+    )
 
 
 def mark(message: Message) -> str:
@@ -84,7 +90,31 @@ class _Section:
 
     @property
     def marks(self) -> list[str]:
-        return self.head[4].split()
+        return [word.partition(":")[0] for word in self.head[4].split()]
+
+    @property
+    def items(self) -> Iterator[HistoryMessage]:
+        """Its messages, told apart by their lines, or by their headings where those are as many as it has messages."""
+        parts = self._by_lines() or _by_headings(self.body)
+        if len(parts) != int(self.head[2]):
+            if text := self.body.strip("\n"):
+                yield HistoryMessage(1, "", text)
+            return
+        for number, part in enumerate(parts, 1):
+            heading = _MESSAGE.match(part)
+            assert heading
+            yield HistoryMessage(number, heading[1], part[heading.end() :].removesuffix("\n\n"))
+
+    def _by_lines(self) -> list[str]:
+        """Cut by the number of lines of each; empty where those are not known, or do not fit the text."""
+        counts = [word.partition(":")[2] for word in self.head[4].split()]
+        if not self.whole or not all(counts) or sum(map(int, counts)) != self.body.count("\n"):
+            return []
+        lines, parts = _kept_lines(self.body), []
+        for count in map(int, counts):
+            parts.append("".join(lines[:count]))
+            del lines[:count]
+        return parts if all(map(_MESSAGE.match, parts)) else []
 
 
 def _sections(text: str) -> Iterator[_Section]:
@@ -115,6 +145,25 @@ def _is_torn(section: _Section, messages: Sequence[Message]) -> bool:
 
 def _body(messages: Sequence[Message]) -> str:
     return redact("".join(map(_message, messages)))
+
+
+def _lines(messages: Sequence[Message], body: str) -> list[int]:
+    """How many lines each message has in the body; none where taking a credential out joined two of them."""
+    counts = [_message(m).count("\n") for m in messages]
+    if sum(counts) != body.count("\n"):  # one was more than a line long
+        parts = [redact(_message(m)) for m in messages]
+        counts = [part.count("\n") for part in parts] if "".join(parts) == body else []
+    return counts
+
+
+def _by_headings(body: str) -> list[str]:
+    starts = [found.start() for found in _MESSAGE.finditer(body)]
+    return [body[start:end] for start, end in zip(starts, [*starts[1:], len(body)], strict=False)]
+
+
+def _kept_lines(text: str) -> list[str]:
+    """Its lines, each with its line feed, which alone ends one."""
+    return [f"{line}\n" for line in text.split("\n")[:-1]]
 
 
 def _message(message: Message) -> str:

@@ -17,6 +17,10 @@ MEMORY_UPDATE = "memory_update"
 """`source` of a message that tells the model of a change in its memory."""
 
 
+BROUGHT_BACK = "brought_back"
+"""`source` of a message that holds messages out of the offloaded history."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call the model asked for."""

@@ -12,7 +12,7 @@ from deepnb.core.messages import Message, Messages, ToolCall
 from deepnb.core.request import Request
 
 __all__ = [
-    "Call", "Cause", "Compacted", "Event", "Flush", "Flushed", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
+    "BroughtBack", "Call", "Cause", "Compacted", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
     "Offload", "Path", "Purpose", "Skill", "Snapshot", "TextDelta", "ThreadInfo", "ToolCall", "ToolEnded",
     "ToolStarted",
     "Turn", "Usage",
@@ -92,6 +92,31 @@ class Offload:
     hidden: tuple[Anchor, ...] = ()
     """What it lost and there was no room for: it is in the file."""
     flush: Flush | None = None
+    messages: int = 0
+    """How many messages of the conversation went this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMessage:
+    """One message as it stands in a history file: word for word, less credentials, then the calls it made."""
+
+    number: int
+    """Counted from 1 in its section."""
+    role: str
+    """`user`, `assistant`, `tool NAME`; empty for a whole section whose messages can't be told apart any more."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtBack:
+    """Messages out of the history that stand before the next prompt, as one message."""
+
+    id: str
+    """Of that message."""
+    messages: tuple[tuple[int, HistoryMessage], ...]
+    """(section counted from 1, message), in order."""
+    tokens: int
+    """What it costs in the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +128,8 @@ class HistorySection:
     path: str
     text: str
     messages: int
+    items: tuple[HistoryMessage, ...] = ()
+    """The messages one by one."""
     offload: Offload | None = None
     """The compaction it belongs to, where this session still knows of it."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from deepnb.core import messages
+
 MESSAGES = "messages"
 FILES = "files"
 MEMORY = "memory_contents"
@@ -23,7 +25,7 @@ SUMMARY_SOURCE = "summarization"
 FLUSH_SOURCE = "flush"
 """The same, of the silent call before a compaction."""
 
-BROUGHT_BACK = "brought_back"
+BROUGHT_BACK = messages.BROUGHT_BACK
 """`lc_source` of a message that holds messages out of the offloaded history."""
 
 TELL = "deepnb_tell"

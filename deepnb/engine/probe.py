@@ -127,4 +127,5 @@ def _offload(event: Mapping[str, Any] | None) -> Offload | None:
         anchors=tuple(Anchor(*a) for a in held.get("anchors") or ()),
         hidden=tuple(Anchor(*a) for a in held.get("hidden") or ()),
         flush=Flush(flush["file"], tuple(flush["lines"]), flush["how"]) if flush else None,
+        messages=int(held.get("messages") or 0),
     )

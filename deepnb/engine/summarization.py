@@ -225,7 +225,7 @@ class SummarizationMiddleware(Upstream):
         """
         state = list(values.get(keys.MESSAGES) or [])
         messages = self._apply_event_to_messages(state, values.get(keys.OFFLOAD))
-        cutoff = max((i for i, m in enumerate(messages) if is_request(m)), default=0)
+        cutoff = _turn_start(messages)
         if not any(is_request(m) for m in messages[:cutoff]):
             return None
         request = _Between(messages, values)
@@ -253,7 +253,7 @@ class SummarizationMiddleware(Upstream):
         at = self._clock()
         flush = self._flushed([m for m in new if not _is_update(m)], request.state, at, tell)
         path = self._offloaded(new, at, self._get_history_path(session))
-        said = [m for m in going if not _is_update(m)]
+        said = [m for m in going if not _is_update(m) and not _is_brought_back(m)]
         summary = self._summary(said, len(new), path, tell)
         before = _anchors(messages[0])
         found = find((to_message(m) for m in said if not _is_ours(m)), redact)
@@ -269,6 +269,7 @@ class SummarizationMiddleware(Upstream):
             anchors=beside.shown,
             hidden=beside.hidden,
             flush=flush,
+            messages=len(new),
         )
         message.additional_kwargs.update(recorded(offload))
         return _Done(offload, message, cutoff, session)
@@ -329,7 +330,7 @@ class SummarizationMiddleware(Upstream):
         for again without end.
         """
         cutoff = self._determine_cutoff_index(messages)
-        start = next((i for i in range(len(messages) - 1, 0, -1) if is_request(messages[i])), 0)
+        start = _turn_start(messages)
         limit = self._rule.trigger_tokens
         if limit is not None and 0 < start < cutoff:
             room = limit - fixed - _SUMMARY_ROOM
@@ -386,6 +387,7 @@ def recorded(offload: Offload) -> dict[str, Any]:
         "summarized_at": offload.at,
         "cause": offload.cause,
         "tokens": [offload.before, offload.after],
+        "messages": offload.messages,
         "anchors": [[a.kind, a.text, a.said] for a in offload.anchors],
         "hidden": [[a.kind, a.text, a.said] for a in offload.hidden],
         "flush": asdict(offload.flush) if offload.flush else None,
@@ -410,6 +412,19 @@ def _anchors(message: BaseMessage) -> list[Anchor]:
 
 def _is_summary(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == keys.SUMMARY_SOURCE
+
+
+def _is_brought_back(message: BaseMessage) -> bool:
+    """Whether it holds messages out of the history file, which were summed up when they went."""
+    return message.additional_kwargs.get("lc_source") == keys.BROUGHT_BACK
+
+
+def _turn_start(messages: Sequence[BaseMessage]) -> int:
+    """Where the last turn begins: at what the user said, and what was brought back for it; 0 where that is all."""
+    start = next((i for i in range(len(messages) - 1, 0, -1) if is_request(messages[i])), 0)
+    while start > 0 and _is_brought_back(messages[start - 1]):
+        start -= 1
+    return start
 
 
 def _is_ours(message: BaseMessage) -> bool:
