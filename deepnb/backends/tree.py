@@ -160,7 +160,7 @@ class Folder:
         found = self.look(name)
         if _is_link(found) and (beside := self._beside(name)):
             if flags & (os.O_WRONLY | os.O_RDWR):
-                raise Refused(f"it is a link to {beside}: write that file")
+                raise Refused(f"it is a link to {beside}, which is only read here")
             name, found = beside, self.look(beside)
         _regular(found)
         return self._opened(name, flags)
