@@ -25,6 +25,6 @@ def test_a_source_that_is_a_link_to_a_file_beside_it_is_read_and_not_written(
     assert "- be brief" in repr(s.options.model.requests[0])
     (said,) = [m.text for m in s.snapshot.messages if m.role == "tool"]
     assert "a link to CLAUDE.md" in said and "\n" not in said
-    with pytest.raises(DeepnbError, match="a link to CLAUDE.md"):
+    with pytest.raises(DeepnbError, match="a link to CLAUDE"):
         s.memory.add("x", path)
     assert (tmp_path / "AGENTS.md").is_symlink() and (tmp_path / "CLAUDE.md").read_text() == "- be brief\n"
