@@ -380,6 +380,31 @@ def test_a_killed_process_loses_at_most_the_line_it_was_writing(tmp_path: Path, 
     check(s)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_words_that_are_forgotten_go_from_the_transcript_too(tmp_path: Path, kept: bool) -> None:
+    s = session(call("write_file", file_path="/a.md", content="the Quokka plan"), "the quokka\nplan is written", "fine")
+    if kept:
+        s.memory.keep(tmp_path)
+    s.run("write the quokka plan down")
+    assert s.memory.find("quokka plan").history == {"transcript of main": 3}
+    s.memory.forget("quokka plan")
+    assert s.memory.find("quokka plan").nothing
+    assert "[forgotten]" in " ".join(s.transcript()["text"])
+    s.run("go on")
+    assert len(told(s)) == len(s.snapshot.messages)
+
+
+def test_a_compaction_by_hand_is_told_too() -> None:
+    s = session("one", "two", "NO_REPLY", "the gist", "three")
+    s.run("1 " + "word " * 200)
+    s.run("2")
+    s.compact()
+    assert "compacted" in types(s)
+    check(s)
+    s.run("3")
+    check(s)
+
+
 # -- as the user sees it
 
 

@@ -42,6 +42,7 @@ def compact(session: Session, thread: Thread, state: State) -> Offload:
     state.put(thread, update)
     last = thread.turns[-1]
     told = tuple(play.joined(events))
+    session.transcripts.outside(thread.name, thread.snapshot.messages, told)
     thread.turns[-1] = replace(
         last, events=(*last.events, *told), usage=last.usage + play.usage(told), after=thread.snapshot
     )

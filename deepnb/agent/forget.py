@@ -13,6 +13,8 @@ from deepnb.core.journal import Entry, entry
 if TYPE_CHECKING:
     from deepnb.agent.session import Session
 
+TRANSCRIPT = "transcript of "
+
 
 def find(session: Session, words: str) -> Found:
     """Where the words stand: memory, notes, offloaded histories, journal and the injected memory."""
@@ -23,6 +25,7 @@ def find(session: Session, words: str) -> Found:
     sought = pattern(words)
     histories = (p for p in files if p.startswith(PREFIX))
     told = {p: n for p in histories if (n := len(sought.findall(files[p])))}
+    told |= {f"{TRANSCRIPT}{name}": n for name, n in session.transcripts.with_words(words).items()}
     journal = sum(bool(sought.search(e.diff)) for e in session.memory.entries())
     prompt = any(sought.search(text) for text in session.snapshot.memory.values())
     return Found(words, held, told, journal, prompt)
@@ -42,6 +45,9 @@ def forget(session: Session, words: str) -> Found:
     for path in found.files:
         guard.inner.write(path, left[path])
     for path in found.history:
+        if path.startswith(TRANSCRIPT):
+            session.transcripts[path.removeprefix(TRANSCRIPT)].blot(words)
+            continue
         guard.inner.write(path, blotted(words, files[path]))
     for root in guard.roots:
         mine = [p for p in touched if guard.root(p) is root]

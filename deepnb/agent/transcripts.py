@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 from deepnb.backends.append_file import AppendFile
 from deepnb.context.transcript import COST, VERSION, Chain, Line, Told, read, safe_id, to_json
+from deepnb.core.forgetting import blotted, pattern
 from deepnb.core.messages import Added, Message
 from deepnb.core.values import Event, Notice, Turn
 
@@ -65,6 +68,20 @@ class Transcript:
                 self.problem = error.strerror or type(error).__name__
         return read(b"\n".join((there, *self._waiting)))
 
+    def count(self, words: str) -> int:
+        """How often some words stand in it."""
+        sought = pattern(words)
+        return sum(len(sought.findall(text)) for line in self.read()[0] for text in _texts(line.data))
+
+    def blot(self, words: str) -> None:
+        """Take some words out of it, in the lines of other sessions too; a cut line goes."""
+        lines = [to_json(replace(line, data=_blotted(words, line.data))) for line in self.read()[0]]
+        if self.directory is None:
+            self._waiting = lines
+        else:
+            self._file.replace(b"".join(lines))
+            self._waiting.clear()
+
     def notices(self) -> Iterator[str]:
         """What is to be said of it, in a line each; that a line was cut short is said once."""
         if self.problem is not None:
@@ -106,6 +123,11 @@ class Transcripts:
         if thread not in self._threads:
             self._threads[thread] = Transcript(thread, self._session)
         return self._threads[thread]
+
+    def with_words(self, words: str) -> dict[str, int]:
+        """Thread -> how often some words stand in its transcript, of those that this session wrote."""
+        found = {name: one.count(words) for name, one in self._threads.items() if one.begun}
+        return {name: n for name, n in found.items() if n}
 
     def keep(self, thread: str) -> Transcript:
         """The transcript of a thread, moved to where its memory is kept now."""
@@ -186,3 +208,21 @@ class Transcripts:
         if lines := list(told):
             one.keep(self._kept(one.thread))
             one.write(lines, self._now(), turn)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _blotted(words: str, value: Any) -> Any:
+    """A JSON value with some words taken out of its texts."""
+    if isinstance(value, str):
+        return blotted(words, value)
+    if isinstance(value, dict):
+        return {key: _blotted(words, item) for key, item in value.items()}
+    return [_blotted(words, item) for item in value] if isinstance(value, list) else value
