@@ -17,7 +17,10 @@ ENGLISH = _words(
     "with would you your def return import class self none true false null const let var function async await else "
     "elif for while try except raise new public static void int str string type name value key list dict id data "
     "select from where group order by join left file path description object properties string integer required "
-    "default number boolean array title"
+    "default number boolean array title word words line lines text note notes prompt answer user agent memory model "
+    "token message test error code run read write files table column row item count start end open close set add "
+    "check change page work day days year week people thing place point part same good great long little old right "
+    "make know take come think look want give find tell ask keep show call before again"
 )
 """Everyday words of English and of code: one token each in any vocabulary, and a sign that the rest is, too."""
 EUROPEAN = _words(

@@ -1,0 +1,239 @@
+"""Encodings arrive behind the scenes, or never: counting goes on either way."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import subprocess
+import sys
+import threading
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import tiktoken.model
+import tiktoken.registry
+import tiktoken_ext.openai_public as recipes
+
+from deepnb import Session
+from deepnb.context import encodings as module
+from deepnb.context.counting import BY_SCRIPT, Counter, Meter
+from deepnb.context.encodings import Encodings, NotAtHandError, cached_at, encoding_of, load
+from deepnb.core.budget import rule_for
+
+download = module.download  # the real one: the fixture of conftest puts a refusal in its place
+FILE = b"\n".join(base64.b64encode(bytes([b])) + b" %d" % b for b in range(256))
+URL = "http://127.0.0.1:9/small.tiktoken"
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """tiktoken with one encoding of 256 tokens, known for the model `small-1`; an empty cache."""
+
+    def small_base() -> dict[str, Any]:
+        ranks = load_tiktoken_bpe(SMALL, expected_hash=HASH)  # type: ignore[name-defined]  # noqa: F821
+        return {"name": "small_base", "pat_str": r"(?s).", "mergeable_ranks": ranks, "special_tokens": {}}
+
+    monkeypatch.setitem(vars(recipes), "SMALL", URL)
+    monkeypatch.setitem(vars(recipes), "HASH", sha256(FILE).hexdigest())
+    monkeypatch.setitem(recipes.ENCODING_CONSTRUCTORS, "small_base", small_base)
+    monkeypatch.setitem(tiktoken.model.MODEL_TO_ENCODING, "small-1", "small_base")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def model(kind: str = "openai-chat", name: str = "small-1", base: str | None = None) -> Any:
+    return SimpleNamespace(_llm_type=kind, model_name=name, openai_api_base=base)
+
+
+class Fetch:
+    """Gives a file, and remembers who asked."""
+
+    def __init__(self, given: bytes | Exception = FILE) -> None:
+        self.given = given
+        self.asked: list[str] = []
+
+    def __call__(self, url: str) -> bytes:
+        self.asked.append(url)
+        if isinstance(self.given, Exception):
+            raise self.given
+        return self.given
+
+
+def test_a_remote_model_fetches_its_encoding_once_and_keeps_it(small):
+    fetch = Fetch()
+    known = Encodings(fetch)
+    asks = encoding_of(model(), known)
+    encoding_of(model(), known)
+    assert known.settled()
+    assert asks()("abc") == 3
+    assert fetch.asked == [URL]
+    assert cached_at(URL).read_bytes() == FILE
+    again = Fetch(AssertionError("not again"))
+    assert load("small_base", again).n_vocab == 256 and again.asked == []
+
+
+@pytest.mark.parametrize("base", ["http://localhost:8000/v1", "http://127.0.0.1:1/v1", "http://[::1]:1/v1"])
+def test_a_local_model_fetches_nothing_and_takes_what_is_cached(small, base):
+    fetch = Fetch()
+    known = Encodings(fetch)
+    asks = encoding_of(model(base=base), known)
+    assert known.settled() and asks() is None and fetch.asked == []
+    small.mkdir()
+    cached_at(URL).write_bytes(FILE)
+    later = Encodings(fetch)
+    asks = encoding_of(model(base=base), later)
+    assert later.settled() and asks()("abcd") == 4 and fetch.asked == []
+
+
+@pytest.mark.parametrize(
+    "other", [model("chat-ollama"), model("anthropic-chat"), model(name="qwen3:8b"), model(name=None), object()]
+)  # type: ignore[arg-type]
+def test_a_model_whose_tokenizer_is_not_known_is_counted_by_script(small, other):
+    fetch = Fetch()
+    known = Encodings(fetch)
+    asks = encoding_of(other, known)
+    assert known.settled() and asks() is None and fetch.asked == []
+
+
+def test_the_teaching_model_and_others_start_no_loading(monkeypatch):
+    begun: list[Any] = []
+    monkeypatch.setattr(module.ENCODINGS, "begin", lambda *a, **k: begun.append((a, k)))
+    s = Session()
+    s.run("Hello")
+    assert s.budget().exact and begun == []
+
+
+@pytest.mark.parametrize("given", [b"something else", OSError("no network"), TimeoutError("silence")])
+def test_what_can_not_be_fetched_leaves_the_count_approximate(small, given):
+    known = Encodings(Fetch(given))
+    asks = encoding_of(model(), known)
+    assert known.settled() and asks() is None
+    assert not cached_at(URL).exists()
+
+
+def test_a_damaged_cache_is_not_trusted(small):
+    small.mkdir()
+    cached_at(URL).write_bytes(FILE + b"\nAA== 256")
+    with pytest.raises(NotAtHandError):
+        load("small_base")
+    assert load("small_base", Fetch()).n_vocab == 256
+
+
+def test_no_cache_directory_is_used_where_tiktoken_is_told_so(small, monkeypatch):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    assert cached_at(URL) is None
+    assert load("small_base", Fetch()).n_vocab == 256
+
+
+class Silent:
+    """A server on loopback that takes connections and never says a word, or says them byte by byte."""
+
+    def __init__(self, dribble: bytes = b"") -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/x.tiktoken"
+        self.taken = threading.Event()
+        self._end = threading.Event()
+        self._dribble = dribble
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        try:
+            talk, _ = self._socket.accept()
+        except OSError:
+            return
+        self.taken.set()
+        with talk:
+            try:
+                talk.sendall(self._dribble)
+                while self._dribble and not self._end.wait(0.02):
+                    talk.sendall(b"x")
+            except OSError:
+                return
+            self._end.wait(30)
+
+    def close(self) -> None:
+        self._end.set()
+        self._socket.close()
+        self._thread.join(30)
+
+
+@pytest.fixture
+def no_proxy(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+def test_a_server_that_never_answers_is_given_up(no_proxy):
+    server = Silent()
+    try:
+        with pytest.raises(TimeoutError):
+            download(server.url, pause=0.2)
+        assert server.taken.is_set()
+    finally:
+        server.close()
+
+
+def test_a_server_that_never_comes_to_an_end_is_given_up(no_proxy):
+    server = Silent(b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n")
+    try:
+        with pytest.raises(TimeoutError):
+            download(server.url, pause=5.0, limit=0.3)
+    finally:
+        server.close()
+
+
+def test_counting_goes_on_while_a_download_hangs(small):
+    """The download is held for as long as the test likes: counts come all the while, and change when it ends."""
+    go, begun = threading.Event(), threading.Event()
+
+    def hanging(url: str) -> bytes:
+        begun.set()
+        assert go.wait(60)
+        return FILE
+
+    known = Encodings(hanging)
+    asks = encoding_of(model(), known)
+    assert begun.wait(60)
+    m = Meter(BY_SCRIPT, rule_for(1_000), lambda: Counter(asks(), True, "tiktoken") if asks() else None)
+    assert (m.count("the"), m.counter.exact) == (1, False)
+    assert tiktoken.registry._lock.acquire(timeout=30)  # nobody else's tiktoken waits for us
+    tiktoken.registry._lock.release()
+    go.set()
+    assert known.settled()
+    assert (m.count("the"), m.counter.exact, m.counter.name) == (3, True, "tiktoken")
+
+
+def test_a_hanging_download_does_not_keep_python_from_ending():
+    code = """
+import sys, threading
+from types import SimpleNamespace
+from deepnb.context.encodings import Encodings, encoding_of
+begun = threading.Event()
+def never(url):
+    begun.set()
+    threading.Event().wait()
+encoding_of(SimpleNamespace(_llm_type="openai-chat", model_name="gpt-4o", openai_api_base=None), Encodings(never))
+assert begun.wait(60)
+"""
+    env = {"PATH": "/usr/bin:/bin", "TIKTOKEN_CACHE_DIR": "/nonexistent/cache"}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, env=env)
+
+
+def test_the_recipes_of_tiktoken_are_as_we_run_them(monkeypatch):
+    """Every encoding of OpenAI's chat models asks for its file through the name that we replace."""
+    asked: list[str] = []
+
+    def fetch(url: str) -> bytes:
+        asked.append(url)
+        raise OSError("no network")
+
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
+    for name in ("o200k_base", "o200k_harmony", "cl100k_base"):
+        with pytest.raises(OSError, match="no network"):
+            load(name, fetch)
+    assert len(asked) == 3 and len({Path(url).name for url in asked}) == 2
