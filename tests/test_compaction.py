@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from typing import Any
@@ -466,12 +467,20 @@ def test_an_interrupt_in_any_phase_loses_and_doubles_nothing(tmp_path, monkeypat
     assert s.files[note].count("<!-- flush") == 1
 
 
-def test_what_was_brought_back_is_not_offloaded_again():
-    model = Phased()
+def test_a_graph_that_is_awaited_compacts_too():
+    model = Phased(flush="- a fact")
     s = session(model)
     s.run("a")
-    from deepnb.agent.compaction import brought_back
+    config = {"configurable": {"thread_id": "main"}}
 
-    message = brought_back(["user: a"])
-    assert isinstance(message, HumanMessage)
-    assert message.additional_kwargs == {"lc_source": "brought_back"}
+    async def talk() -> Any:
+        for prompt in "bcd":
+            await s.graph.ainvoke({"messages": [HumanMessage(prompt)]}, config)
+
+    asyncio.run(talk())
+    values = s.graph.get_state(config).values
+    assert [m.text for m in values["messages"] if m.type == "human"] == [*"abcd"]
+    assert "has been summarized" in model.requests[-1][1].text
+    texts = {path: data["content"] for path, data in values["files"].items()}
+    assert texts[HISTORY].count("\na\n") == 1
+    assert next(t for p, t in texts.items() if p.startswith("/memory/")).count("a fact") == 1
