@@ -1,0 +1,12 @@
+"""Search over Markdown and transcripts: keywords, n-grams, exact identifiers and, with an embedder, vectors.
+
+    from deepnb.search import Index
+
+Usable without an agent. `python -m deepnb.search.bench FILE.json` measures it on a LoCoMo-format corpus.
+"""
+
+from __future__ import annotations
+
+from deepnb.search.index import Hit, Index, Updated
+
+__all__ = ["Hit", "Index", "Updated"]

@@ -1,0 +1,248 @@
+"""How much of the evidence a search finds in conversations, by the protocol for LoCoMo's questions.
+
+    python -m deepnb.search.bench FILE.json [--embedder module:name] [--speed]
+
+FILE.json is in LoCoMo's format. One index per conversation; each session is a file headed by its date, each
+turn a line. Asked are the questions that have evidence, category 5 (adversarial) left out. A passage has at
+most 1,600 characters, heading included. Evidence is found by a passage that has its turn in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.search.database import Database
+from deepnb.search.index import LEGS, Hit, Index
+from deepnb.search.words import CJK, pairs, words
+
+PASSAGE = 1600
+TOKENS = 2000
+"""A token is four characters."""
+CATEGORIES = {1: "several turns", 2: "time", 3: "inference", 4: "one turn"}
+COLUMNS = ("some@1", "some@6", "some@10", "all@6", "2000t", "2000t*")
+NOTE = (
+    "some@k: one of the turns that answer is in the first k passages; all@6: all of them are. 2000t: the share of\n"
+    "them in the first passages that fit into 2,000 tokens; 2000t*: the same where search is given that budget\n"
+    "(tokens=2000) and so makes its passages shorter."
+)
+
+Search = Callable[[str, int, int | None], list[Hit]]
+"""Query, number of passages, budget in tokens -> passages."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and where its answer stands: (path, line) of each turn."""
+
+    text: str
+    category: int
+    evidence: frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A conversation as files, and what is asked of it."""
+
+    files: dict[str, str]
+    questions: tuple[Question, ...]
+
+
+def talks(samples: Sequence[dict[str, Any]]) -> list[Talk]:
+    """The conversations of a LoCoMo-format corpus. A picture's caption is a part of its turn."""
+    return [_talk(sample["conversation"], sample["qa"]) for sample in samples]
+
+
+def _talk(conversation: dict[str, Any], asked: Sequence[dict[str, Any]]) -> Talk:
+    files: dict[str, str] = {}
+    at: dict[tuple[int, int], tuple[str, int]] = {}
+    numbers = (re.fullmatch(r"session_(\d+)", key) for key in conversation)
+    for number in sorted(int(found[1]) for found in numbers if found):
+        path = f"session_{number}.md"
+        lines = [f"# {conversation.get(f'session_{number}_date_time', '')}", ""]
+        for turn in conversation[f"session_{number}"] or []:
+            caption = f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""
+            lines.append(" ".join(f"{turn['speaker']}: {turn['text']}{caption}".split()))
+            for place in _places([turn["dia_id"]]):
+                at[place] = (path, len(lines))
+        files[path] = "\n".join(lines) + "\n"
+    questions = []
+    for row in asked:
+        evidence = frozenset(at[place] for place in _places(row.get("evidence") or []) if place in at)
+        if evidence and row["category"] != 5:
+            questions.append(Question(str(row["question"]), int(row["category"]), evidence))
+    return Talk(files, tuple(questions))
+
+
+def _places(ids: Sequence[str]) -> list[tuple[int, int]]:
+    """ "D8:6" and what it has been misspelled as ("D8:6; D9:17", "D:11:26", "D30:05") as numbers."""
+    return [(int(s), int(t)) for text in ids for s, t in re.findall(r"D:?(\d+):(\d+)", str(text))]
+
+
+# -- what is measured
+
+
+def searches(talk: Talk, embedder: Any) -> Iterator[tuple[str, Search]]:
+    """Each way to search a conversation, by name."""
+    plain = Passages(talk.files)
+    yield "AND query", lambda query, k, tokens: plain.search(query, k, " AND ", stop=False)
+    yield "BM25, fixed passages", lambda query, k, tokens: plain.search(query, k, " OR ", stop=True)
+    index = Index(embedder=embedder)
+    index.update(dict(talk.files))
+    text = [leg for leg in LEGS if leg != "vector"]
+    yield "words alone", _leg(index, ["words"])
+    yield "n-grams alone", _leg(index, ["grams"])
+    yield "fused, no model", _leg(index, text)
+    if embedder is not None:
+        yield "vectors alone", _leg(index, ["vector"])
+        yield "fused with vectors", _leg(index, LEGS)
+        yield "0.7/0.3 union", lambda query, k, tokens: index.search(query, k, fusion="weight", tokens=tokens)
+    index.close()
+    for line in dict.fromkeys(index.notices):
+        print(line, file=sys.stderr)
+
+
+def _leg(index: Index, legs: Sequence[str]) -> Search:
+    return lambda query, k, tokens: index.search(query, k, legs=legs, passage=PASSAGE, tokens=tokens)
+
+
+class Passages:
+    """The plain way: whole lines in passages of a fixed size, FTS5 with stemming, its own bm25."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.db = Database(":memory:")
+        self.db.rows("CREATE VIRTUAL TABLE passages USING fts5(body, tokenize = 'porter unicode61')")
+        self.hits: list[Hit] = []
+        for path, text in files.items():
+            lines = text.splitlines()
+            start, size = 2, len(lines[0])
+            for number, line in enumerate([*lines[2:], ""], 3):
+                if number > len(lines) or (size + len(line) + 1 > PASSAGE and number > start + 1):
+                    body = "\n".join(lines[start : number - 1])
+                    self.hits.append(Hit(path, start + 1, number - 1, body, 0.0, "words", lines[0]))
+                    start, size = number - 1, len(lines[0])
+                size += len(line) + 1
+        rows = [(i, _spaced(f"{hit.heading}\n{hit.text}")) for i, hit in enumerate(self.hits, 1)]
+        self.db.many("INSERT INTO passages (rowid, body) VALUES (?, ?)", rows)
+
+    def search(self, query: str, k: int, joined: str, *, stop: bool) -> list[Hit]:
+        from deepnb.search.words import read_query
+
+        found = (
+            read_query(query).words if stop else [*words(query), *(p for run in CJK.findall(query) for p in pairs(run))]
+        )
+        asked = joined.join(f'"{word}"' for word in found)
+        sql = "SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY rank LIMIT ?"
+        return [self.hits[row - 1] for (row,) in self.db.rows(sql, (asked, k))] if asked else []
+
+
+def _spaced(text: str) -> str:
+    return CJK.sub(lambda run: f" {' '.join(pairs(run[0]) or [run[0]])} ", text)
+
+
+def measure(question: Question, search: Search) -> tuple[float, ...]:
+    """The COLUMNS for one question."""
+    hits = search(question.text, 40, None)
+    found = [_found(question, hit) for hit in hits]
+    some = [float(any(found[:k])) for k in (1, 6, 10)]
+    all_ = float(frozenset().union(*found[:6]) == question.evidence)
+    return (*some, all_, _recall(question, hits), _recall(question, search(question.text, 40, TOKENS)))
+
+
+def _found(question: Question, hit: Hit) -> frozenset[tuple[str, int]]:
+    return frozenset(
+        (path, line) for path, line in question.evidence if path == hit.path and hit.start <= line <= hit.end
+    )
+
+
+def _recall(question: Question, hits: Sequence[Hit]) -> float:
+    found: frozenset[tuple[str, int]] = frozenset()
+    room = TOKENS * 4
+    for hit in hits:
+        room -= len(hit.text) + len(hit.heading) + 1
+        if room < 0:
+            break
+        found |= _found(question, hit)
+    return len(found) / len(question.evidence)
+
+
+def results(corpus: Sequence[Talk], embedder: Any = None) -> dict[str, dict[str, list[tuple[float, ...]]]]:
+    """For each way to search, for each category and "all", what was measured for each question."""
+    out: dict[str, dict[str, list[tuple[float, ...]]]] = {}
+    for talk in corpus:
+        for name, search in searches(talk, embedder):
+            by = out.setdefault(name, {})
+            for question in talk.questions:
+                row = measure(question, search)
+                kind = f"{question.category} {CATEGORIES.get(question.category, '')}".strip()
+                for key in ("all", kind):
+                    by.setdefault(key, []).append(row)
+    return out
+
+
+def table(found: dict[str, dict[str, list[tuple[float, ...]]]]) -> str:
+    """The means as a table in text."""
+    lines = [f"{'':24}{'category':18}{'n':>6}  " + "".join(f"{name:>9}" for name in COLUMNS)]
+    for name, by in found.items():
+        for kind in sorted(by, key=lambda key: (key != "all", key)):
+            means = [sum(column) / len(column) for column in zip(*by[kind], strict=True)]
+            label = name if kind == "all" else ""
+            lines.append(f"{label:24}{kind:18}{len(by[kind]):6}  " + "".join(f"{mean:9.3f}" for mean in means))
+    return "\n".join(lines)
+
+
+def load(name: str) -> Any:
+    """The embedder called module:name; a class or a function is called without arguments."""
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        raise DeepnbError(f"{name!r} is not module:name", "for example --embedder my_module:embedder")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise DeepnbError(f"{name!r} can't be imported ({error})", "see that it is on sys.path") from None
+    return found if hasattr(found, "embed_query") and not isinstance(found, type) else found()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives the exit status."""
+    parser = argparse.ArgumentParser(
+        "deepnb.search.bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("file", nargs="?", help="a corpus in LoCoMo's format")
+    parser.add_argument("--embedder", help="module:name of an object with embed_documents and embed_query")
+    parser.add_argument("--speed", action="store_true", help="measure times, beside those of plain FTS5")
+    chosen = parser.parse_args(arguments)
+    if not chosen.file and not chosen.speed:
+        parser.error("name a corpus, or give --speed")
+    try:
+        if chosen.file:
+            sys.path.insert(0, "")
+            embedder = load(chosen.embedder) if chosen.embedder else None
+            try:
+                samples = json.loads(Path(chosen.file).read_text(encoding="utf-8"))
+                corpus = talks(samples)
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                raise DeepnbError(f"{chosen.file} is no corpus in LoCoMo's format ({error})", "give its JSON") from None
+            print(f"{len(corpus)} conversations, {sum(len(talk.questions) for talk in corpus)} questions\n")
+            print(table(results(corpus, embedder)))
+            print(f"\n{NOTE}")
+        if chosen.speed:
+            from deepnb.search.speed import report
+
+            print(report())
+    except DeepnbError as error:
+        print(f"deepnb: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""One SQLite file through one library: the standard one, or apsw where that is the one that loads sqlite-vec.
+
+Two libraries on one file in one process break each other's locks, so the first one a process takes for a
+file stays. Writers wait for each other (`BEGIN IMMEDIATE`), readers see one state (WAL).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+
+SECONDS = 60
+"""How long a writer waits for another one."""
+_DAMAGED = (11, 26)
+"""SQLITE_CORRUPT and SQLITE_NOTADB, the low byte of a result code (sqlite.org/rescode.html)."""
+_BUSY = (5, 6)
+
+_taken: dict[str, str] = {}
+
+
+class Damaged(Exception):
+    """The file is not an SQLite database, or what is in it cannot be read."""
+
+
+class Database:
+    """An open database; `vectors` says whether sqlite-vec is loaded into it."""
+
+    def __init__(self, path: str, library: str = "") -> None:
+        """`path` may be ":memory:". `library` is "sqlite3" or "apsw"; left out, the one that loads sqlite-vec."""
+        self.path = path
+        place = os.path.realpath(path)
+        self.library = (library if path == ":memory:" else _taken.setdefault(place, library or _best())) or _best()
+        self.vectors = False
+        self._errors = _errors(self.library)
+        with self._told():
+            self._db = _opened(self.library, path)
+            self._settle()
+        with suppress(Exception):
+            self.vectors = _with_vectors(self._db)
+
+    def _settle(self) -> None:
+        """WAL where the file system has it; two processes that make a file at once may have to try again."""
+        end = time.monotonic() + SECONDS
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL").fetchall()
+                self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
+                return
+            except self._errors as error:
+                if _code(error) not in _BUSY or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+
+    def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._told():
+            return list(self._db.execute(sql, tuple(args)).fetchall())
+
+    def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
+        """The first column of the first row, None where there is none."""
+        found = self.rows(sql, args)
+        return found[0][0] if found else None
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._told():
+            self._db.executemany(sql, rows)
+
+    @contextmanager
+    def transaction(self, *, write: bool = False) -> Iterator[None]:
+        """All or nothing, against one state of the file; a writer keeps others from writing meanwhile."""
+        self.rows("BEGIN IMMEDIATE" if write else "BEGIN")
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):
+                self.rows("ROLLBACK")
+            raise
+        self.rows("COMMIT")
+
+    def close(self) -> None:
+        with suppress(*self._errors):
+            self._db.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors as error:
+            if _code(error) in _DAMAGED:
+                raise Damaged(str(error)) from None
+            if _code(error) in _BUSY:
+                name = os.path.basename(self.path)
+                raise DeepnbError(f"another process has been writing {name} for {SECONDS} s", "try again") from None
+            raise
+
+
+def has_fts5() -> bool:
+    """Whether the library that would be taken can do full-text search."""
+    try:
+        Database(":memory:").rows("CREATE VIRTUAL TABLE probe USING fts5(x)")
+    except Exception:
+        return False
+    return True
+
+
+def _best() -> str:
+    """sqlite3, unless only apsw can load sqlite-vec, or only apsw has FTS5."""
+    if hasattr(sqlite3.Connection, "enable_load_extension"):
+        return "sqlite3"
+    try:
+        importlib.import_module("sqlite_vec")
+        importlib.import_module("apsw")
+    except ImportError:
+        return "sqlite3"
+    return "apsw"
+
+
+def _opened(library: str, path: str) -> Any:
+    if library == "apsw":
+        connection = importlib.import_module("apsw").Connection(path)
+        connection.set_busy_timeout(SECONDS * 1000)
+        return connection
+    return sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _with_vectors(connection: Any) -> bool:
+    """Load sqlite-vec; raises whatever stands in the way."""
+    where = importlib.import_module("sqlite_vec").loadable_path()
+    connection.enable_load_extension(True)
+    try:
+        connection.load_extension(where)
+    finally:
+        connection.enable_load_extension(False)
+    return True
+
+
+def _errors(library: str) -> tuple[type[Exception], ...]:
+    return (sqlite3.Error,) if library == "sqlite3" else (importlib.import_module("apsw").Error,)
+
+
+def _code(error: Exception) -> int:
+    """SQLite's primary result code, 0 where the error has none."""
+    code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
+    return int(code) & 0xFF

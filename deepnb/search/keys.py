@@ -1,0 +1,60 @@
+"""The number a unit has in the index: file, place in the file, chunk and length in one integer.
+
+Postings are rows of such numbers, so that scoring by unit, by neighbours and by chunk needs no other look
+into the database: 18 bits of file, 20 of ordinal, 18 of chunk, 5 of length in sixteens of characters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.int64]
+Scores = NDArray[np.float64]
+
+FILES = 1 << 18
+HEAD = 1 << 61
+"""Marks the posting of a chunk's heading: HEAD | chunk key."""
+
+
+def unit_key(file: int, ordinal: int, chunk: int, chars: int) -> int:
+    return file << 43 | ordinal << 23 | chunk << 5 | min(chars >> 4, 31)
+
+
+def chunk_key(file: int, chunk: int) -> int:
+    return file << 18 | chunk
+
+
+def file_range(file: int) -> tuple[int, int]:
+    """The first and the last key a unit of the file can have."""
+    return file << 43, (file + 1 << 43) - 1
+
+
+def chunk_range(file: int) -> tuple[int, int]:
+    return file << 18, (file + 1 << 18) - 1
+
+
+def ordinal_range(key: int, around: int) -> tuple[int, int]:
+    """From `around` units before the one of this key to as many after it, in its file."""
+    file, ordinal = key >> 43, key >> 23 & 0xFFFFF
+    low, high = max(ordinal - around, 0), min(ordinal + around, 0xFFFFF)
+    return file << 43 | low << 23, file << 43 | high << 23 | 0x7FFFFF
+
+
+def files_of(keys: Keys) -> Keys:
+    return keys >> 43
+
+
+def places_of(keys: Keys) -> Keys:
+    """File and ordinal: neighbours differ by one."""
+    return keys >> 23
+
+
+def chunks_of(keys: Keys) -> Keys:
+    """The chunk keys of unit keys."""
+    return keys >> 43 << 18 | keys >> 5 & 0x3FFFF
+
+
+def lengths_of(keys: Keys) -> Scores:
+    """Characters, to the nearest sixteen."""
+    return ((keys & 31) * 16 + 8).astype(np.float64)

@@ -1,0 +1,98 @@
+"""Passages put together from units: round each of the best ones, as much of its section as fits and fits best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from deepnb.search.keys import Keys, Scores, ordinal_range
+
+AROUND = 48
+"""Units to each side that are looked at; a passage of shorter lines ends there."""
+
+
+class Row(NamedTuple):
+    """A unit as the index keeps it."""
+
+    key: int
+    line: int
+    a: int
+    b: int
+
+
+@dataclass(frozen=True)
+class Span:
+    """Neighbouring units of one section, the best of them and its score."""
+
+    rows: tuple[Row, ...]
+    best: int
+    score: float
+
+
+def passages(
+    keys: Keys,
+    scores: Scores,
+    near: Callable[[int, int], list[Row]],
+    room: Callable[[int], int],
+    k: int,
+) -> list[Span]:
+    """Up to `k` spans that share no unit, by the score of their best one.
+
+    `near(low, high)` gives the units with keys from low to high; `room(key)` the characters that a
+    passage round this unit may have.
+    """
+    score_of = dict(zip(keys.tolist(), scores.tolist(), strict=True))
+    used: set[int] = set()
+    found: list[Span] = []
+    for i in np.lexsort((keys, -scores)):
+        if len(found) == k:
+            break
+        key = int(keys[i])
+        if key in used:
+            continue
+        rows = _section(near(*ordinal_range(key, AROUND)), key, used)
+        span = _window(rows, key, score_of, room(key))
+        used.update(row.key for row in span)
+        found.append(Span(span, key, float(scores[i])))
+    return found
+
+
+def _section(rows: list[Row], key: int, used: set[int]) -> list[Row]:
+    """The rows side by side with that of `key`, up to the section's ends and to what is taken."""
+    at = next(i for i, row in enumerate(rows) if row.key == key)
+    low = high = at
+    while low and _beside(rows[low - 1], rows[low]) and rows[low - 1].key not in used:
+        low -= 1
+    while high + 1 < len(rows) and _beside(rows[high], rows[high + 1]) and rows[high + 1].key not in used:
+        high += 1
+    return rows[low : high + 1]
+
+
+def _beside(one: Row, two: Row) -> bool:
+    return (two.key >> 23) - (one.key >> 23) == 1
+
+
+def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) -> tuple[Row, ...]:
+    """Of all the windows that have `key` in them and fit the room, the one with the highest sum of scores.
+
+    Among equals one that fills the room, or nearly, and has the best unit nearest to its middle.
+    """
+    at = next(i for i, row in enumerate(rows) if row.key == key)
+    sums = np.concatenate([[0.0], np.cumsum([score_of.get(row.key, 0.0) for row in rows])])
+    best: tuple[tuple[float, float, float], int, int] | None = None
+    end = at + 1
+    for low in range(at + 1):
+        while end < len(rows) and rows[end].b - rows[low].a <= room:
+            end += 1
+        if rows[end - 1].b - rows[low].a > room and low < at:
+            continue
+        off = abs((rows[low].a + rows[end - 1].b) / 2 - (rows[at].a + rows[at].b) / 2)
+        size = rows[end - 1].b - rows[low].a
+        value = (round(float(sums[end] - sums[low]), 9), float(min(size, int(room * 0.8))), -off)
+        if best is None or value > best[0]:
+            best = (value, low, end)
+    assert best is not None
+    return tuple(rows[best[1] : best[2]])

@@ -1,0 +1,161 @@
+"""The legs of a search: each asks the database for postings and gives units with scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+
+from deepnb.search.database import Database
+from deepnb.search.fusion import COARSE, EXACT, Leg
+from deepnb.search.grams import LONGEST, Vocabulary
+from deepnb.search.keys import chunks_of, files_of
+from deepnb.search.passages import Row
+from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
+from deepnb.search.vectors import Cached, Vectors, nearest, units_of
+from deepnb.search.words import CJK, Query
+
+ALIKE = 0.25
+"""Words with a lower cosine of their n-grams are not taken for each other."""
+STEPS = (0.85, 0.6, 0.4, ALIKE)
+"""Words that are about equally close are asked for together."""
+EXPANSIONS = 16
+"""How many words of the vocabulary a word of the query stands for at most."""
+COMMON = 500
+"""Postings of a word that is in more units are kept in memory."""
+KEPT = 8_000_000
+"""Postings kept at most, of eight bytes."""
+NEAREST = 200
+"""Chunks the vector leg brings along."""
+
+
+class Reader:
+    """Reads an index; what it keeps in memory is as old as `generation`."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.vocabulary = Vocabulary()
+        self._last_word = 0
+        self._generation = -1
+        self._size = Size(0, 0)
+        self._paths: dict[int, str] = {}
+        self._vectors: dict[str, Cached] = {}
+        self._kept: dict[tuple[str, ...], Postings] = {}
+        self._kept_size = 0
+
+    def refresh(self) -> None:
+        """Bring what is in memory up to date, at the beginning of a transaction."""
+        generation = self.db.value("SELECT value FROM meta WHERE name = 'generation'")
+        if generation == self._generation:
+            return
+        units = self.db.value("SELECT count(*) FROM units")
+        self._size = Size(units, self.db.value("SELECT count(*) FROM chunks"))
+        self._paths = dict(self.db.rows("SELECT id, path FROM files"))
+        self._vectors.clear()
+        self._kept.clear()
+        self._kept_size = 0
+        self._generation = generation
+
+    @property
+    def paths(self) -> dict[int, str]:
+        return self._paths
+
+    # -- legs
+
+    def words(self, query: Query) -> Scored:
+        return scored([Concept(((self._postings(word), 1.0),)) for word in query.words], self._size)
+
+    def grams(self, query: Query) -> Scored:
+        self._read_vocabulary()
+        return scored([self._soft(word) for word in query.soft], self._size)
+
+    def exact(self, query: Query) -> Leg:
+        """Units with an identifier of the query, each by how rare it is."""
+        rows = self.db.rows(
+            "SELECT name, unit FROM names WHERE name IN (SELECT value FROM json_each(?))", (json.dumps(query.names),)
+        )
+        units: dict[str, list[int]] = {}
+        for name, unit in rows:
+            units.setdefault(name, []).append(unit)
+        gains: dict[int, float] = {}
+        for found in units.values():
+            for unit in found:
+                gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units)
+        keys = np.array(sorted(gains), np.int64)
+        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT)
+
+    def vector(self, model: str, query: Vectors) -> Leg:
+        if not self.db.vectors and model not in self._vectors:
+            self._vectors[model] = Cached(self.db, model)
+        found = dict(nearest(self.db, model, query, NEAREST, self._vectors.get(model)))
+        rows = [(unit, found[chunk]) for chunk, unit in units_of(self.db, list(found)) if found[chunk] > 0]
+        return Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
+
+    # -- texts
+
+    def near(self, low: int, high: int) -> list[Row]:
+        found = self.db.rows("SELECT id, line, a, b FROM units WHERE id BETWEEN ? AND ? ORDER BY id", (low, high))
+        return list(map(Row._make, found))
+
+    def heading(self, key: int) -> str:
+        return str(self.db.value("SELECT heading FROM chunks WHERE id = ?", (_chunk(key),)) or "")
+
+    def text(self, first: Row, last: Row) -> str:
+        """What stands from the beginning of a unit to the end of a later one of its file."""
+        rows = self.db.rows(
+            "SELECT a, text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id", (_chunk(first.key), _chunk(last.key))
+        )
+        begin = rows[0][0]
+        return "".join(text for _, text in rows)[first.a - begin : last.b - begin]
+
+    # -- postings
+
+    def _postings(self, *words: str) -> Postings:
+        """Units and headings with one of the words. Those of common words, which take long, are kept."""
+        if words in self._kept:
+            return self._kept[words]
+        asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+        found = self.db.value("SELECT group_concat(rowid) FROM words WHERE words MATCH ?", (asked,))
+        postings = Postings(np.fromstring(found, np.int64, sep=",") if found else np.empty(0, np.int64))
+        if len(postings.keys) > COMMON and self._kept_size < KEPT:
+            self._kept[words] = postings
+            self._kept_size += len(postings.keys)
+        return postings
+
+    def _soft(self, word: str) -> Concept:
+        """A word and those that look like it, each posting as sure as the word it is of is close."""
+        close: list[tuple[str, float]] = []
+        if len(word) > 2 and not CJK.search(word):
+            found = self.vocabulary.similar(word[:LONGEST], ALIKE, EXPANSIONS)
+            close = [(other, cosine) for other, cosine in found if other != word]
+        sets = [(self._postings(word), 1.0)]
+        high = 2.0
+        for step in STEPS:
+            group = [(other, cosine) for other, cosine in close if step <= cosine < high]
+            high = step
+            if group:
+                sets.append((self._postings(*sorted(other for other, _ in group)), group[0][1]))
+        return Concept(tuple(sets))
+
+    def _read_vocabulary(self) -> None:
+        rows = self.db.rows("SELECT id, word FROM vocabulary WHERE id > ? ORDER BY id", (self._last_word,))
+        if rows:
+            self._last_word = rows[-1][0]
+            self.vocabulary.extend([word for _, word in rows])
+
+
+def in_two(found: Scored, name: str) -> dict[str, Leg]:
+    """A leg's fine and coarse scores as two for the fusion."""
+    return {name: Leg(found.keys, found.fine), f"{name} around": Leg(found.keys, found.coarse, COARSE)}
+
+
+def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
+    """The leg without the files that are not allowed."""
+    files = np.array([number for number, path in paths.items() if allowed(path)], np.int64)
+    kept = np.isin(files_of(leg.keys), files)
+    return Leg(leg.keys[kept], leg.scores[kept], leg.weight)
+
+
+def _chunk(key: int) -> int:
+    return int(chunks_of(np.array([key], np.int64))[0])

@@ -1,0 +1,73 @@
+"""The tables of an index, as numbered migrations; `PRAGMA user_version` says how many have been applied.
+
+The texts are kept in the chunks, so a migration that needs them read anew only says so (`read_again`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deepnb.core.errors import DeepnbError
+from deepnb.search.database import Database
+
+APPLICATION = 0x646E6273
+"""`PRAGMA application_id` of an index, so that no other SQLite file is taken for one ("dnbs")."""
+
+
+def _texts(db: Database) -> None:
+    """Files in chunks and units, and the full-text index of the units."""
+    db.rows("CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+    db.rows("INSERT INTO meta VALUES ('generation', 0), ('reading', 0)")
+    db.rows("CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, hash BLOB NOT NULL)")
+    db.rows(
+        "CREATE TABLE chunks (id INTEGER PRIMARY KEY, heading TEXT NOT NULL, a INTEGER NOT NULL, text TEXT NOT NULL,"
+        " first INTEGER NOT NULL, last INTEGER NOT NULL)"
+    )
+    db.rows(
+        "CREATE TABLE units (id INTEGER PRIMARY KEY, line INTEGER NOT NULL, a INTEGER NOT NULL, b INTEGER NOT NULL)"
+    )
+    db.rows("CREATE VIRTUAL TABLE words USING fts5(body, tokenize = 'porter unicode61')")
+
+
+def _names_and_vocabulary(db: Database) -> None:
+    """Identifiers kept whole, and the words that the n-grams are of."""
+    db.rows("CREATE TABLE names (name TEXT, unit INTEGER, PRIMARY KEY (name, unit)) WITHOUT ROWID")
+    db.rows("CREATE INDEX names_unit ON names (unit)")
+    db.rows("CREATE TABLE vocabulary (id INTEGER PRIMARY KEY, word TEXT UNIQUE NOT NULL)")
+    read_again(db)
+
+
+def _embeddings(db: Database) -> None:
+    """Vectors by the hash of what was embedded, float32 of length 1; a text that comes back costs nothing."""
+    db.rows("ALTER TABLE chunks ADD COLUMN hash BLOB")
+    db.rows(
+        "CREATE TABLE embeddings (hash BLOB, model TEXT, vector BLOB NOT NULL, PRIMARY KEY (hash, model)) WITHOUT ROWID"
+    )
+    db.rows("CREATE INDEX chunks_hash ON chunks (hash)")
+    read_again(db)
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_texts, _names_and_vocabulary, _embeddings)
+
+
+def read_again(db: Database) -> None:
+    """Have every file cut and indexed again from its chunks when the index is opened."""
+    db.rows("UPDATE meta SET value = 0 WHERE name = 'reading'")
+
+
+def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = MIGRATIONS) -> int:
+    """Bring the tables up to date; gives the version they had. One process does it, the others wait."""
+    with db.transaction(write=True):
+        version = int(db.value("PRAGMA user_version"))
+        if not version and db.value("SELECT count(*) FROM sqlite_master"):
+            raise DeepnbError(f"{db.path} is another program's database", "give the index a path of its own")
+        if version and db.value("PRAGMA application_id") != APPLICATION:
+            raise DeepnbError(f"{db.path} is another program's database", "give the index a path of its own")
+        if version > len(MIGRATIONS):
+            raise DeepnbError(f"{db.path} was written by a newer deepnb", "pip install -U deepnb, or delete the file")
+        for migration in migrations[version:]:
+            migration(db)
+        if version < len(migrations):
+            db.rows(f"PRAGMA application_id = {APPLICATION}")
+            db.rows(f"PRAGMA user_version = {len(migrations)}")
+    return version

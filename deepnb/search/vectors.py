@@ -1,0 +1,109 @@
+"""The vector leg: chunks by the cosine of their embeddings, through sqlite-vec or an exact scan in NumPy.
+
+Either gives the same order: the nearest that sqlite-vec finds are measured again in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepnb.search.database import Database
+
+BATCH = 256
+"""Texts that an embedder is given at once."""
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Any LangChain `Embeddings`, or anything with these two."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]: ...
+
+    def embed_query(self, text: str) -> list[float]: ...
+
+
+def model_name(embedder: Embedder) -> str:
+    """What embeddings are cached under: the class and the model it names, if it does."""
+    of = getattr(embedder, "model", None) or getattr(embedder, "model_name", None) or ""
+    size = getattr(embedder, "dimensions", None) or getattr(embedder, "size", None) or ""
+    return ":".join(str(part) for part in (type(embedder).__name__, of, size) if part)
+
+
+def unit_vectors(found: Sequence[Sequence[float]]) -> Vectors:
+    """Rows of length 1; a row of zeros, or with a number that is none, becomes zeros."""
+    rows = np.nan_to_num(np.asarray(found, np.float32), posinf=0, neginf=0)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+def missing(db: Database, model: str) -> list[tuple[bytes, str]]:
+    """Hash and text of each chunk that has no embedding by this model yet."""
+    found = db.rows(
+        "SELECT hash, heading, text FROM chunks WHERE NOT EXISTS"
+        " (SELECT 1 FROM embeddings e WHERE e.hash = chunks.hash AND e.model = ?) GROUP BY hash",
+        (model,),
+    )
+    return [(hash_, f"{heading}\n{text.strip()}".strip()) for hash_, heading, text in found]
+
+
+def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -> None:
+    """Keep embeddings, in a transaction of the caller's."""
+    rows = ((hash_, model, vector.tobytes()) for hash_, vector in zip(hashes, vectors, strict=True))
+    db.many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+
+
+def nearest(db: Database, model: str, query: Vectors, most: int, cached: Cached | None) -> list[tuple[int, float]]:
+    """The chunks with the highest cosines and these, best first, ties by place; `cached` is not needed by sqlite-vec."""
+    if cached is None:
+        found = db.rows(
+            "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ?"
+            " WHERE length(e.vector) = ? ORDER BY vec_distance_cosine(e.vector, ?), c.id LIMIT ?",
+            (model, query.nbytes, query.tobytes(), most + 16),
+        )
+        ids = np.array([row[0] for row in found], np.int64)
+        matrix = np.frombuffer(b"".join(row[1] for row in found), np.float32).reshape(len(found), -1)
+    else:
+        ids, matrix = cached.matching(query)
+        if len(ids) > most + 16:
+            rough = matrix @ query
+            near = np.argpartition(-rough, most + 15)[: most + 16]
+            ids, matrix = ids[near], matrix[near]
+    if not len(ids):
+        return []
+    cosines = matrix.astype(np.float64) @ query.astype(np.float64)
+    order = np.lexsort((ids, -cosines))[:most]
+    return [(int(ids[i]), float(cosines[i])) for i in order]
+
+
+class Cached:
+    """All the embeddings by one model in memory, for the scan in NumPy."""
+
+    def __init__(self, db: Database, model: str) -> None:
+        found = db.rows(
+            "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ? ORDER BY c.id",
+            (model,),
+        )
+        size = max((len(row[1]) for row in found), default=0)
+        found = [row for row in found if len(row[1]) == size]
+        self.ids = np.array([row[0] for row in found], np.int64)
+        self.matrix = np.frombuffer(b"".join(row[1] for row in found), np.float32).reshape(len(found), -1)
+
+    def matching(self, query: Vectors) -> tuple[NDArray[np.int64], Vectors]:
+        if not len(self.ids) or self.matrix.shape[1] != query.shape[0]:
+            return np.empty(0, np.int64), np.empty((0, len(query)), np.float32)
+        return self.ids, self.matrix
+
+
+def units_of(db: Database, chunks: Sequence[int]) -> list[tuple[int, int]]:
+    """Each chunk with each of its units' keys."""
+    return db.rows(
+        "SELECT c.id, u.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+        " JOIN units u ON u.id BETWEEN c.first AND c.last ORDER BY u.id",
+        (json.dumps(list(chunks)),),
+    )

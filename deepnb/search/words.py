@@ -1,0 +1,133 @@
+"""Text as the index reads it: words, bigrams of Chinese, Japanese and Korean, and identifiers kept whole.
+
+FTS5's `porter unicode61` stems and folds what it is given here. Its tokenizer takes a run of Chinese for
+one word, so such runs are given to it as characters and pairs of characters; a question is asked in
+pairs, and in single characters only by the n-gram leg.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_STOP = """
+a about above after again ago all also am an and any anything are aren't as at be because been before being below
+between both but by can can't could did didn't do does doesn't doing don't down during each either else ever every
+few for from further get gets got had has have having he her here hers herself him himself his how however i if in
+into is isn't it its itself just let like likely made make makes many may me might more most much must my myself no nor
+not of off on once one only or other our ours out over own please same shall she should so some someone something such
+tell than that the their theirs them themselves then there these they thing things this those though through to too
+under until up upon us very was wasn't we were what what's when where whether which while who whom whose why will with
+would you your yours yourself
+ain aren couldn d didn doesn don hadn hasn haven isn ll m mustn re s shouldn t ve wasn weren won wouldn
+"""
+STOP = frozenset(_STOP.split())
+"""Words a question is made of, in English; a query of nothing else is asked as it stands."""
+
+_CJK = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+CJK = re.compile(f"[{_CJK}]+")
+_CJK_STOP = re.compile(
+    "为什么|什么时候|什么|怎么样|怎么|怎样|多少|哪里|哪儿|哪个|哪些|哪天|哪位|哪|谁|几|吗|呢|吧|啊|的|了|是|在|和|与|被|把|"
+    "ですか|ました|ません|どこ|いつ|だれ|なに|です|ます|입니까|습니까|무엇|언제|어디"
+)
+_WORD = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"[a-z][A-Z]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_RUN = re.compile(
+    r"(?<![A-Za-z0-9_./\\:#@~+%$&=-])"
+    r"(?=[A-Za-z]*(?:[0-9_#@]|[a-z][A-Z]|[./\\:~+%$&=-][A-Za-z0-9_./\\]))"
+    r"[A-Za-z0-9_./\\:#@~+%$&=-]{2,400}"
+)
+"""A run of ASCII that may be an identifier: plain words, the most of a text, are passed over at once."""
+_EDGES = ".,:;!?-=+&~%$"
+_LONG_NUMBER = re.compile(r"\d{5,}")
+_NAME = re.compile(
+    r"[A-Za-z].*[0-9_/\\.:#@]|[0-9_/\\.:#@].*[A-Za-z]|^#\d|\d\.\d+\.\d|[A-Z].*-.*[A-Z]|-.*[A-Z].*[A-Z]|[a-z][A-Z]"
+)
+
+TERMS = 48
+"""A query is asked with this many different terms at most, its first ones."""
+QUERY = 20_000
+"""Characters of a query that are read."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked of each leg: `words` of the keyword leg, `soft` of the n-grams, `names` of the exact leg."""
+
+    words: tuple[str, ...]
+    soft: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def plain(text: str) -> str:
+    """The text with what UTF-8 cannot hold as `?`, letter for letter."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def folded(text: str) -> str:
+    """Full-width letters and ligatures as plain ones."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def indexed(text: str) -> str:
+    """What FTS5 is given for a piece of text."""
+    text = folded(text)
+    if not text.isascii():
+        text = CJK.sub(lambda run: f" {' '.join((*run[0], *pairs(run[0])))} ", text)
+    if not _HUMP.search(text):
+        return text
+    return f"{text} {' '.join(' '.join(_CAMEL.split(word)) for word in _WORD.findall(text) if _HUMP.search(word))}"
+
+
+def words(text: str) -> list[str]:
+    """Words in lower case, in order; runs of Chinese, Japanese and Korean are left out."""
+    return _WORD.findall(CJK.sub(" ", folded(text)).lower())
+
+
+def pairs(run: str) -> list[str]:
+    """Each two characters that stand side by side."""
+    return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def names(text: str) -> set[str]:
+    """Identifiers, paths, error codes, ticket numbers and the like in lower case, and the last part of a path."""
+    found = set()
+    for run in _RUN.findall(folded(text)):
+        name = run.strip(_EDGES).rstrip("/\\#@")
+        if not _is_name(name):
+            continue
+        found.add(name.lower())
+        last = re.split(r"[/\\]", name)[-1]
+        if last != name and _is_name(last):
+            found.add(last.lower())
+    return found
+
+
+def read_query(text: str) -> Query:
+    """A query in terms; never empty where the text has a letter or a digit in it."""
+    text = plain(text[:QUERY])
+    found = words(text)
+    asked = [word for word in found if word not in STOP] or found
+    runs = [part for run in CJK.findall(folded(text)) for part in _asked_parts(run)]
+    bigrams = [pair for run in runs for pair in (pairs(run) or [run])]
+    return Query(
+        words=_first((*asked, *bigrams)),
+        soft=_first((*asked, *bigrams, *(c for run in runs for c in run))),
+        names=_first(sorted(names(text))),
+    )
+
+
+def _asked_parts(run: str) -> list[str]:
+    return [part for part in _CJK_STOP.split(run) if part] or [run]
+
+
+def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(term[:100] for term in terms))[:TERMS]
+
+
+def _is_name(name: str) -> bool:
+    """Whether a run of ASCII without a space is more than a word: with a digit, a slash, an underscore, humps."""
+    return bool(_LONG_NUMBER.fullmatch(name) if name.isdigit() else _NAME.search(name)) and len(name) > 1
