@@ -86,7 +86,7 @@ def test_the_summarizer_is_told_of_and_its_words_are_not():
     (compacted,) = [e for e in turn.events if isinstance(e, Compacted)]
     assert compacted.offload == turn.after.offload
     assert "the summary" in compacted.offload.summary
-    assert list(s.ledger()["purpose"]) == ["answer", "answer", "summary", "answer"]
+    assert list(s.ledger()["purpose"]) == ["answer", "answer", "flush", "summary", "answer"]
 
 
 def test_pieces_as_they_come_are_the_answer():
