@@ -1,18 +1,15 @@
-"""What leaves a thread's context, from outside a run: compacting by hand, the history, and bringing it back."""
+"""What leaves a thread's context, from outside a run: compacting by hand, and the history."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-from langchain_core.messages import HumanMessage
+from typing import TYPE_CHECKING
 
 from deepnb.agent import play
 from deepnb.context import history
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, Event, HistorySection, Offload
-from deepnb.engine import keys
 from deepnb.engine.run import apart
 
 if TYPE_CHECKING:
@@ -21,13 +18,18 @@ if TYPE_CHECKING:
     from deepnb.agent.thread import Thread
 
 
-def compact(session: Session, thread: Thread, state: State) -> Offload:
-    """Compact a thread, all but its last turn; what was done is told of in that turn."""
+def compact(session: Session, thread: Thread, state: State, tell: Callable[[Event], None]) -> Offload:
+    """Compact a thread, all but its last turn; what is done is told as it happens, and kept with that turn."""
     if thread.unfinished:
         raise DeepnbError("the last turn is not finished", "%agent resume, then %agent compact")
     if not thread.turns:
         raise DeepnbError("nothing to compact: the thread has no turns yet", "%agent PROMPT starts one")
     built, budget, events = session.built, session.budget(), list[Event]()
+
+    def told_of(event: Event) -> None:
+        events.append(event)
+        tell(event)
+
     fixed = sum(budget.parts[p] for p in ("system", "memory", "skills", "tools")) if budget else 0
     values = state.values(thread)
     session.backend.begin()
@@ -56,13 +58,4 @@ def sections(session: Session) -> tuple[HistorySection, ...]:
     if (last := session.snapshot.offload) is not None:
         offloads[last.at] = last
     found = history.sections(path, session.files.get(path, ""))
-    return tuple(replace(one, offload=offloads.get(one.at)) for one in found)
-
-
-def brought_back(texts: Sequence[str]) -> Any:
-    """The message that puts offloaded messages before the next prompt."""
-    body = "\n\n".join(texts)
-    return HumanMessage(
-        f"From earlier in this conversation, word for word:\n\n<earlier>\n{body}\n</earlier>",
-        additional_kwargs={"lc_source": keys.BROUGHT_BACK},
-    )
+    return tuple(replace(one, offload=offloads.get(one.at)) for one in sorted(found, key=lambda one: one.at))

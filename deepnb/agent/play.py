@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -83,9 +83,9 @@ def play(
         record(Played(tuple(joined(events)), run.values, interrupted, error))
 
 
-def asked(prompt: str) -> dict[str, Any]:
-    """What a graph is given to begin a turn with."""
-    return {"messages": [HumanMessage(prompt, id=str(uuid4()))]}
+def asked(prompt: str, before: Sequence[HumanMessage] = ()) -> dict[str, Any]:
+    """What a graph is given to begin a turn with: the prompt, and what stands before it."""
+    return {"messages": [*before, HumanMessage(prompt, id=str(uuid4()))]}
 
 
 def recorded(draft: Turn, played: Played, after: Snapshot, seconds: float) -> Turn:

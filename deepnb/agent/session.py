@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,7 +18,7 @@ from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
 from deepnb.core.budget import Budget, Rule, growth
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Event, HistorySection, Notice, Offload, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.core.values import BroughtBack, Event, HistorySection, Notice, Offload, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.memory.scope import Scope
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
     from deepnb.context.ledger import Recorder
+    from deepnb.core.xray import Xray
 
 
 class Session:
@@ -167,6 +168,15 @@ class Session:
         budgets = [t.budget for t in turns if t.budget is not None]
         return replace(budgets[-1], growth=growth([b.total for b in budgets])) if budgets else None
 
+    def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
+        """What a model call was sent, piece by piece, and what changed since the one before it.
+
+        The last call for an answer, that of turn `turn`, or call `call` of it, both counted from 1.
+        """
+        from deepnb.agent.calls import xray
+
+        return xray(self.turns, turn, call)
+
     def ledger(self) -> pd.DataFrame:
         """One row per model call of the current thread. Figures are tokens."""
         from deepnb.agent.tables import ledger
@@ -179,15 +189,42 @@ class Session:
 
         return sections(self)
 
-    def compact(self) -> Offload:
-        """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger."""
+    def compact(self, tell: Callable[[Event], None] = lambda event: None) -> Offload:
+        """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger.
+
+        `tell` is given each event as it happens.
+        """
         from deepnb.agent.compaction import compact
 
         self._idle()
         try:
-            return compact(self, self._threads.current, self._state)
+            return compact(self, self._threads.current, self._state, tell)
         finally:
             self._tell()
+
+    def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
+        """Put messages of a section of the history before the next prompt, word for word as in the file.
+
+        Sections and messages count from 1; without `messages` all of them, beside those that wait there
+        already. None in the place of a section takes them all away again.
+        """
+        from deepnb.agent.bringing import bring
+
+        self._idle()
+        thread = self._threads.current
+        if section is None:
+            thread.brought = None
+        else:
+            bring(self, thread, section, messages)
+        self._tell()
+        return self.brought_back
+
+    @property
+    def brought_back(self) -> BroughtBack | None:
+        """What stands before the next prompt of the current thread."""
+        from deepnb.agent.bringing import waiting
+
+        return waiting(self._threads.current)
 
     @cached_property
     def transcripts(self) -> Transcripts:
@@ -259,12 +296,14 @@ class Session:
     def _play(
         self, built: Built, thread: Thread, draft: Turn, begin: bool, notices: Sequence[Event], max_steps: int | None
     ) -> Iterator[Event]:
+        from deepnb.agent import bringing
         from deepnb.agent.play import asked, play
         from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
 
         limits = (max_steps if max_steps is not None else self.options.max_steps, self.options.max_tokens)
-        given = asked(draft.prompt) if begin else None
+        brought = bringing.waiting(thread) if begin else None
+        given = asked(draft.prompt, bringing.messages(brought)) if begin else None
         run = Run(built.graph, given, thread.config, self.recorder(thread, built, draft), *limits)
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
@@ -276,17 +315,18 @@ class Session:
 
         try:
             told = self.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            yield from play(run, (*notices, *told), record, self.transcripts.event)
+            yield from play(run, (*notices, *bringing.notices(brought), *told), record, self.transcripts.event)
         finally:
             thread.running, self._playing = False, None
 
     def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> None:
         """Append the finished turn, or put it in the place of the one resumed; called once, however the run ended."""
-        from deepnb.agent import play
+        from deepnb.agent import bringing, play
 
         thread.running = False
         whole = played.interrupted is None and played.error is None
         self._state.look(thread, played.values if whole else None)
+        bringing.sent(thread, played.events)
         turn = play.recorded(draft, played, thread.snapshot, seconds)
         thread.turns[draft.number - 1 :] = [turn]
         self.last = turn

@@ -8,7 +8,7 @@ from typing import Any
 
 from deepnb.agent.pool import Pool
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Snapshot, ToolEnded, Turn
+from deepnb.core.values import BroughtBack, Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
 
@@ -33,6 +33,8 @@ class Thread:
     """The first state; of a fork, that of the thread it comes from."""
     held: dict[str, Any] = field(default_factory=dict)
     """Writes from outside that wait until the run that is under way has ended: path -> FileData or None."""
+    brought: BroughtBack | None = None
+    """What was brought back from the history and no model has answered to yet."""
     running: bool = False
     model: Any = None
     """The model of the last turn, where it was another than the session's."""

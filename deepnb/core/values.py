@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -117,6 +117,20 @@ class BroughtBack:
     """(section counted from 1, message), in order."""
     tokens: int
     """What it costs in the request."""
+    exact: bool = True
+    """Whether that was counted, or is an approximation."""
+
+    @property
+    def line(self) -> str:
+        """`messages 2, 5-7 of section 1 (412 tokens)`."""
+        by_section: dict[int, list[int]] = {}
+        for section, message in self.messages:
+            by_section.setdefault(section, []).append(message.number)
+        words = [
+            f"message{'s' if len(numbers) > 1 else ''} {ranges(numbers)} of section {section}"
+            for section, numbers in by_section.items()
+        ]
+        return f"{', '.join(words)} ({'' if self.exact else '~'}{self.tokens:,} tokens)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,3 +297,14 @@ class Turn:
     def calls(self) -> tuple[Call, ...]:
         """The turn's rows of the ledger."""
         return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers in order, neighbours joined: `2, 5-7`."""
+    out: list[list[int]] = []
+    for number in numbers:
+        if out and number == out[-1][-1] + 1:
+            out[-1].append(number)
+        else:
+            out.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in out)

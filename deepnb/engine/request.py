@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from deepnb.core.messages import SUMMARY
+from deepnb.core.messages import BROUGHT_BACK, SUMMARY
 from deepnb.core.prompt import system_parts
 
 MESSAGE_TOKENS = 3
@@ -44,8 +44,10 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
         for i, (part, stretch) in enumerate(split):
             yield Piece(part, stretch, MESSAGE_TOKENS if i == 0 else 0, "system prompt" if part == "system" else part)
         return
-    part = "summary" if message.additional_kwargs.get("lc_source") == SUMMARY else _PART.get(message.type, "user")
+    source = message.additional_kwargs.get("lc_source")
+    part = "summary" if source == SUMMARY else _PART.get(message.type, "user")
     label = f"result of {message.name or 'a tool'}" if message.type == "tool" else part
+    label = "brought back" if source == BROUGHT_BACK else label
     yield Piece(part, text, MESSAGE_TOKENS, label)
     if isinstance(message, AIMessage):
         for call in message.tool_calls:

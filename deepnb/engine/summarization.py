@@ -182,6 +182,8 @@ class SummarizationMiddleware(Upstream):
             if is_request(messages[-1]):
                 tell_notice(_full(plan.budget))
             return None
+        if any(map(_is_brought_back, messages[_turn_start(messages) : cutoff])):
+            tell_notice("what was brought back did not fit beside the rest, and is not sent: bring back fewer messages")
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
         try:
@@ -335,6 +337,8 @@ class SummarizationMiddleware(Upstream):
         if limit is not None and 0 < start < cutoff:
             room = limit - fixed - _SUMMARY_ROOM
             cutoff = start if self.token_counter(messages[start:]) <= room else cutoff
+        elif limit is None and not must and 0 < start < cutoff and _is_brought_back(messages[cutoff - 1]):
+            cutoff = start  # what was brought back stays with its prompt
         going = [m for m in messages[:cutoff] if not _is_summary(m)]
         if not going:
             return 0
