@@ -107,3 +107,16 @@ def test_cells_never_pass_the_frame(amounts, scale):
 def test_the_sparkline_goes_from_nothing_to_the_top():
     assert sparkline([0, 50, 100]) == "▁▄█"
     assert sparkline([]) == ""
+
+
+def test_compactions_are_marked_in_the_sparkline():
+    view = budget_view(BUDGET, history=[100, 200, 50, 100], compactions=[2])
+    assert "per call ▄█↓▂▄  100 → 100 tokens over 4 calls, 1 compaction (↓)" in view.text()
+    assert view.html().count("compacted") == 1 and "↓" in view.html()
+    long = budget_view(BUDGET, history=[*range(100), 7], compactions=[3, 100])
+    assert long.text().count("↓") == 2  # the one that is in sight, and the legend
+
+
+def test_the_cost_is_said_where_it_is_known():
+    assert "cost so far $0.0123" in budget_view(BUDGET, cost=0.0123).text()
+    assert "cost" not in budget_view(BUDGET).text()

@@ -9,30 +9,45 @@ import pandas as pd
 from deepnb.context.transcript import Line, said, standing
 from deepnb.core.budget import PARTS
 from deepnb.core.journal import Entry
-from deepnb.core.values import Turn
+from deepnb.core.values import Turn, Usage
 
 
 def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
-    """One row per model call: what was sent by part, what the provider reported. Figures are tokens."""
+    """One row per model call: what was sent by part, as counted here, and beside it what the provider reported.
+
+    Figures are tokens; `cost` is US dollars, and empty where no price was given; what the provider did
+    not report is empty, too.
+    """
     rows = [
         {
             "turn": turn.number,
             "call": call.number,
             "purpose": call.purpose,
             "agent": "/".join(call.path) or "main",
+            "model": call.model or turn.model,
             **{part: call.budget.parts.get(part, 0) for part in PARTS},
             "total": call.budget.total,
             "exact": call.budget.exact,
             "reported": call.usage.input if call.usage else None,
             "cached": call.usage.cached if call.usage else None,
+            "cached_share": _share(call.usage),
             "output": call.usage.output if call.usage else None,
+            "cost": call.usage.cost if call.usage else None,
             "seconds": round(call.seconds, 3),
         }
         for turn in turns
         for call in turn.calls
     ]
-    columns = ["turn", "call", "purpose", "agent", *PARTS, "total", "exact", "reported", "cached", "output", "seconds"]
-    return pd.DataFrame(rows, columns=columns)
+    reported = ["reported", "cached", "output"]
+    columns = ["turn", "call", "purpose", "agent", "model", *PARTS, "total", "exact"]
+    columns += ["reported", "cached", "cached_share", "output", "cost", "seconds"]
+    kinds = {**dict.fromkeys(reported, "Int64"), "cached_share": "Float64", "cost": "Float64"}
+    return pd.DataFrame(rows, columns=columns).astype(kinds)
+
+
+def _share(usage: Usage | None) -> float | None:
+    """The part of the input that the provider had cached."""
+    return round(usage.cached / usage.input, 3) if usage is not None and usage.input else None
 
 
 def journal(entries: Sequence[Entry]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Skill
+from deepnb.core.values import Compacted, ModelEnded, Skill, Usage
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live, said, show_help
 from deepnb.views.budget import budget_view
@@ -16,6 +16,7 @@ from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.view import View
+from deepnb.views.xray import xray_view
 from deepnb.widgets.panels import Panel, Stack
 
 # -- %agent
@@ -97,6 +98,11 @@ def agent_turns(scene: Scene, args: Args) -> Shown:
 def agent_budget(scene: Scene, args: Args) -> Shown:
     scene.show(_gauge(scene))
     return scene.session.ledger() if scene.session.turns else None
+
+
+def agent_xray(scene: Scene, args: Args) -> Shown:
+    turn, _, call = str(args["at"] or "").partition(".")
+    return xray_view(scene.session.xray(int(turn) if turn else None, int(call) if call else None), scene.stamp)
 
 
 def agent_history(scene: Scene, args: Args) -> Shown:
@@ -182,6 +188,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "undo": agent_undo,
     "turns": agent_turns,
     "budget": agent_budget,
+    "xray": agent_xray,
     "history": agent_history,
     "transcript": agent_transcript,
     "tools": agent_tools,
@@ -209,8 +216,16 @@ def _places(scene: Scene) -> tuple[str, ...]:
 
 
 def _gauge(scene: Scene) -> View:
-    totals = [c.budget.total for t in scene.session.turns for c in t.calls if c.purpose == "answer" and not c.path]
-    return budget_view(scene.session.budget(), scene.stamp, totals)
+    totals: list[int] = []
+    compactions: list[int] = []
+    for event in (e for t in scene.session.turns for e in t.events if not e.path):
+        if isinstance(event, Compacted):
+            compactions.append(len(totals))
+        elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
+            totals.append(event.call.budget.total)
+    usage = sum((t.usage for t in scene.session.turns), Usage())
+    marks = [at for at in compactions if at < len(totals)]
+    return budget_view(scene.session.budget(), scene.stamp, totals, marks, usage.cost)
 
 
 def _history(scene: Scene) -> View:

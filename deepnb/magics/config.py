@@ -7,13 +7,18 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from traitlets import Enum, Float, Int, TraitError, Unicode, validate
+from traitlets import Dict, Enum, Float, Int, TraitError, Unicode, validate
 from traitlets.config import Configurable
 
 from deepnb.core.errors import DeepnbError
 
 # Settings that are fields of the agent's options, by the name they have there.
-OPTIONS = {"window": "max_input_tokens", "memory_refresh": "memory_refresh", "max_steps": "max_steps"}
+OPTIONS = {
+    "window": "max_input_tokens",
+    "memory_refresh": "memory_refresh",
+    "max_steps": "max_steps",
+    "prices": "prices",
+}
 
 
 class DeepNB(Configurable):
@@ -40,6 +45,9 @@ class DeepNB(Configurable):
         config=True
     )
     max_steps = Int(50, min=1, help="Model calls in one turn.").tag(config=True)
+    prices = Dict(
+        help='Model -> US dollars for a million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
+    ).tag(config=True)
     clock = Unicode("", help="A fixed time (ISO 8601), so that a notebook prints the same everywhere.").tag(config=True)
 
     def __init__(self, changed: Callable[[dict[str, Any]], None], **kwargs: Any) -> None:
@@ -69,6 +77,7 @@ class DeepNB(Configurable):
             self.model = model
             self.window = options.max_input_tokens
             self.memory_refresh = options.memory_refresh
+            self.prices = dict(options.prices)
             if options.max_steps is not None:
                 self.max_steps = options.max_steps
             if options.trigger is None or options.trigger[0] == "fraction":

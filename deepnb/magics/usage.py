@@ -15,6 +15,7 @@ MAGICS = ("agent", "memory", "skills")
 # A name or a model does not end like a sentence does: `%agent new york?` and `%agent use this!` are prompts.
 KINDS: dict[str, str] = {
     "number": r"[0-9]{1,9}",
+    "call": r"[0-9]{1,6}(?:\.[0-9]{1,6})?",
     "name": r"\w(?:[\w.\-]*\w)?",
     "thread": r"\w(?:[\w.\-]*\w)?",
     "skill": r"\S+",
@@ -141,6 +142,12 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     ),
     Sub("agent", "turns", "the turns of this thread"),
     Sub("agent", "budget", "what the context costs, by part, and how far the trigger is"),
+    Sub(
+        "agent",
+        "xray",
+        "what a model call was sent, by part, and what changed since the call before",
+        (Arg("at", "TURN[.CALL]", "call", needed=False),),
+    ),
     Sub("agent", "history", "what was summarized and offloaded"),
     Sub(
         "agent",

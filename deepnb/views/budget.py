@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.views import html as h
-from deepnb.views.bar import cells, position, spark_html, sparkline
+from deepnb.views.bar import MARK, cells, position, spark_html, sparkline
+from deepnb.views.figures import cost as cost_words
 from deepnb.views.figures import counted, percent
 from deepnb.views.plain import COLUMNS, indent, page, short, title_line
 from deepnb.views.table import table_html, table_text
@@ -49,6 +50,10 @@ class BudgetView:
     stamp: str = ""
     history: tuple[int, ...] = ()
     """Totals of the calls until now, the newest last."""
+    compactions: tuple[int, ...] = ()
+    """Indices in `history` of the calls that a compaction came before."""
+    cost: float | None = None
+    """US dollars of all calls of the thread, where the prices are known."""
 
     @property
     def scale(self) -> int:
@@ -77,7 +82,8 @@ class BudgetView:
     @property
     def facts(self) -> tuple[str, ...]:
         """What the gauge says in words, a line each."""
-        return _facts(self.budget) if self.budget else ()
+        paid = (f"cost so far {cost_words(self.cost)}",) if self.cost is not None else ()
+        return (*_facts(self.budget), *paid) if self.budget else ()
 
     @property
     def title(self) -> str:
@@ -97,7 +103,7 @@ class BudgetView:
         lines += [indent(table_text(("", "part", "tokens", "of all"), self._rows(), right=(2, 3))), ""]
         lines += [short(fact, COLUMNS) for fact in self.facts]
         if self.history:
-            lines += [f"per call {sparkline(self.history[-_MOST_CALLS:])}  {_ends(self.history)}"]
+            lines += [f"per call {sparkline(*self._last_calls)}  {_ends(self)}"]
         return page(lines)
 
     def html(self) -> str:
@@ -114,9 +120,14 @@ class BudgetView:
         body += [h.el("div", fact) for fact in self.facts]
         body.append(table_html(("", "part", "tokens", "of all"), rows, right=(2, 3)))
         if self.history:
-            spark = spark_html(self.history[-_MOST_CALLS:])
-            body.append(h.el("div", h.muted("per call "), spark, h.muted(" ", _ends(self.history))))
+            body.append(h.el("div", h.muted("per call "), spark_html(*self._last_calls), h.muted(" ", _ends(self))))
         return h.box(*body)
+
+    @property
+    def _last_calls(self) -> tuple[tuple[int, ...], frozenset[int]]:
+        """The totals the sparkline has room for, and which of them came after a compaction."""
+        first = max(0, len(self.history) - _MOST_CALLS)
+        return self.history[first:], frozenset(at - first for at in self.compactions if at >= first)
 
     def _rows(self) -> list[tuple[str, ...]]:
         assert self.budget is not None
@@ -125,9 +136,20 @@ class BudgetView:
         return [*rows, ("", "all", figure(self.budget, total), percent(total, total))]
 
 
-def budget_view(budget: Budget | None, stamp: str = "", history: Sequence[int] = ()) -> BudgetView:
-    """The gauge of a request; `history` holds the totals of the calls until it."""
-    return BudgetView(budget, stamp, tuple(history))
+def budget_view(
+    budget: Budget | None,
+    stamp: str = "",
+    history: Sequence[int] = (),
+    compactions: Sequence[int] = (),
+    cost: float | None = None,
+) -> BudgetView:
+    """The gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it."""
+    return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost)
+
+
+def part_look(part: str) -> tuple[str, str]:
+    """(letter, colour) of a part, the same wherever it is shown."""
+    return _LOOKS.get(part, _OTHER)
 
 
 def rule_words(rule: Rule) -> str:
@@ -194,9 +216,11 @@ def _fraction(value: float) -> str:
     return f"{value:.2f}" if round(value, 2) == value else f"{value:g}"
 
 
-def _ends(history: Sequence[int]) -> str:
-    """From where to where the totals went, and over how many calls."""
-    return f"{history[0]:,} → {history[-1]:,} tokens over {counted(len(history), 'call')}"
+def _ends(view: BudgetView) -> str:
+    """From where to where the totals went, over how many calls, and how often the thread was compacted."""
+    history = view.history
+    words = f"{history[0]:,} → {history[-1]:,} tokens over {counted(len(history), 'call')}"
+    return f"{words}, {counted(len(view.compactions), 'compaction')} ({MARK})" if view.compactions else words
 
 
 def _bar_text(view: BudgetView) -> list[str]:

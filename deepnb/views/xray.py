@@ -1,0 +1,129 @@
+"""What a call was sent, by part and folded, and what changed since the call before. Credentials are redacted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.core.diff import FileDiff
+from deepnb.core.gate import redact
+from deepnb.core.request import Sent
+from deepnb.core.xray import Changed, Xray
+from deepnb.views import html as h
+from deepnb.views.budget import figure, part_look
+from deepnb.views.diff import diff_html
+from deepnb.views.figures import counted, percent
+from deepnb.views.plain import indent, middle_cut, page, quoted, title_line
+from deepnb.views.table import table_text
+
+EMPTY = "no model call yet: type %agent PROMPT"
+_CUT = {"tools": (160, 60)}
+HEAD, TAIL = 1_000, 400
+"""Characters of a piece's beginning and end that the text shows (fewer of a tool's schema); the HTML folds, and shows all."""
+
+
+@dataclass(frozen=True)
+class XrayView:
+    """One call laid open."""
+
+    xray: Xray
+    stamp: str = ""
+
+    @property
+    def title(self) -> str:
+        """`request of turn 2, call 1 · 4,210 tokens · answer of the main agent`."""
+        x = self.xray
+        who = "the main agent" if not x.call.path else f"a subagent ({'/'.join(x.call.path)})"
+        total = counted_tokens(x, x.call.budget.total)
+        return f"request of turn {x.turn}, call {x.call.number} · {total} · {x.call.purpose} of {who}"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What became of the beginning, which a provider may have cached."""
+        x = self.xray
+        if (prefix := x.prefix) is None:
+            return ("the first request of its kind: nothing to compare it with",)
+        stayed = f"{prefix.same:,} of the {prefix.before:,} bytes of {x.since} stayed byte for byte at the beginning"
+        share = percent(prefix.same, prefix.before) if prefix.before else "100 %"
+        lines = [f"{stayed} ({share}); they are {percent(prefix.same, prefix.now)} of this request"]
+        if (usage := x.call.usage) is not None and usage.cached:
+            lines.append(f"the provider says {usage.cached:,} of {usage.input:,} tokens were cached")
+        return tuple(lines)
+
+    def text(self) -> str:
+        """The parts as a table, what changed, then each piece, long ones cut in the middle."""
+        rows = [
+            (part_look(part)[0], part, counted(len(pieces), "piece"), figure(self.xray.call.budget, _sum(pieces)))
+            for part, pieces in self.xray.parts.items()
+        ]
+        lines = [
+            title_line(self.title, self.stamp),
+            "",
+            indent(table_text(("", "part", "", "tokens"), rows, right=(3,))),
+        ]
+        lines += ["", *self.facts]
+        lines += [f"  {_sign(change)} {self._named(change.piece)}" for change in self.xray.changes]
+        for change in self.xray.changes:
+            if change.before and change.after:
+                lines += ["", indent(_diff(change).unified().rstrip("\n"))]
+        for part, pieces in self.xray.parts.items():
+            for piece in pieces:
+                lines += ["", f"{part_look(part)[0]} {self._named(piece)}"]
+                lines += quoted(middle_cut(redact(piece.text), *_CUT.get(part, (HEAD, TAIL))))
+        return page(lines)
+
+    def html(self) -> str:
+        """The same; each part and each piece is a fold."""
+        title, *facts = self.title.split(" · ")
+        body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
+        body += [h.el("div", fact) for fact in self.facts]
+        if changes := self.xray.changes:
+            shown = [self._change(change) for change in changes]
+            body.append(h.fold(f"{counted(len(changes), 'change')} since {self.xray.since}", *shown, opened=True))
+        for part, pieces in self.xray.parts.items():
+            letter, colour = part_look(part)
+            words = f" {part} · {figure(self.xray.call.budget, _sum(pieces))} tokens · {counted(len(pieces), 'piece')}"
+            folds = [self._piece(piece) for piece in pieces]
+            body.append(h.fold(h.join(h.swatch(letter, colour), words), *folds))
+        return h.box(*body)
+
+    def _named(self, piece: Sent) -> str:
+        return f"{_name(piece)} · {counted_tokens(self.xray, piece.tokens)}"
+
+    def _piece(self, piece: Sent) -> h.Html:
+        return h.fold(self._named(piece), h.pre(redact(piece.text), low=True), framed=False)
+
+    def _change(self, change: Changed) -> h.Html:
+        words = f"{_sign(change)} {self._named(change.piece)}"
+        if change.before and change.after:
+            return h.fold(words, diff_html(_diff(change)), framed=False)
+        return h.fold(words, h.pre(redact(change.piece.text), low=True), framed=False)
+
+
+def xray_view(xray: Xray, stamp: str = "") -> XrayView:
+    """The picture of a request."""
+    return XrayView(xray, stamp)
+
+
+def counted_tokens(xray: Xray, tokens: int) -> str:
+    """`1 token`, `~1,234 tokens`."""
+    return f"{figure(xray.call.budget, tokens)} token{'' if tokens == 1 else 's'}"
+
+
+def _name(piece: Sent) -> str:
+    return f"tool {piece.label}" if piece.part == "tools" else piece.label or piece.part
+
+
+def _sign(change: Changed) -> str:
+    if change.before is None:
+        return "+ new:"
+    return "− gone:" if change.after is None else "~ changed:"
+
+
+def _sum(pieces: Sequence[Sent]) -> int:
+    return sum(piece.tokens for piece in pieces)
+
+
+def _diff(change: Changed) -> FileDiff:
+    assert change.before is not None and change.after is not None
+    return FileDiff(_name(change.after), redact(change.before.text), redact(change.after.text))
