@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 pexpect = pytest.importorskip("pexpect")
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")
+pytestmark = [pytest.mark.kernel, pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")]
 
 PROMPT = re.compile(r"In \[(\d+)\]: ")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
