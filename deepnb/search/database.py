@@ -41,17 +41,20 @@ class Database:
         self._errors = _errors(self.library)
         with self._told():
             self._db = _opened(self.library, path)
-            self._settle()
         with suppress(Exception):
             self.vectors = _with_vectors(self._db)
 
-    def _settle(self) -> None:
-        """WAL where the file system has it; two processes that make a file at once may have to try again."""
+    def share(self) -> None:
+        """Let readers read while one writes (WAL, where the file system has it); only for a file of our own.
+
+        Two processes that do so at once may have to try again.
+        """
         end = time.monotonic() + SECONDS
         while True:
             try:
-                self._db.execute("PRAGMA journal_mode = WAL").fetchall()
-                self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
+                with self._told(busy=False):
+                    self._db.execute("PRAGMA journal_mode = WAL").fetchall()
+                    self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
                 return
             except self._errors as error:
                 if _code(error) not in _BUSY or time.monotonic() > end:
@@ -88,13 +91,13 @@ class Database:
             self._db.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self, *, busy: bool = True) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
             if _code(error) in _DAMAGED:
                 raise Damaged(str(error)) from None
-            if _code(error) in _BUSY:
+            if busy and _code(error) in _BUSY:
                 name = os.path.basename(self.path)
                 raise DeepnbError(f"another process has been writing {name} for {SECONDS} s", "try again") from None
             raise

@@ -55,19 +55,28 @@ def read_again(db: Database) -> None:
     db.rows("UPDATE meta SET value = 0 WHERE name = 'reading'")
 
 
-def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = MIGRATIONS) -> int:
-    """Bring the tables up to date; gives the version they had. One process does it, the others wait."""
+def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = MIGRATIONS) -> None:
+    """Bring the tables up to date. One process does it, the others wait.
+
+    Errors: `DeepnbError` where the file is another program's, or a newer deepnb's; it is left as it is.
+    """
+    _check(db)
+    db.share()
     with db.transaction(write=True):
-        version = int(db.value("PRAGMA user_version"))
-        if not version and db.value("SELECT count(*) FROM sqlite_master"):
-            raise DeepnbError(f"{db.path} is another program's database", "give the index a path of its own")
-        if version and db.value("PRAGMA application_id") != APPLICATION:
-            raise DeepnbError(f"{db.path} is another program's database", "give the index a path of its own")
-        if version > len(MIGRATIONS):
-            raise DeepnbError(f"{db.path} was written by a newer deepnb", "pip install -U deepnb, or delete the file")
+        version = _check(db)
         for migration in migrations[version:]:
             migration(db)
         if version < len(migrations):
             db.rows(f"PRAGMA application_id = {APPLICATION}")
             db.rows(f"PRAGMA user_version = {len(migrations)}")
+
+
+def _check(db: Database) -> int:
+    """The version of an index of ours, 0 for an empty file."""
+    version = int(db.value("PRAGMA user_version"))
+    ours = db.value("PRAGMA application_id") == APPLICATION
+    if not ours and (version or db.value("SELECT count(*) FROM sqlite_master")):
+        raise DeepnbError(f"{db.path} is another program's database", "give the index a path of its own")
+    if version > len(MIGRATIONS):
+        raise DeepnbError(f"{db.path} was written by a newer deepnb", "pip install -U deepnb, or delete the file")
     return version

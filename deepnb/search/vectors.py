@@ -67,7 +67,7 @@ def nearest(db: Database, model: str, query: Vectors, most: int, cached: Cached 
             (model, query.nbytes, query.tobytes(), most + 16),
         )
         ids = np.array([row[0] for row in found], np.int64)
-        matrix = np.frombuffer(b"".join(row[1] for row in found), np.float32).reshape(len(found), -1)
+        matrix = np.frombuffer(b"".join(row[1] for row in found), np.float32).reshape(len(found), len(query))
     else:
         ids, matrix = cached.matching(query)
         if len(ids) > most + 16:
@@ -92,7 +92,7 @@ class Cached:
         size = max((len(row[1]) for row in found), default=0)
         found = [row for row in found if len(row[1]) == size]
         self.ids = np.array([row[0] for row in found], np.int64)
-        self.matrix = np.frombuffer(b"".join(row[1] for row in found), np.float32).reshape(len(found), -1)
+        self.matrix = np.frombuffer(b"".join(row[1] for row in found), np.float32).reshape(len(found), size // 4)
 
     def matching(self, query: Vectors) -> tuple[NDArray[np.int64], Vectors]:
         if not len(self.ids) or self.matrix.shape[1] != query.shape[0]:

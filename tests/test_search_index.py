@@ -1,0 +1,304 @@
+"""The index as a library: what is written, what is found, what is mended."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepnb.core.errors import DeepnbError
+from deepnb.search import Index, Updated, schema
+from deepnb.search.chunks import CHUNK, UNIT, cut
+from deepnb.search.database import Database
+from deepnb.search.writing import content_hash
+
+NOTES = {
+    "memory/2026-02-14.md": "# Saturday\n\n## Garden\n\nThe bees came by post.\n\n## Work\n\nThe certificate has run out.\n",
+    "memory/2026-02-15.md": "# Sunday\n\nA hoopoe sat on the roundabout.\nNobody else saw it.\n",
+    "MEMORY.md": "# Memory\n\n- Ruth prefers short answers\n- The server is called Pickle\n",
+}
+
+
+def made(path: Path | None = None, **options: object) -> Index:
+    index = Index(path, **options)  # type: ignore[arg-type]
+    index.update(dict(NOTES))
+    return index
+
+
+# -- what is found
+
+
+def test_a_hit_says_where_it_stands_and_which_legs_found_it() -> None:
+    (hit, *_) = made().search("which bird was on the roundabout?", 3)
+    assert (hit.path, hit.start, hit.end) == ("memory/2026-02-15.md", 1, 4)
+    assert hit.text == "# Sunday\n\nA hoopoe sat on the roundabout.\nNobody else saw it."
+    assert hit.leg == "words+grams" and hit.heading == "Sunday" and hit.score > 0
+
+
+@pytest.mark.parametrize("query", ["bees posted", "certificates", "short answer", "roundabouts", "Pickle"])
+def test_text_is_that_of_its_lines(query: str) -> None:
+    for hit in made().search(query, 5):
+        assert "\n".join(NOTES[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
+
+
+def test_a_heading_and_the_name_of_a_file_speak_for_what_is_below() -> None:
+    hits = made().search("bees garden 2026-02-14", 1)
+    assert hits[0].path == "memory/2026-02-14.md" and hits[0].heading == "Saturday > Garden"
+
+
+def test_a_query_of_stop_words_alone_is_asked_as_it_stands() -> None:
+    index = Index()
+    index.update({"a.md": "To be or not to be.", "b.md": "Something else."})
+    assert index.search("to be or not to be")[0].path == "a.md"
+
+
+def test_words_that_only_look_alike_are_found() -> None:
+    index = Index()
+    index.update({"a.md": "We took photographs of the lighthouse.", "b.md": "The kettle is on."})
+    assert index.search("fotograph", 1)[0].leg == "grams"
+
+
+def test_a_long_session_is_returned_round_the_line_that_fits() -> None:
+    lines = [f"Line {n} tells of the weather and of not much else." for n in range(200)]
+    lines[120] = "The hoopoe sat on the roundabout."
+    index = Index()
+    index.update({"a.md": "# Talk\n\n" + "\n".join(lines)})
+    (hit, *_) = index.search("hoopoe", 1)
+    assert hit.start < 123 < hit.end
+    assert len(hit.text) + len(hit.heading) + 1 <= 1600
+    assert len(index.search("hoopoe", 1, passage=300)[0].text) <= 300
+
+
+def test_passages_do_not_overlap_and_their_scores_fall() -> None:
+    index = Index()
+    index.update({"a.md": "\n".join(f"The bees of hive {n} are well." for n in range(300))})
+    hits = index.search("bees in the hive", 8)
+    lines = [n for hit in hits for n in range(hit.start, hit.end + 1)]
+    assert len(hits) >= 6 and len(set(lines)) == len(lines)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_budget_in_tokens_is_kept() -> None:
+    index = Index()
+    index.update({"a.md": "\n".join(f"The bees of hive {n} are well." for n in range(300))})
+    for tokens in (100, 500, 2000):
+        hits = index.search("bees in the hive", 50, tokens=tokens)
+        assert hits and sum(len(hit.text) + len(hit.heading) + 1 for hit in hits) <= tokens * 4
+
+
+def test_one_very_long_line_is_cut() -> None:
+    index = Index()
+    index.update({"a.md": "word " * 5000 + "hoopoe " + "word " * 5000})
+    (hit, *_) = index.search("hoopoe", 1)
+    assert "hoopoe" in hit.text and len(hit.text) <= 1600 and (hit.start, hit.end) == (1, 1)
+
+
+def test_only_what_is_within_is_found() -> None:
+    index = made()
+    assert {hit.path for hit in index.search("the server bees", 9, within=lambda path: path != "MEMORY.md")} == {
+        "memory/2026-02-14.md"
+    }
+    assert index.search("bees", within=lambda path: False) == []
+
+
+def test_of_equals_the_newer_comes_first_where_recency_counts() -> None:
+    index = Index()
+    index.update({f"memory/2026-0{month}-01.md": "We planted beans." for month in range(1, 7)})
+    hits = index.search("beans", 6, recency=30, today=date(2026, 6, 2))
+    assert [hit.path[12:14] for hit in hits] == ["06", "05", "04", "03", "02", "01"]
+
+
+# -- what is written
+
+
+def test_only_changed_files_are_read_again() -> None:
+    index = made()
+    assert index.update(dict(NOTES)) == Updated(changed=0, unchanged=3, removed=0, chunks=0)
+    done = index.update({**NOTES, "MEMORY.md": "# Memory\n\n- Ruth likes tea\n"})
+    assert (done.changed, done.unchanged, done.chunks) == (1, 2, 1)
+    assert index.search("short answers", 1, legs=["words"]) == []
+    assert index.search("tea", 1)[0].path == "MEMORY.md"
+
+
+def test_a_file_is_taken_out_with_none_or_by_a_sync() -> None:
+    index = made()
+    assert index.update({"MEMORY.md": None, "not-there.md": None}).removed == 1
+    assert index.files() == ["memory/2026-02-14.md", "memory/2026-02-15.md"]
+    assert index.sync({"MEMORY.md": "new"}) == Updated(changed=1, unchanged=0, removed=2, chunks=1)
+    assert index.files() == ["MEMORY.md"] and index.search("hoopoe") == []
+
+
+def test_nothing_of_a_changed_file_stays_behind(tmp_path: Path) -> None:
+    index = made(tmp_path / "i.db")
+    for n in range(5):
+        index.update({"a.md": f"# Run {n}\n\nERR_{n}_X failed on {'word ' * n}"})
+    index.update(dict.fromkeys([*NOTES, "a.md"]))
+    index.close()
+    db = sqlite3.connect(tmp_path / "i.db")
+    for table in ("files", "chunks", "units", "words", "names"):
+        assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["# H", "## I", "```", "text. More text here! ", "", "x" * 950, "- a", "  ", "蜂。"]),
+        max_size=40,
+    )
+)
+def test_chunks_are_the_text_and_units_lie_in_them(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    found = cut(text)
+    said = [line.strip() for line in text.split("\n") if line.strip()]
+    assert "".join("".join(text[u.a : u.b].split()) for u in found.units) == "".join(
+        "".join(line.split()) for line in said
+    )
+    for unit in found.units:
+        assert unit.b - unit.a <= UNIT and text[unit.a : unit.b].strip()
+        assert text.count("\n", 0, unit.a) + 1 == unit.start == unit.end
+    for chunk in found.chunks:
+        own = [unit for unit in found.units if unit.chunk == chunk.number]
+        assert (own[0].a, own[-1].b, own[0].start, own[-1].end) == (chunk.a, chunk.b, chunk.start, chunk.end)
+        assert chunk.b - chunk.a <= CHUNK + UNIT
+    places = [unit.ordinal for unit in found.units]
+    assert places == sorted(set(places))
+
+
+def test_a_comment_in_a_code_fence_is_no_heading() -> None:
+    found = cut("# One\n\n```python\n# not a heading\n```\n\n## Two\n\ntext\n")
+    assert [chunk.heading for chunk in found.chunks] == ["One", "One > Two"]
+
+
+# -- what is mended
+
+
+def test_a_damaged_index_is_made_anew_and_it_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    made(path).close()
+    path.write_bytes(b"this is no database at all, " * 400)
+    index = Index(path, source=lambda: NOTES)
+    assert index.search("hoopoe", 1)[0].path == "memory/2026-02-15.md"
+    assert index.notices == [
+        "the search index was damaged and it is made anew from its files; the old one is i.db.damaged",
+        "the search index was made from 3 files",
+    ]
+    assert (tmp_path / "i.db.damaged").read_bytes().startswith(b"this is no database")
+
+
+def test_without_a_source_a_damaged_index_is_filled_by_the_next_update(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    made(path).close()
+    path.write_bytes(b"garbage" * 1000)
+    index = Index(path)
+    assert index.search("hoopoe") == []
+    assert index.update(dict(NOTES)).changed == 3
+    assert index.search("hoopoe") and "was damaged" in index.notices[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pages_overwritten_with_noise_are_noticed_or_do_no_harm(tmp_path: Path, seed: int) -> None:
+    import random
+
+    path = tmp_path / "i.db"
+    index = made(path)
+    index.update({f"{n}.md": f"note {n} " + "bees and tea. " * 50 for n in range(60)})
+    index.close()
+    noise = random.Random(seed)
+    data = bytearray(path.read_bytes())
+    for page in noise.sample(range(1, len(data) // 4096), len(data) // 4096 // 2):
+        data[page * 4096 : (page + 1) * 4096] = noise.randbytes(4096)
+    path.write_bytes(bytes(data))
+    again = Index(path, source=lambda: NOTES)
+    again.search("bees hoopoe")
+    again.update({"new.md": "a kingfisher by the pond"})
+    assert again.search("kingfisher", 1)[0].path == "new.md"
+
+
+def test_a_missing_index_is_made_from_its_source_and_it_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    index = Index(path, source=lambda: NOTES)
+    assert index.notices == ["the search index was made from 3 files"]
+    for name in tmp_path.iterdir():
+        name.unlink()
+    assert index.search("hoopoe", 1)[0].path == "memory/2026-02-15.md"
+    assert len(index.notices) == 2
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "mine.db"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE mine (x)")
+    db.commit()
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(DeepnbError, match=r"another program's database: give the index a path of its own"):
+        Index(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_index_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    made(path).close()
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 999")
+    db.close()
+    with pytest.raises(DeepnbError, match="newer deepnb"):
+        Index(path)
+
+
+def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(DeepnbError, match="is no directory"):
+        Index(tmp_path / "no" / "i.db")
+
+
+def old_index(path: Path, version: int) -> None:
+    """An index as the first versions wrote it: texts in chunks, no names, no vocabulary, no embeddings."""
+    db = Database(str(path))
+    schema.migrate(db, schema.MIGRATIONS[:version])
+    with db.transaction(write=True):
+        for number, (name, text) in enumerate(NOTES.items(), 1):
+            db.rows("INSERT INTO files VALUES (?, ?, ?)", (number, name, content_hash(text)))
+            row = (number << 18, "", 0, text, number << 43, number << 43)
+            db.rows(f"INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?{', NULL' if version > 2 else ''})", row)
+            db.rows("INSERT INTO units VALUES (?, ?, ?, ?)", (number << 43, 1, 0, len(text)))
+            db.rows("INSERT INTO words (rowid, body) VALUES (?, ?)", (number << 43, "other words"))
+    db.close()
+
+
+@pytest.mark.parametrize("version", range(1, len(schema.MIGRATIONS) + 1))
+def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "i.db"
+    old_index(path, version)
+    index = Index(path)
+    assert index.search("hoopoe", 1)[0].start == 1
+    assert index.search("other words", legs=["words"]) == []
+    assert index.update(dict(NOTES)) == Updated(changed=0, unchanged=3, removed=0, chunks=0)
+    fresh = made(tmp_path / "fresh.db")
+    for query in ("bees", "certificate", "Ruth answers"):
+        assert index.search(query) == fresh.search(query)
+    assert index.notices == []
+
+
+def test_an_index_in_memory_and_one_in_a_file_find_the_same(tmp_path: Path) -> None:
+    with made() as one, made(tmp_path / "i.db") as two:
+        assert one.search("bees at work") == two.search("bees at work") != []
+
+
+def test_both_libraries_find_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("apsw")
+    one, two = made(tmp_path / "a.db", library="sqlite3"), made(tmp_path / "b.db", library="apsw")
+    assert one._db is not None and one._db.library == "sqlite3"
+    assert two._db is not None and two._db.library == "apsw"
+    for query in ("bees", "server Pickle", "the roundabout"):
+        assert one.search(query) == two.search(query)
+
+
+def test_a_process_keeps_to_the_library_it_took_for_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("apsw")
+    made(tmp_path / "a.db", library="sqlite3")
+    second = Index(tmp_path / "a.db", library="apsw")
+    assert second._db is not None and second._db.library == "sqlite3"

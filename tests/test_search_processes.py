@@ -1,0 +1,123 @@
+"""Many processes and threads on one index: nothing is lost, nothing breaks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from deepnb.search import Index
+from deepnb.search.database import Database
+
+WRITER = """
+import sys
+from deepnb.search import Index
+path, who, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+index = Index(path)
+for n in range(count):
+    index.update({f"{who}/{n}.md": f"# {who}\\n\\nEntry {who}{n}x of the log, on bees and tea."})
+    if n % 7 == 0:
+        index.update({"shared.md": f"The shared note, by {who} at {n}, on kingfishers."})
+    assert index.search(f"{who}{n}x", 1)[0].path == f"{who}/{n}.md"
+print(index.notices)
+"""
+
+
+def test_processes_that_update_one_index_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    count = 40
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), who, str(count)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for who in ("anna", "ben", "cleo")
+    ]
+    for writer in writers:
+        assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    for writer in writers:
+        out, err = writer.communicate(timeout=240)
+        assert (writer.returncode, out.strip(), err) == (0, "[]", "")
+    index = Index(path)
+    every = {f"{who}/{n}.md" for who in ("anna", "ben", "cleo") for n in range(count)} | {"shared.md"}
+    assert set(index.files()) == every
+    for name in sorted(every - {"shared.md"}):
+        who, n = name.removesuffix(".md").split("/")
+        assert index.search(f"{who}{n}x", 1)[0].path == name
+    index.close()
+    db = Database(str(path))
+    assert db.value("PRAGMA integrity_check") == "ok"
+    db.rows("INSERT INTO words (words) VALUES ('integrity-check')")
+    assert db.value("SELECT count(*) FROM files") == len(every)
+
+
+def test_one_index_sees_what_another_wrote(tmp_path: Path) -> None:
+    one, two = Index(tmp_path / "i.db"), Index(tmp_path / "i.db")
+    one.update({"a.md": "bees"})
+    assert two.search("bees")[0].path == "a.md"
+    one.update({"a.md": "tea and fotografies"})
+    assert two.search("bees", legs=["words"]) == []
+    assert two.search("photographies", legs=["grams"])[0].path == "a.md"
+
+
+def test_threads_may_use_one_index_at_once(tmp_path: Path) -> None:
+    index = Index(tmp_path / "i.db")
+    wrong: list[object] = []
+
+    def work(who: int) -> None:
+        try:
+            for n in range(15):
+                index.update({f"{who}/{n}.md": f"entry t{who}n{n}x"})
+                found = index.search(f"t{who}n{n}x", 1)
+                if not found or found[0].path != f"{who}/{n}.md":
+                    wrong.append((who, n, found))
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [] and len(index.files()) == 90
+
+
+def test_a_writer_that_is_killed_leaves_a_whole_index(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    code = WRITER.replace("print(index.notices)", "")
+    for _ in range(3):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", code, str(path), "anna", "100000"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert writer.stdin is not None and writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+        watcher = Index(path)
+        before = len(watcher.files())
+        for _ in range(400):
+            if len(watcher.files()) > before + 5:
+                break
+            threading.Event().wait(0.05)
+        writer.kill()
+        writer.wait()
+        assert watcher.search("anna3x", 1)[0].path == "anna/3.md"
+        assert watcher.notices == []
+        watcher.close()
+        db = Database(str(path))
+        assert db.value("PRAGMA integrity_check") == "ok"
+        db.rows("INSERT INTO words (words) VALUES ('integrity-check')")
+        db.close()
