@@ -74,7 +74,7 @@ def test_everything_that_was_run_is_there(lab: Lab) -> None:
         "inspect_variable(name=",
         "of 6,000 tokens",
         "compacts at 0.85",
-        "context compacted: a summary stands in for",
+        "context compacted (at the trigger): ",
         '"The user prefers metric units with one decimal place"',
     ):
         assert sight in text, sight

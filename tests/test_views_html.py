@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepnb.core.anchors import Anchor
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.diff import FileDiff
 from deepnb.core.values import (
+    BroughtBack,
     Call,
     Compacted,
+    Flush,
+    HistoryMessage,
     HistorySection,
     ModelEnded,
     Notice,
@@ -27,6 +31,7 @@ from deepnb.core.values import (
     Usage,
 )
 from deepnb.views.budget import budget_view
+from deepnb.views.compaction import compaction_view
 from deepnb.views.diff import diff_view
 from deepnb.views.footer import footer_view
 from deepnb.views.history import history_view
@@ -42,7 +47,7 @@ from deepnb.views.threads import threads_view, turns_view
 
 TAGS = {
     *("a", "b", "blockquote", "br", "code", "del", "details", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr"),
-    *("i", "ins", "li", "ol", "p", "pre", "s", "small", "span", "strong", "summary"),
+    *("i", "ins", "li", "mark", "ol", "p", "pre", "s", "small", "span", "strong", "summary"),
     *("table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 ATTRIBUTES = {"style", "title", "open", "href", "target", "rel", "start"}
@@ -97,7 +102,9 @@ def check(markup: str) -> str:
 def views(x: str):
     """Every view with `x` in every field of text."""
     budget = Budget({"user": 5, x: 7}, rule_for(10), 1, reported=3)
-    offload = Offload(x, x, 2, x)
+    anchors = (Anchor("path", x, x), Anchor("prohibition", x))
+    offload = Offload(x, x, 2, x, "trigger", 2, 1, anchors, anchors, Flush(x, (x,), "rules"), 2)
+    item = HistoryMessage(1, "tool " + x, x)
     snapshot = Snapshot(x, {x: x, "/a": x, "/memory/" + x: x}, {"/memory/b" + x: 3}, {"/a": "old " + x, x + "g": x})
     events = (
         TextDelta(x, 1),
@@ -120,6 +127,10 @@ def views(x: str):
     yield skill_view(skill, x, x)
     yield budget_view(budget, x, [1, 2])
     yield history_view([HistorySection(x, x, x, 1)], x)
+    history = [HistorySection(x, x, x, 1, (item,), offload), HistorySection(x, x, x, 2, (HistoryMessage(1, "", x),))]
+    yield history_view(history, x, None, BroughtBack(x, ((1, item),), 3))
+    yield history_view(history, x, x)
+    yield compaction_view(offload, [x], x)
     yield threads_view([ThreadInfo(x, 1, 1, True, x + "@1"), ThreadInfo(x + "2", 1, 1, False, x + "@1")], x)
     yield turns_view([turn], x)
     yield status_view(StatusInfo(x, 10, x, 1, 1, budget, ((x, 1),), 1, 1, x, x, (x,), x))

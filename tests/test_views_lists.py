@@ -10,7 +10,6 @@ from deepnb.core.budget import Budget, rule_for
 from deepnb.core.values import (
     Call,
     Compacted,
-    HistorySection,
     ModelEnded,
     Offload,
     Skill,
@@ -21,7 +20,6 @@ from deepnb.core.values import (
 )
 from deepnb.views.figures import cost, counted, percent, seconds
 from deepnb.views.footer import footer_view
-from deepnb.views.history import history_view
 from deepnb.views.notice import notice_view
 from deepnb.views.plain import clean, middle_cut, short, width
 from deepnb.views.skills import skill_view, skills_view
@@ -78,25 +76,6 @@ def test_skills_with_what_they_cost_and_what_is_wrong():
     )
     assert skills_view([], len).text() == "skills\nno skills yet: type %skills new NAME"
     assert skill_view(bad, "---\nname: Bad\n---\n").text().endswith("  │ ---\n  │ name: Bad\n  │ ---")
-
-
-def test_history_by_time():
-    late, early = (
-        HistorySection("2026-01-02T11:00:00Z", "/h.md", "b", 2),
-        HistorySection("2026-01-02T10:00:00", "/h.md", "a", 1),
-    )
-    assert history_view([late, early]).text() == (
-        "offloaded history · 2 sections · 3 messages\n"
-        "\n"
-        "2026-01-02 10:00:00  (1 message, word for word in /h.md)\n"
-        "  │ a\n"
-        "\n"
-        "2026-01-02 11:00:00  (2 messages, word for word in /h.md)\n"
-        "  │ b"
-    )
-    assert "%agent budget" in history_view([]).text()
-    long = history_view([HistorySection("", "/h.md", "line\n" * 100, 9)]).text()
-    assert "76 lines left out" in long and long.count("\n") < 40
 
 
 def test_threads_stand_below_what_they_were_forked_from():

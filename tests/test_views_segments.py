@@ -7,8 +7,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepnb.core.anchors import Anchor
 from deepnb.core.values import (
     Compacted,
+    Flush,
+    Flushed,
     Notice,
     Offload,
     Snapshot,
@@ -22,6 +25,17 @@ from deepnb.views.segments import Answer, Compaction, Note, Segments, ToolSegmen
 
 STARTED = ToolStarted("t1", "write_file", {"file_path": "/AGENTS.md", "content": "- The user prefers metric units"})
 ENDED = ToolEnded("t1", "write_file", "Updated file /AGENTS.md", "ok", 0.012)
+FLUSH = Flush("/memory/2026-11-22.md", ("- one", "- two"))
+OFFLOAD = Offload(
+    "/conversation_history/main.md",
+    "Ada asked.",
+    20,
+    before=6_812,
+    after=3_104,
+    anchors=(Anchor("path", "/a/b.py"),),
+    flush=FLUSH,
+    messages=12,
+)
 
 
 def _turn(*events):
@@ -90,14 +104,16 @@ def test_notes_and_compactions_stand_where_they_happened():
     segments = turn_segments(
         _turn(
             TextDelta("a", 1),
-            Compacted(Offload("/conversation_history/main.md", "Ada asked.", 12)),
+            Flushed(FLUSH),
+            Compacted(OFFLOAD),
             Notice("left as typed: {x}"),
         )
     )
     assert [type(s) for s in segments.segments] == [Answer, Compaction, Note]
     assert segments.text() == (
         "a\n\n"
-        "⇣ context compacted: a summary stands in for 12 messages (word for word in /conversation_history/main.md)\n"
+        "⇣ context compacted (at the trigger): 12 messages → summary, 6,812 → 3,104 tokens;"
+        " 2 facts to /memory/2026-11-22.md; 1 anchor kept\n"
         "  Ada asked.\n"
         "note: left as typed: {x}"
     )

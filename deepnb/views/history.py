@@ -1,30 +1,77 @@
-"""What left the prompt: the offloaded parts of the conversation, by time."""
+"""What left the prompt: the offloaded parts of the conversation, by time, each with what stands in for it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deepnb.core.values import HistorySection
+from deepnb.core.values import BroughtBack, HistoryMessage, HistorySection
+from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.figures import counted
-from deepnb.views.plain import middle_cut, page, quoted, short, title_line
+from deepnb.views.plain import middle_cut, pad, page, quoted, short, title_line
+from deepnb.views.sought import NOTHING, Sought, sought
 
-EMPTY = "nothing was offloaded yet: it happens when the context passes the trigger (%agent budget)"
+EMPTY = (
+    "nothing was offloaded yet: it happens when the context passes the trigger (%agent budget), or at %agent compact"
+)
+BRING = "%agent history --bring SECTION[:MESSAGES] puts some before the next prompt, e.g. --bring 1:2,5-7"
 
 _TEXT = (1_200, 600)
 _HTML = (12_000, 4_000)
-"""Characters of a section's head and tail that are shown; the file has them all."""
+"""Characters of the head and tail of a text without its messages; the file has them all."""
 _LINES = (16, 8)
-"""Lines of its head and tail in text."""
+"""Lines, or messages, of a section's head and tail in text."""
+_ALL, _LEAST, _MOST = 60_000, 300, 6_000
+"""Characters of messages in one picture, and of one message at least and at most."""
+_ITEMS = 300
+"""Messages of one section in a picture."""
+_HITS = 6
+"""Lines of one message that are quoted where something was looked for."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A section, and what is shown of it."""
+
+    number: int
+    """Counted from 1, by time: as it is brought back by."""
+    section: HistorySection
+    items: tuple[HistoryMessage, ...]
+    """All of its messages, or those that hold what was looked for."""
+    sought: Sought
+
+    @property
+    def title(self) -> str:
+        """`1. 2026-11-22 09:00:00`."""
+        return f"{self.number}. {self.section.at[:19].replace('T', ' ') or 'time not known'}"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What set it off, how many messages went, tokens before and after, how many hold what was looked for."""
+        found, offload = [], self.section.offload
+        if offload:
+            found.append(compaction.CAUSES.get(offload.cause, offload.cause))
+        found.append(counted(self.section.messages, "message") + (" → summary" if offload else ""))
+        found += [compaction.tokens(offload)] if offload and compaction.tokens(offload) else []
+        found += [f"{len(self.items):,} found"] if self.sought else []
+        return tuple(found)
 
 
 @dataclass(frozen=True)
 class HistoryView:
-    """The sections, the oldest first."""
+    """The sections, the oldest first; with something looked for, those that hold it."""
 
     sections: tuple[HistorySection, ...]
     stamp: str = ""
+    sought: Sought = NOTHING
+    brought: BroughtBack | None = None
+    """What stands before the next prompt."""
+
+    @property
+    def shown(self) -> tuple[Shown, ...]:
+        """The sections with what is shown of each."""
+        return tuple(_shown(self.sections, self.sought))
 
     @property
     def title(self) -> str:
@@ -32,30 +79,114 @@ class HistoryView:
         messages = sum(section.messages for section in self.sections)
         return f"offloaded history · {counted(len(self.sections), 'section')} · {counted(messages, 'message')}"
 
+    @property
+    def found(self) -> str | None:
+        """How often what was looked for was found; None where nothing was."""
+        if not self.sought:
+            return None
+        messages = sum(len(shown.items) for shown in self.shown)
+        where = f"{counted(messages, 'message')} in {counted(len(self.shown), 'section')}"
+        return f"looked for {self.sought}: {where if self.shown else 'found nowhere'}"
+
+    @property
+    def waiting(self) -> str | None:
+        """What stands before the next prompt, in a line."""
+        if self.brought is None:
+            return None
+        return f"before the next prompt: {self.brought.line}; --bring none takes it away"
+
     def text(self) -> str:
-        """Each section under its time, with the head and the tail of its text."""
+        """Each section under its time: what it came to, then its messages, a line each."""
         if not self.sections:
             return page([title_line("offloaded history", self.stamp), EMPTY])
-        lines = [title_line(self.title, self.stamp)]
-        for section in self.sections:
-            lines += ["", _head(section), *_some_lines(section.text)]
-        return page(lines)
+        lines = [title_line(self.title, self.stamp), *filter(None, (self.waiting, self.found))]
+        for shown in self.shown:
+            lines += ["", " · ".join((shown.title, *shown.facts)), *_section_lines(shown)]
+        return page([*lines, "", BRING] if self.shown else lines)
 
     def html(self) -> str:
-        """Each section folded under its time, its count and its first words."""
+        """Each section folded under its time; inside it each message folded under its first words."""
         if not self.sections:
             return h.box(h.heading("offloaded history", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
-        return h.box(h.heading(title, *facts, stamp=self.stamp), *(_fold(section) for section in self.sections))
+        told = [h.el("div", h.muted(line)) for line in (self.waiting, self.found) if line]
+        room = _room(self.shown)
+        folds = [
+            h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.sought))
+            for shown in self.shown
+        ]
+        return h.box(h.heading(title, *facts, stamp=self.stamp), *told, *folds)
 
 
-def history_view(sections: Sequence[HistorySection], stamp: str = "") -> HistoryView:
-    """The sections by time; those of the same time in the order they came in."""
-    return HistoryView(tuple(sorted(sections, key=lambda section: section.at)), stamp)
+def history_view(
+    sections: Sequence[HistorySection], stamp: str = "", search: str | None = None, brought: BroughtBack | None = None
+) -> HistoryView:
+    """The sections by time; those of the same time in the order they came in. `search` are words, or "a phrase"."""
+    return HistoryView(tuple(sorted(sections, key=lambda section: section.at)), stamp, sought(search), brought)
 
 
-def _head(section: HistorySection) -> str:
-    return f"{_time(section)}  ({counted(section.messages, 'message')}, word for word in {section.path})"
+def head_html(shown: Shown) -> h.Html:
+    """A section's time, and its facts."""
+    return h.join(h.el("b", shown.title), h.muted(*(f" · {fact}" for fact in shown.facts)))
+
+
+def section_html(shown: Shown) -> h.Html:
+    """What a section came to: where its words are, its summary, anchors and daily note."""
+    where = h.el("div", h.muted("word for word in ", h.code(shown.section.path)))
+    offload = shown.section.offload
+    return h.join(where, compaction.facts_html(offload, shown.sought) if offload else None)
+
+
+def message_html(item: HistoryMessage, terms: Sought, room: int = _MOST) -> h.Html:
+    """One message, folded under its number, role and first words; what was looked for opens it."""
+    line = h.join(h.el("b", f"{item.number}"), f" {role(item)} ", h.muted("· ", short(item.text, 70)))
+    text = middle_cut(item.text, room * 3 // 4, room // 4)
+    return h.fold(line, h.pre(terms.html(text), low=True), opened=bool(terms), framed=False)
+
+
+def role(item: HistoryMessage) -> str:
+    """Who said it."""
+    return item.role or "messages that can't be told apart: the file was edited"
+
+
+def _shown(sections: Sequence[HistorySection], terms: Sought) -> Iterator[Shown]:
+    for number, section in enumerate(sections, 1):
+        items = section.items
+        if terms:
+            items = tuple(item for item in items if terms.all_in(f"{item.role}\n{item.text}"))
+            if not items and not terms.all_in(_around(section)):
+                continue
+        yield Shown(number, section, items, terms)
+
+
+def _around(section: HistorySection) -> str:
+    """What is told of a section beside its messages."""
+    offload = section.offload
+    if offload is None:
+        return "" if section.items else section.text
+    kept = [a.said or a.text for a in offload.anchors]
+    return "\n".join([offload.summary, *kept, *(offload.flush.lines if offload.flush else ())])
+
+
+def _section_lines(shown: Shown) -> list[str]:
+    section = shown.section
+    lines = compaction.facts_text(section.offload, shown.sought) if section.offload else []
+    if not section.items:
+        return [*lines, f"  word for word in {section.path}", *_some_lines(section.text)]
+    lines.append(f"  word for word in {section.path}:")
+    wide = max((len(role(item)) for item in shown.items), default=0)
+    items = [line for item in shown.items for line in _item_lines(item, min(wide, 24), shown.sought)]
+    head, tail = _LINES
+    if shown.sought or len(items) <= head + tail + 1:
+        return lines + items
+    return [*lines, *items[:head], f"  … {len(items) - head - tail:,} messages left out …", *items[-tail:]]
+
+
+def _item_lines(item: HistoryMessage, wide: int, terms: Sought) -> list[str]:
+    head = f"  {item.number:>4}  {pad(short(role(item), wide), wide)}  "
+    if not terms:
+        return [head + short(item.text, max(20, 98 - len(head)))]
+    return [head.rstrip(), *(f"        {line}" for line in terms.lines(item.text, _HITS))]
 
 
 def _some_lines(text: str) -> list[str]:
@@ -67,12 +198,16 @@ def _some_lines(text: str) -> list[str]:
     return [*lines[:head], f"  │ … {count:,} lines left out …", *lines[-tail:]]
 
 
-def _fold(section: HistorySection) -> h.Html:
-    words = h.muted(" · ", counted(section.messages, "message"), " · ", short(section.text, 60))
-    where = h.el("div", h.muted("word for word in ", h.code(section.path)))
-    return h.fold(h.join(h.el("b", _time(section)), words), where, h.pre(middle_cut(section.text, *_HTML), low=True))
+def _room(shown: Sequence[Shown]) -> int:
+    """Characters of each message in a picture of all of them."""
+    return max(_LEAST, min(_MOST, _ALL // max(1, sum(len(one.items) for one in shown))))
 
 
-def _time(section: HistorySection) -> str:
-    """The time to the second, as a reader writes it."""
-    return section.at[:19].replace("T", " ") or "time not known"
+def _items_html(shown: Shown, room: int) -> Iterator[h.Html]:
+    if not shown.section.items:
+        yield h.pre(middle_cut(shown.section.text, *_HTML), low=True)
+    elif shown.items:
+        yield h.label("messages")
+    yield from (message_html(item, shown.sought, room) for item in shown.items[:_ITEMS])
+    if (more := len(shown.items) - _ITEMS) > 0:
+        yield h.el("div", h.muted(f"{more:,} more are in the file, and found by a search"))

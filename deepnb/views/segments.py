@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from deepnb.core.values import Compacted, Event, Notice, Offload, Path, TextDelta, ToolEnded, ToolStarted, Turn
+from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.plain import clean, indent, page, short
 from deepnb.views.tool import Tool, tool_html, tool_text
@@ -66,9 +67,7 @@ class Compaction:
     @property
     def line(self) -> str:
         """What happened, in one line."""
-        count = f"{self.offload.cutoff:,} message{'' if self.offload.cutoff == 1 else 's'}"
-        where = f"word for word in {self.offload.path}" if self.offload.path else "their file could not be written"
-        return f"context compacted: a summary stands in for {count} ({where})"
+        return compaction.line(self.offload)
 
     def text(self) -> str:
         """The line, and the first words of the summary."""
@@ -76,8 +75,10 @@ class Compaction:
         return page([f"⇣ {self.line}", *([f"  {summary}"] if summary else [])])
 
     def html(self) -> str:
-        """The line, which opens to the summary."""
-        return h.box(h.fold(h.join("⇣ ", self.line), h.pre(self.offload.summary or "no summary")))
+        """The line, which opens to what was kept and where the words are."""
+        where = self.offload.path
+        words = h.el("div", h.muted("word for word in ", h.code(where))) if where else None
+        return h.box(h.fold(h.join("⇣ ", self.line), words, compaction.facts_html(self.offload)))
 
 
 @dataclass

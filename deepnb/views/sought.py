@@ -1,0 +1,76 @@
+"""Words somebody looks for: whether a text holds them, and where, for text and HTML."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from deepnb.views import html as h
+from deepnb.views.plain import clean
+
+_TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')
+_MARK = "background:rgba(210,153,34,0.35);color:inherit;border-radius:3px;padding:0 1px"
+_AROUND = 60
+"""Characters that are shown before and after a hit in a long line."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Terms that a text must hold, each of them, whatever their case; words in quotes are one term."""
+
+    terms: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __str__(self) -> str:
+        return " ".join(f'"{term}"' if " " in term else term for term in self.terms)
+
+    def all_in(self, text: str) -> bool:
+        """Whether the text holds each term."""
+        return all(_pattern(term).search(text) for term in self.terms)
+
+    def text(self, text: str) -> str:
+        """The text with »« round what was looked for."""
+        return self._any.sub(lambda hit: f"»{hit[0]}«", text) if self.terms else text
+
+    def html(self, text: str) -> h.Html:
+        """The text with its hits marked."""
+        if not self.terms:
+            return h.esc(text)
+        parts: list[h.Html] = []
+        at = 0
+        text = clean(text)
+        for hit in self._any.finditer(text):
+            parts += [h.esc(text[at : hit.start()]), h.el("mark", hit[0], style=_MARK)]
+            at = hit.end()
+        return h.join(*parts, h.esc(text[at:]))
+
+    def lines(self, text: str, most: int) -> list[str]:
+        """At most so many lines of the text that hold a term, marked; long ones cut round it."""
+        found = []
+        for line in text.split("\n"):
+            if hit := self._any.search(line):
+                start, end = max(0, hit.start() - _AROUND), hit.end() + _AROUND
+                cut = ("…" if start else "") + line[start:end].strip() + ("…" if end < len(line) else "")
+                found.append(self.text(cut))
+        return found if len(found) <= most else [*found[:most], f"… {len(found) - most:,} more lines …"]
+
+    @property
+    def _any(self) -> re.Pattern[str]:
+        longest = sorted(self.terms, key=len, reverse=True)
+        return re.compile("|".join(_pattern(term).pattern for term in longest), re.IGNORECASE)
+
+
+NOTHING = Sought()
+"""Where nothing is looked for."""
+
+
+def sought(text: str | None) -> Sought:
+    """What somebody typed, as terms."""
+    found = (" ".join("".join(groups).split()) for groups in _TERM.findall(text or ""))
+    return Sought(tuple(dict.fromkeys(term for term in found if term)))
+
+
+def _pattern(term: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, term.split())), re.IGNORECASE)
