@@ -16,6 +16,7 @@ SETTINGS = {
     "rerun": "'replace'",
     "stream_hz": "4.0",
     "max_steps": "3",
+    "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}",
     "clock": "'2026-01-31T09:00:00+00:00'",
 }
 

@@ -28,7 +28,9 @@ SUBS = [
     "resume",
     "turns",
     "budget",
+    "xray",
     "history",
+    "transcript",
     "tools",
     "mount",
     "panel",
@@ -59,7 +61,7 @@ OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-st
     ("magic", "line", "offers"),
     [
         ("agent", "", SUBS + OPTS),
-        ("agent", "t", ["threads", "turns", "tools"]),
+        ("agent", "t", ["threads", "turns", "transcript", "tools"]),
         ("agent", "--", OPTS),
         ("agent", "--m", ["--model", "--max-steps"]),
         ("agent", "--raw --r", []),

@@ -23,6 +23,9 @@ from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommand, subcommands, us
         "rewind -1",
         "resume the work",
         "history of Rome",
+        "xray of the wrist",
+        "xray 3.1.4",
+        "xray 3.",
         "status report, please",
         "undo that",
         "help me",
@@ -70,6 +73,9 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("turns", Command("turns")),
         ("budget", Command("budget")),
         ("history", Command("history")),
+        ("xray", Command("xray", {"at": None})),
+        ("xray 3", Command("xray", {"at": "3"})),
+        ("xray 3.12", Command("xray", {"at": "3.12"})),
         ("tools", Command("tools")),
         ("panel", Command("panel")),
         ("help", Command("help", {"sub": None})),
@@ -273,7 +279,7 @@ def test_one_edit_apart(a, b, near):
 USAGES = {
     "agent": (
         "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
-        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; history; transcript [THREAD]; tools;"
+        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; xray [TURN[.CALL]]; history; transcript [THREAD]; tools;"
         " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; panel; help [SUB]"
     ),
     "memory": (
@@ -327,7 +333,7 @@ def test_the_examples_of_the_help_are_what_they_say():
 
 
 def test_every_row_can_be_told_from_a_prompt():
-    sample = {"number": "3", "sub": "help", "model": "m", "text": "a b", "file": "/a.md"}
+    sample = {"number": "3", "call": "3.1", "sub": "help", "model": "m", "text": "a b", "file": "/a.md"}
     for sub in SUBCOMMANDS:
         words = " ".join(arg.choices[0] if arg.choices else sample.get(arg.kind, "x") for arg in sub.args)
         args = fit(sub, words)
