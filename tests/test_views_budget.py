@@ -117,6 +117,11 @@ def test_compactions_are_marked_in_the_sparkline():
     assert long.text().count("↓") == 2  # the one that is in sight, and the legend
 
 
+def test_less_than_a_turn_is_not_about_none():
+    text = budget_view(Budget({"user": 6_700}, rule_for(8_000), 1, growth=(300,))).text()
+    assert "100 tokens left until the trigger: less than a turn like the last ones" in text
+
+
 def test_the_cost_is_said_where_it_is_known():
     assert "cost so far $0.0123" in budget_view(BUDGET, cost=0.0123).text()
     assert "cost" not in budget_view(BUDGET).text()

@@ -178,7 +178,9 @@ def left_words(budget: Budget) -> str:
     else:
         words = f"{figure(budget, budget.left)} tokens left until the trigger"
     turns = budget.turns_left
-    return words if turns is None else f"{words}: about {counted(turns, 'turn')} like the last ones"
+    if turns is None:
+        return words
+    return f"{words}: {f'about {counted(turns, "turn")}' if turns else 'less than a turn'} like the last ones"
 
 
 def figure(budget: Budget, tokens: int) -> str:

@@ -69,7 +69,7 @@ class XrayView:
         for part, pieces in self.xray.parts.items():
             for piece in pieces:
                 lines += ["", f"{part_look(part)[0]} {self._named(piece)}"]
-                lines += quoted(middle_cut(redact(piece.text), *_CUT.get(part, (HEAD, TAIL))))
+                lines += quoted(middle_cut(_text(piece), *_CUT.get(part, (HEAD, TAIL))))
         return page(lines)
 
     def html(self) -> str:
@@ -91,13 +91,13 @@ class XrayView:
         return f"{_name(piece)} · {counted_tokens(self.xray, piece.tokens)}"
 
     def _piece(self, piece: Sent) -> h.Html:
-        return h.fold(self._named(piece), h.pre(redact(piece.text), low=True), framed=False)
+        return h.fold(self._named(piece), h.pre(_text(piece), low=True), framed=False)
 
     def _change(self, change: Changed) -> h.Html:
         words = f"{_sign(change)} {self._named(change.piece)}"
         if change.before and change.after:
             return h.fold(words, diff_html(_diff(change)), framed=False)
-        return h.fold(words, h.pre(redact(change.piece.text), low=True), framed=False)
+        return h.fold(words, h.pre(_text(change.piece), low=True), framed=False)
 
 
 def xray_view(xray: Xray, stamp: str = "") -> XrayView:
@@ -112,6 +112,10 @@ def counted_tokens(xray: Xray, tokens: int) -> str:
 
 def _name(piece: Sent) -> str:
     return f"tool {piece.label}" if piece.part == "tools" else piece.label or piece.part
+
+
+def _text(piece: Sent) -> str:
+    return redact(piece.text) or "(no text)"
 
 
 def _sign(change: Changed) -> str:
