@@ -180,7 +180,8 @@ def left_words(budget: Budget) -> str:
     turns = budget.turns_left
     if turns is None:
         return words
-    return f"{words}: {f'about {counted(turns, "turn")}' if turns else 'less than a turn'} like the last ones"
+    about = f"about {counted(turns, 'turn')}" if turns else "less than a turn"
+    return f"{words}: {about} like the last ones"
 
 
 def figure(budget: Budget, tokens: int) -> str:
