@@ -29,6 +29,7 @@ SUBS = [
     "turns",
     "budget",
     "xray",
+    "compact",
     "history",
     "transcript",
     "tools",

@@ -23,6 +23,9 @@ from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommand, subcommands, us
         "rewind -1",
         "resume the work",
         "history of Rome",
+        "history lessons for me",
+        "compact this table",
+        "history, please",
         "xray of the wrist",
         "xray 3.1.4",
         "xray 3.",
@@ -72,7 +75,13 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("resume skip", Command("resume", {"choice": "skip"})),
         ("turns", Command("turns")),
         ("budget", Command("budget")),
-        ("history", Command("history")),
+        ("compact", Command("compact")),
+        ("history", Command("history", {"search": None, "bring": None})),
+        ("history moons", Command("history", {"search": "moons", "bring": None})),
+        ('history "most moons" "Jupiter"', Command("history", {"search": '"most moons" "Jupiter"', "bring": None})),
+        ("history --bring 1", Command("history", {"search": None, "bring": "1"})),
+        ("history --bring 1:2,5-7", Command("history", {"search": None, "bring": "1:2,5-7"})),
+        ("history --bring=none", Command("history", {"search": None, "bring": "none"})),
         ("xray", Command("xray", {"at": None})),
         ("xray 3", Command("xray", {"at": "3"})),
         ("xray 3.12", Command("xray", {"at": "3.12"})),
@@ -118,6 +127,8 @@ def test_options_stand_before_the_prompt(line, run):
         ("Status", "no subcommand 'Status': type %agent status, or %agent -- Status to send it as a prompt"),
         ("udno", "no subcommand 'udno': type %agent undo, or %agent -- udno to send it as a prompt"),
         ("rewind", "rewind needs N: type %agent rewind N [--memory], or %agent -- rewind to send it as a prompt"),
+        ("history --bring 1:x", "--bring '1:x' does not fit: type %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]"),
+        ("history --bring", "--bring needs a value: type %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]"),
         ("rewind 3 --memroy", "rewind has no option '--memroy': type %agent rewind N [--memory]"),
         ("--modle x hi", "no option '--modle': type --model, or -- before a prompt"),
         ("--model", "--model needs a value: type --model M"),
@@ -279,7 +290,8 @@ def test_one_edit_apart(a, b, near):
 USAGES = {
     "agent": (
         "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
-        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; xray [TURN[.CALL]]; history; transcript [THREAD]; tools;"
+        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; xray [TURN[.CALL]]; compact;"
+        " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD]; tools;"
         " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; panel; help [SUB]"
     ),
     "memory": (

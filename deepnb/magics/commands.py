@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Compacted, ModelEnded, Skill, Usage
+from deepnb.core.values import Compacted, Event, ModelEnded, ModelStarted, Notice, Skill, Usage
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live, said, show_help
 from deepnb.views.budget import budget_view
-from deepnb.views.history import history_view
+from deepnb.views.compaction import compaction_view
+from deepnb.views.history import HistoryView, history_view
 from deepnb.views.notice import notice_view
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
@@ -17,7 +18,13 @@ from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.view import View
 from deepnb.views.xray import xray_view
-from deepnb.widgets.panels import Panel, Stack
+from deepnb.widgets.actions import Tabs
+from deepnb.widgets.history import HistoryPanel
+from deepnb.widgets.panels import Page, Stack
+from deepnb.widgets.progress import Progress
+
+_RUN = 10_000
+"""Messages that one range may name."""
 
 # -- %agent
 
@@ -105,8 +112,34 @@ def agent_xray(scene: Scene, args: Args) -> Shown:
     return xray_view(scene.session.xray(int(turn) if turn else None, int(call) if call else None), scene.stamp)
 
 
+def agent_compact(scene: Scene, args: Args) -> Shown:
+    notes: list[str] = []
+    progress = Progress(scene.screen, "compacting the context ...")
+
+    def told(event: Event) -> None:
+        if isinstance(event, ModelStarted):
+            doing = {"flush": "asking what is worth keeping", "summary": "summing up"}.get(event.call.purpose)
+            progress.say(f"compacting the context: {doing} ..." if doing else "compacting the context ...")
+        elif isinstance(event, Notice):
+            notes.append(event.text)
+
+    try:
+        offload = scene.session.compact(told)
+    except BaseException:
+        progress.stop("not compacted")
+        raise
+    progress.end(compaction_view(offload, notes, scene.stamp))
+    return None
+
+
 def agent_history(scene: Scene, args: Args) -> Shown:
-    return _history(scene)
+    if args["bring"] is None:
+        return _history(scene, args["search"])
+    if args["bring"] == "none":
+        scene.session.bring_back(None)
+        return said("nothing stands before the next prompt")
+    brought = scene.session.bring_back(*_picked(args["bring"]))
+    return said(f"before the next prompt: {brought.line if brought else 'nothing'}")
 
 
 def agent_transcript(scene: Scene, args: Args) -> Shown:
@@ -139,9 +172,14 @@ def agent_mount(scene: Scene, args: Args) -> Shown:
 
 
 def agent_panel(scene: Scene, args: Args) -> Shown:
-    tabs = [("Budget", lambda: _gauge(scene)), ("History", lambda: _history(scene))]
-    panel = Panel(tabs) if scene.screen.notebook else None
-    live(scene, panel, lambda: Stack(*(source() for _, source in tabs)), "agent panel: budget and history")
+    session = scene.session
+    panel = None
+    if scene.screen.notebook:
+        history = HistoryPanel(
+            lambda words: _history(scene, words), session.bring_back, lambda: session.bring_back(None)
+        )
+        panel = Tabs([("Budget", Page(lambda: _gauge(scene))), ("History", history)])
+    live(scene, panel, lambda: Stack(_gauge(scene), _history(scene)), "agent panel: budget and history")
     return None
 
 
@@ -189,6 +227,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "turns": agent_turns,
     "budget": agent_budget,
     "xray": agent_xray,
+    "compact": agent_compact,
     "history": agent_history,
     "transcript": agent_transcript,
     "tools": agent_tools,
@@ -228,5 +267,13 @@ def _gauge(scene: Scene) -> View:
     return budget_view(scene.session.budget(), scene.stamp, totals, marks, usage.cost)
 
 
-def _history(scene: Scene) -> View:
-    return history_view(scene.session.history(), scene.stamp)
+def _history(scene: Scene, search: str | None = None) -> HistoryView:
+    return history_view(scene.session.history(), scene.stamp, search, scene.session.brought_back)
+
+
+def _picked(text: str) -> tuple[int, list[int] | None]:
+    """`1:2,5-7` as section 1 and its messages 2, 5, 6 and 7; `1` alone as all of them."""
+    section, _, messages = text.partition(":")
+    runs = [run.partition("-") for run in messages.split(",") if run]
+    numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
+    return int(section), numbers if messages else None

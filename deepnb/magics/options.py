@@ -238,6 +238,8 @@ def _target(magic: str, label: str, line: str) -> str:
 
 def _argument(arg: Arg, rest: str) -> tuple[str, str]:
     """The text of one argument and what follows it; `--` may stand before a text."""
+    if arg.kind == "search" and (quoted := re.match(r'(?:"[^"]+"\s*)+', rest)):
+        return quoted[0].strip(), rest[quoted.end() :]
     if arg.kind not in TAKES_THE_REST:
         return _word(rest)
     word, after = _word(rest)
@@ -301,6 +303,12 @@ def _refuse_strange_flag(sub: Sub, rest: str) -> None:
     strange = [w for w in words if re.match(r"--[A-Za-z]", w) and w.partition("=")[0] not in known]
     if strange and fit(sub, " ".join(w for w in words if w not in strange)) is not None:
         raise DeepnbError(f"{sub.name} has no option {strange[0]!r}", f"type %{sub.magic} {sub.usage}")
+    for flag in sub.flags:
+        before, found, after = f" {rest} ".partition(f" {flag.name} ")
+        value, others = _word(after)
+        if found and flag.label and fit(sub, f"{before} {others}".strip()) is not None:
+            problem = f"{flag.name} {value!r} does not fit" if value else f"{flag.name} needs a value"
+            raise DeepnbError(problem, f"type %{sub.magic} {sub.usage}")
 
 
 def _refuse_near_subcommand(line: str) -> None:

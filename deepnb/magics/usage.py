@@ -12,6 +12,7 @@ from dataclasses import dataclass
 MAGICS = ("agent", "memory", "skills")
 
 # What a word must look like, by kind; `text` and `file` take the rest of the line, spaces and all.
+# A word to search is one alone, or stands in quotes: `%agent history of Rome` is a prompt.
 # A name or a model does not end like a sentence does: `%agent new york?` and `%agent use this!` are prompts.
 KINDS: dict[str, str] = {
     "number": r"[0-9]{1,9}",
@@ -23,6 +24,8 @@ KINDS: dict[str, str] = {
     "url": r"\w+://\S+",
     "path": r"\S+",
     "word": r"\S+",
+    "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
+    "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
 TAKES_THE_REST = ("text", "file")
 
@@ -148,7 +151,15 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "what a model call was sent, by part, and what changed since the call before",
         (Arg("at", "TURN[.CALL]", "call", needed=False),),
     ),
-    Sub("agent", "history", "what was summarized and offloaded"),
+    Sub("agent", "compact", "summarize and offload all but the last turn now, and show what was done"),
+    Sub(
+        "agent",
+        "history",
+        'what was summarized and offloaded, or what of it holds a word or a "phrase"; --bring 1:2,5-7 puts messages 2 and'
+        " 5 to 7 of section 1 before the next prompt, --bring 1 all of them, --bring none nothing",
+        (Arg("search", "SEARCH", "search", needed=False),),
+        (Flag("--bring", "SECTION[:MESSAGES]|none", "messages"),),
+    ),
     Sub(
         "agent",
         "transcript",

@@ -25,13 +25,26 @@ class Panel:
     def __init__(self, tabs: Sequence[tuple[str, Source]]) -> None:
         import ipywidgets as w
 
-        self._pages = [(source, w.HTML()) for _, source in tabs]
-        self.widget: Any = w.Tab(children=[page for _, page in self._pages], titles=[name for name, _ in tabs])
+        self._pages = [Page(source) for _, source in tabs]
+        self.widget: Any = w.Tab(children=[page.widget for page in self._pages], titles=[name for name, _ in tabs])
+
+    def refresh(self) -> None:
+        for page in self._pages:
+            page.refresh()
+
+
+class Page:
+    """One picture; `refresh` shows it as it is now."""
+
+    def __init__(self, source: Source) -> None:
+        import ipywidgets as w
+
+        self._source = source
+        self.widget: Any = w.HTML()
         self.refresh()
 
     def refresh(self) -> None:
-        for source, page in self._pages:
-            _fill(page, _drawn(source))
+        _fill(self.widget, _drawn(self._source))
 
 
 class TurnPanel:

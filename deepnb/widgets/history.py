@@ -1,0 +1,111 @@
+"""The offloaded history to touch: search it, choose messages, bring them back before the next prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.views.history import EMPTY, HistoryView, Shown, head_html, message_html, section_html
+from deepnb.views.html import box, frame, muted
+from deepnb.views.notice import notice_view
+from deepnb.widgets.actions import close
+
+ROWS = 150
+"""Messages that are listed at once; a search finds the others."""
+
+Place = tuple[int, int]
+"""Of a message: its section and its number there."""
+
+
+class HistoryPanel:
+    """A search box, the sections, a check box for each message, and buttons that bring back and take away."""
+
+    def __init__(
+        self,
+        view: Callable[[str], HistoryView],
+        bring: Callable[[int, Sequence[int]], object],
+        drop: Callable[[], object],
+    ) -> None:
+        """`view` gives the history with something looked for, `bring` takes (section, messages) of it."""
+        import ipywidgets as w
+
+        self._w, self._view, self._bring, self._drop = w, view, bring, drop
+        self._chosen: set[Place] = set()
+        self._shown: object = None
+        self._search = w.Text(placeholder='words, or "a phrase"', description="search", layout=w.Layout(width="24em"))
+        self._search.observe(lambda _: self.refresh(), names="value")
+        self._do = w.Button(
+            description="bring back", button_style="primary", tooltip="put the chosen messages before the next prompt"
+        )
+        self._undo = w.Button(description="take away", tooltip="put nothing before the next prompt")
+        self._do.on_click(lambda _: self._act(self._bring_chosen))
+        self._undo.on_click(lambda _: self._act(self._drop))
+        self._found, self._said, self._waits = w.HTML(), w.HTML(), w.HTML()
+        self._list = w.VBox(layout=w.Layout(max_height="36em", overflow="auto", display="block", width="100%"))
+        head = w.HBox([self._search, self._do, self._undo], layout=w.Layout(flex_flow="row wrap"))
+        self.widget: Any = w.VBox([head, self._said, self._waits, self._found, self._list])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the history as it is now; where it shows the same messages they stay as they were folded."""
+        view = self._view(self._search.value)
+        self._undo.disabled = view.brought is None
+        self._waits.value = notice_view(view.waiting, "ok").html() if view.waiting else ""
+        self._found.value = box(muted(view.found)) if view.found else ""
+        shown = view.shown
+        if (now := (view.sections, view.sought)) != self._shown:
+            self._shown = now
+            there = {(n, item.number) for n, section in enumerate(view.sections, 1) for item in section.items}
+            self._chosen &= there
+            self._fill(shown, empty=not view.sections)
+        self._choosable()
+
+    def _fill(self, shown: Sequence[Shown], *, empty: bool) -> None:
+        left = ROWS
+        made: list[Any] = [self._w.HTML(box(muted(EMPTY)))] if empty else []
+        for one in shown:
+            made.append(self._w.HTML(box(frame(head_html(one), section_html(one)))))
+            made += [self._row(one, item) for item in one.items[:left]]
+            if len(one.items) > left:
+                made.append(self._w.HTML(box(muted(f"{len(one.items) - left:,} more messages: search for them"))))
+            left = max(0, left - len(one.items))
+        old, self._list.children = self._list.children, made
+        for child in old:
+            close(child)
+
+    def _row(self, one: Shown, item: Any) -> Any:
+        place = (one.number, item.number)
+        name = f"{one.number}:{item.number}"
+        tick = self._w.Checkbox(
+            value=place in self._chosen,
+            description=name,
+            indent=False,
+            tooltip=f"choose message {item.number} of section {one.number}",
+        )
+        tick.layout = self._w.Layout(width="6em", flex="0 0 6em")
+        tick.observe(lambda change: self._choose(place, change["new"]), names="value")
+        text = self._w.HTML(message_html(item, one.sought), layout=self._w.Layout(flex="1 1 auto", min_width="0"))
+        return self._w.HBox([tick, text], layout=self._w.Layout(align_items="flex-start"))
+
+    def _choose(self, place: Place, chosen: bool) -> None:
+        (self._chosen.add if chosen else self._chosen.discard)(place)
+        self._choosable()
+
+    def _choosable(self) -> None:
+        self._do.disabled = not self._chosen
+        self._do.description = f"bring back {len(self._chosen)}" if self._chosen else "bring back"
+
+    def _bring_chosen(self) -> None:
+        for section in sorted({section for section, _ in self._chosen}):
+            self._bring(section, sorted(number for of, number in self._chosen if of == section))
+            self._chosen = {place for place in self._chosen if place[0] != section}
+        self._shown = None
+
+    def _act(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+            self._said.value = ""
+        except DeepnbError as error:
+            self._said.value = notice_view(str(error), "error").html()
+        self.refresh()
