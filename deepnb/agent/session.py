@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from deepnb.agent.context import SessionContext
 from deepnb.agent.graphs import Graphs
 from deepnb.agent.options import Options, changed
 from deepnb.agent.places import Places
 from deepnb.agent.state import State
 from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
-from deepnb.core.budget import Budget, Rule, growth
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import BroughtBack, Event, HistorySection, Notice, Offload, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.core.values import Event, Notice, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.memory.scope import Scope
 
 if TYPE_CHECKING:
-    import pandas as pd
 
     from deepnb.agent.build import Built
     from deepnb.agent.files import Files
@@ -30,23 +29,22 @@ if TYPE_CHECKING:
     from deepnb.agent.play import Played
     from deepnb.agent.skills import SessionSkills
     from deepnb.agent.storage import Storage
-    from deepnb.agent.transcripts import Transcripts
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
     from deepnb.context.ledger import Recorder
-    from deepnb.core.xray import Xray
 
 
-class Session:
+class Session(SessionContext):
     """A deep agent whose files live in this process.
 
     `Session(model="offline")` works at once, with no key. The other keyword arguments are the
-    fields of `deepnb.agent.options.Options`; `clock` gives the time (an aware datetime).
+    fields of `deepnb.agent.options.Options`; `clock` gives the time (an aware datetime in the
+    user's time zone, which says when a day begins).
     """
 
     def __init__(self, model: Any = "offline", *, clock: Callable[[], datetime] | None = None, **options: Any) -> None:
         self.options = changed(Options(model=model), options)
-        self.clock = clock or (lambda: datetime.now(UTC))
+        self.clock = clock or (lambda: datetime.now().astimezone())
         self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared, self._elsewhere)
         self._threads = Threads(self._state)
         self._places = Places(
@@ -152,93 +150,6 @@ class Session:
     def model(self) -> str:
         """The name of the model in use."""
         return self.options.model if isinstance(self.options.model, str) else self.built.model
-
-    @property
-    def rule(self) -> Rule:
-        """The compaction rule in force."""
-        return self.built.rule
-
-    def count(self, text: str) -> int:
-        """Tokens of a text, by the counter in use."""
-        return self.built.meter.count(text)
-
-    def budget(self) -> Budget | None:
-        """What filled the context at the last model call; None before the first."""
-        turns = self._threads.current.turns
-        budgets = [t.budget for t in turns if t.budget is not None]
-        return replace(budgets[-1], growth=growth([b.total for b in budgets])) if budgets else None
-
-    def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
-        """What a model call was sent, piece by piece, and what changed since the one before it.
-
-        The last call for an answer, that of turn `turn`, or call `call` of it, both counted from 1.
-        """
-        from deepnb.agent.calls import xray
-
-        return xray(self.turns, turn, call)
-
-    def ledger(self) -> pd.DataFrame:
-        """One row per model call of the current thread. Figures are tokens."""
-        from deepnb.agent.tables import ledger
-
-        return ledger(self.turns)
-
-    def history(self) -> tuple[HistorySection, ...]:
-        """What was offloaded from the current thread, by time."""
-        from deepnb.agent.compaction import sections
-
-        return sections(self)
-
-    def compact(self, tell: Callable[[Event], None] = lambda event: None) -> Offload:
-        """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger.
-
-        `tell` is given each event as it happens.
-        """
-        from deepnb.agent.compaction import compact
-
-        self._idle()
-        try:
-            return compact(self, self._threads.current, self._state, tell)
-        finally:
-            self._tell()
-
-    def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
-        """Put messages of a section of the history before the next prompt, word for word as in the file.
-
-        Sections and messages count from 1; without `messages` all of them, beside those that wait there
-        already. None in the place of a section takes them all away again.
-        """
-        from deepnb.agent.bringing import bring
-
-        self._idle()
-        thread = self._threads.current
-        if section is None:
-            thread.brought = None
-        else:
-            bring(self, thread, section, messages)
-        self._tell()
-        return self.brought_back
-
-    @property
-    def brought_back(self) -> BroughtBack | None:
-        """What stands before the next prompt of the current thread."""
-        from deepnb.agent.bringing import waiting
-
-        return waiting(self._threads.current)
-
-    @cached_property
-    def transcripts(self) -> Transcripts:
-        """All that happened, by thread, as it is written down."""
-        from deepnb.agent.transcripts import Transcripts
-
-        return Transcripts(self.now, lambda thread: self._threads[thread].pool.kept)
-
-    def transcript(self, thread: str | None = None) -> pd.DataFrame:
-        """One row per line of a thread's transcript (the current one's, if not given), oldest first."""
-        from deepnb.agent.tables import transcript
-
-        one = self.transcripts.keep(self._threads[thread or self.thread].name)
-        return transcript(one.read()[0], one.session)
 
     # -- running
 
