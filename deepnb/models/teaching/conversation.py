@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deepnb.core.messages import MEMORY_UPDATE, SUMMARY, Message
+from deepnb.core.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY, Message
 from deepnb.core.values import Skill
 from deepnb.engine.probe import to_message
 from deepnb.models.teaching.prompt import DEFAULT_PATH, MemoryFile, read_prompt, updated
@@ -107,7 +107,7 @@ def _in_progress(summary: str) -> str:
 
 
 def _is_request(message: Message) -> bool:
-    return message.role == "user" and message.source not in (MEMORY_UPDATE, SUMMARY)
+    return message.role == "user" and message.source not in (MEMORY_UPDATE, SUMMARY, BROUGHT_BACK)
 
 
 def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from deepnb.models.teaching import earlier
 from deepnb.models.teaching.conversation import Conversation, Step, summarized_facts
 from deepnb.models.teaching.facts import bullet, looks_secret
 from deepnb.models.teaching.files import PATH, absolute
@@ -232,12 +233,13 @@ def wants_own(c: Conversation) -> frozenset[str] | None:
 
 
 def wants_matching(c: Conversation) -> frozenset[str] | None:
-    """Any question that shares words with a line of memory."""
+    """Any question that shares words with a line of memory, or with what is left of earlier messages."""
     question = c.request.rstrip().endswith(("?", "？")) or first_match(
         c.request, r"^\s*(?:what|which|when|where|who|whose|how|why|do|does|is|are|should|can)\b", r"什么|哪|吗|谁|多少"
     )
     asked = words(c.request) - _GENERIC
-    return asked if question and any(coverage(asked, f) for m in c.memory for f in m.facts) else None
+    known = any(coverage(asked, f) for m in c.memory for f in m.facts)
+    return asked if question and (known or earlier.brought_back(c, asked) or earlier.anchors(c, asked)) else None
 
 
 def recall(c: Conversation, asked: frozenset[str]) -> str:
@@ -248,6 +250,12 @@ def recall(c: Conversation, asked: frozenset[str]) -> str:
     said = [s for s in _said(c) if fact_text(bullet(s)) not in known]
     said = [s for s in said if not asked or coverage(asked, s)]
     answer: list[str] = []
+    if back := earlier.brought_back(c, asked):
+        answer += [c.tell("What was brought back from earlier says:", "从历史里带回来的内容说："), *back]
+    if beside := [] if back else earlier.anchors(c, asked):
+        answer += [c.tell("Beside the summary of what was said earlier stands:", "之前对话的摘要旁边写着："), *beside]
+    if not best and (back or beside):
+        lines = []
     if asked and not best and lines:
         answer.append(
             c.tell(
