@@ -88,7 +88,9 @@ def test_it_is_read_in_one_batch(monkeypatch):
     real = s.backend.download_files
     monkeypatch.setattr(s.backend, "download_files", lambda paths: asked.append(paths) or real(paths))
     s.run("a")
-    assert asked == [["/a.md", "/b.md"]]
+    layers = ["/AGENTS.md", "/SOUL.md", "/IDENTITY.md", "/USER.md", "/TOOLS.md", "/MEMORY.md"]
+    assert [paths[:8] for paths in asked] == [["/a.md", "/b.md", *layers]]
+    assert [len(paths) for paths in asked] == [10], "and the notes of two days"
 
 
 def test_a_file_that_is_not_utf8_is_one_line_naming_it():
@@ -110,8 +112,11 @@ def test_another_read_error_names_the_file(monkeypatch):
     from deepagents.backends.protocol import FileDownloadResponse
 
     s = session(enable_skills=False)
-    refused = [FileDownloadResponse(path="/AGENTS.md", content=None, error="permission_denied")]
-    monkeypatch.setattr(s.backend, "download_files", lambda paths: refused)
+    refused = FileDownloadResponse(path="/AGENTS.md", content=None, error="permission_denied")
+    real = s.backend.download_files
+    monkeypatch.setattr(
+        s.backend, "download_files", lambda paths: [refused if r.path == refused.path else r for r in real(paths)]
+    )
     with pytest.raises(DeepnbError, match=r"memory file /AGENTS.md can't be read \(permission_denied\)"):
         s.run("a")
 

@@ -24,6 +24,7 @@ from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
+from deepnb.memory.layers import ALWAYS
 from deepnb.memory.middleware import memory_middleware
 from deepnb.memory.nested import NestedMemoryMiddleware
 from deepnb.memory.scope import MAIN, Scope
@@ -97,9 +98,11 @@ def build(
     rebased = None
     if options.enable_memory:
         budget = options.memory_budget or memory_budget(rule.window)
-        memory = memory_middleware(backend, options.memory, options.memory_refresh, budget, meter.count)
+        memory = memory_middleware(
+            backend, options.memory, options.memory_refresh, budget, meter.count, lambda: clock()[:10]
+        )
         rebased = memory.rebased if options.memory_refresh == "delta" else None
-        stack += [memory, NestedMemoryMiddleware(backend, options.memory, budget, meter.count)]
+        stack += [memory, NestedMemoryMiddleware(backend, (*options.memory, *ALWAYS), budget, meter.count)]
     if options.enable_skills:
         stack.append(SkillsMiddleware(backend, options.skills))
     main = base(backend, rebased)

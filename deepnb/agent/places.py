@@ -11,6 +11,7 @@ from deepnb.agent.pool import Pool
 from deepnb.agent.state import State
 from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
+from deepnb.memory.layers import ALWAYS
 from deepnb.memory.scope import LONG_TERM
 
 if TYPE_CHECKING:
@@ -93,4 +94,4 @@ class Places:
         """Whether the guard stands before a file: memory, notes and skills."""
         options = self._options()
         sources = (f"{source.rstrip('/')}/" for source in options.skills)
-        return path in (LONG_TERM, *options.memory) or path.startswith(("/memory/", *sources))
+        return path in (LONG_TERM, *ALWAYS, *options.memory) or path.startswith(("/memory/", *sources))

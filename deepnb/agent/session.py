@@ -22,7 +22,6 @@ from deepnb.core.values import Event, Notice, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.memory.scope import Scope
 
 if TYPE_CHECKING:
-
     from deepnb.agent.build import Built
     from deepnb.agent.files import Files
     from deepnb.agent.notes import SessionMemory

@@ -114,9 +114,9 @@ class Extension:
         self.session.configure(**changes)
 
     def _time(self) -> Any:
-        from datetime import UTC, datetime
+        from datetime import datetime
 
-        return self.config.time() or datetime.now(UTC)
+        return self.config.time() or datetime.now().astimezone()
 
     def _names(self) -> complete.Names:
         return complete_names(self.session, _Variables(self.ip))

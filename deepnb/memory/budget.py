@@ -1,10 +1,12 @@
-"""Fitting memory into its budget: whole sections by priority, and a line for what is left out."""
+"""Fitting memory into its budget: a share for each layer, whole sections within it, a line for what is left out."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+from deepnb.memory.layers import layer_of, weight
 
 Count = Callable[[str], int]
 
@@ -13,7 +15,7 @@ SHARE = 0.15
 """The budget in tokens: the smaller of CAP and SHARE of the window."""
 
 _HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+_COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
 
 
 def memory_budget(window: int | None) -> int:
@@ -44,33 +46,86 @@ class Fitted:
 def fitted(contents: Mapping[str, str], sources: Sequence[str], budget: int, count: Count) -> tuple[Fitted, ...]:
     """The files in the order of their sources, within `budget` tokens together with their paths and notes.
 
-    Room is given out source by source and, within one, section by section from the top: what
-    stands first is taken to matter most. A section that is longer than the room gives way to the
-    next shorter one; one that is longer than the whole budget is cut at its paragraphs.
+    Where they are too long together, each layer has its share, and what one does not need is passed on to
+    those that need more. Within a layer room is given out file by file and section by section from the
+    top: what stands first is taken to matter most. A section that is longer than the room gives way to
+    the next shorter one; one that is longer than the whole budget is cut at its paragraphs. Room that is
+    left at the end goes to whatever still fits, in order.
     """
     texts = {p: plain(contents[p]) for p in sources if p in contents}
     texts = {p: t for p, t in texts.items() if t}
     room = budget - sum(count(f"{p}\n\n\n\n") + 1 for p in texts)
-    if sum(map(count, texts.values())) <= room:
+    sizes = {p: count(t) for p, t in texts.items()}
+    if sum(sizes.values()) <= room:
         return tuple(Fitted(p, t) for p, t in texts.items())
     notes = {p: count(Fitted(p, "", 9999, 999_999).shown) + 1 for p in texts}
+    groups: dict[str, list[str]] = {}
+    for path in texts:
+        groups.setdefault(layer_of(path), []).append(path)
+    needs = {layer: sum(sizes[p] for p in paths) for layer, paths in groups.items()}
     room -= sum(notes.values())
-    out = []
-    for path, text in texts.items():
-        if count(text) <= room + notes[path]:
-            out.append(Fitted(path, text))
-            room -= count(text) - notes[path]
-            continue
-        kept, left, tokens = [], 0, 0
-        for section in sections(text, budget, count):
-            cost = count(section) + 1
-            if cost <= room:
-                kept.append(section)
+    rooms = shares(needs, room)
+    cut = {p: _Cut(t, budget, count) for p, t in texts.items()}
+    left = min(room, 0)
+    for layer, paths in groups.items():
+        left += _take([cut[p] for p in paths], rooms[layer], {id(cut[p]): notes[p] for p in paths})
+    _take(list(cut.values()), left, {id(cut[p]): notes[p] for p in texts})
+    return tuple(cut[p].fitted(p) for p in texts)
+
+
+def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
+    """layer -> tokens: each its weight's part of the room; what one does not need is shared among the others."""
+    out: dict[str, int] = {}
+    hungry = dict(needs)
+    while hungry:
+        parts = sum(map(weight, hungry))
+        given = {layer: max(room, 0) * weight(layer) // parts for layer in hungry}
+        fed = {layer: need for layer, need in hungry.items() if need <= given[layer]}
+        if not fed:
+            return {**out, **given}
+        out.update(fed)
+        room -= sum(fed.values())
+        hungry = {layer: need for layer, need in hungry.items() if layer not in fed}
+    return out
+
+
+class _Cut:
+    """A file while room is given out: which of its sections are shown."""
+
+    def __init__(self, text: str, budget: int, count: Count) -> None:
+        self.text, self._count = text, count
+        self.size = count(text)
+        self.sections = sections(text, budget, count)
+        self.costs = [count(section) + 1 for section in self.sections]
+        self.kept: set[int] = set()
+        self.whole = False
+
+    def take(self, room: int, note: int) -> int:
+        """Show what fits into the room; gives what is left of it. Shown whole, it needs no `note` on what is missing."""
+        if self.whole:
+            return room
+        spent = sum(self.costs[i] for i in self.kept)
+        if self.size <= room + spent + note:
+            self.whole = True
+            return room + spent + note - self.size
+        for i, cost in enumerate(self.costs):
+            if i not in self.kept and cost <= room:
+                self.kept.add(i)
                 room -= cost
-            else:
-                left, tokens = left + 1, tokens + cost
-        out.append(Fitted(path, "\n\n".join(kept), left, tokens))
-    return tuple(out)
+        return room
+
+    def fitted(self, path: str) -> Fitted:
+        if self.whole:
+            return Fitted(path, self.text)
+        gone = [cost for i, cost in enumerate(self.costs) if i not in self.kept]
+        return Fitted(path, "\n\n".join(self.sections[i] for i in sorted(self.kept)), len(gone), sum(gone))
+
+
+def _take(files: Sequence[_Cut], room: int, notes: Mapping[int, int]) -> int:
+    """Give out room file by file; gives what is left."""
+    for file in files:
+        room = file.take(room, notes[id(file)])
+    return room
 
 
 def plain(text: str) -> str:

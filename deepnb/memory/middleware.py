@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
@@ -19,6 +19,7 @@ from deepnb.engine import keys
 from deepnb.engine.request import message_text
 from deepnb.memory.budget import Count, fitted
 from deepnb.memory.guidelines import memory_block, update_text
+from deepnb.memory.layers import layers, note_day
 
 Refresh = Literal["thread", "call", "delta"]
 """`thread`: read once per thread. `call`: the block is written anew before every model call. `delta`: the block
@@ -34,6 +35,8 @@ class MemoryState(FilesystemState):
     """path -> text as the block and the updates after it tell it."""
     memory_base: Annotated[NotRequired[int], PrivateStateAttr]
     """How many messages had been compacted away when the block was made."""
+    memory_day: Annotated[NotRequired[str], PrivateStateAttr]
+    """The day (YYYY-MM-DD) on which the turn began: it says whose daily notes are injected."""
 
 
 class MemoryMiddleware(AgentMiddleware):
@@ -41,23 +44,27 @@ class MemoryMiddleware(AgentMiddleware):
 
     state_schema = MemoryState
 
-    def __init__(self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count) -> None:
+    def __init__(
+        self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count, today: Callable[[], str]
+    ) -> None:
+        """`today` gives the day (YYYY-MM-DD) in the user's time zone."""
         super().__init__()
         self.tools = []
         self.sources = tuple(sources)
         self._backend = backend
         self._budget = budget
         self._count = count
+        self._today = today
 
     @property
     def name(self) -> str:
         return "MemoryMiddleware"
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return None if _loaded(state) else self._load(state)
+        return None if _loaded(state) else {**(self._load(state) or {}), keys.DAY: self._today()}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return None if _loaded(state) else await self._aload(state)
+        return None if _loaded(state) else {**(await self._aload(state) or {}), keys.DAY: self._today()}
 
     def wrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
         return handler(self._with_memory(request))
@@ -66,18 +73,23 @@ class MemoryMiddleware(AgentMiddleware):
         return await handler(self._with_memory(request))
 
     def _load(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
-        return self._changed(state, self._backend.download_files(list(self.sources)))
+        paths = self._layers(state)
+        return self._changed(state, self._shown(paths, self._backend.download_files(paths)))
 
     async def _aload(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
-        return self._changed(state, await self._backend.adownload_files(list(self.sources)))
+        paths = self._layers(state)
+        return self._changed(state, self._shown(paths, await self._backend.adownload_files(paths)))
 
-    def _changed(self, state: Mapping[str, Any], responses: Sequence[FileDownloadResponse]) -> dict[str, Any] | None:
-        contents = self._shown(responses)
-        return None if state.get(keys.MEMORY) == contents else {keys.MEMORY: contents}
+    def _layers(self, state: Mapping[str, Any]) -> list[str]:
+        """What is injected in the turn that is running, whether or not it is there."""
+        return list(layers(self.sources, state.get(keys.DAY) or self._today()))
 
-    def _shown(self, responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
+    def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
+        return None if _same(state.get(keys.MEMORY), now) else {keys.MEMORY: now}
+
+    def _shown(self, paths: Sequence[str], responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
         """The texts, told to the guard as what the model has now seen."""
-        contents = texts(self.sources, responses)
+        contents = texts(paths, responses)
         if saw := getattr(self._backend, "saw", None):
             saw(contents)
         return contents
@@ -88,11 +100,12 @@ class MemoryMiddleware(AgentMiddleware):
         return request.override(system_message=with_block(request.system_message, block))
 
     def _block(self, contents: Mapping[str, str]) -> str:
-        return memory_block(fitted(contents, self.sources, self._budget, self._count), self.sources[0])
+        return memory_block(fitted(contents, list(contents), self._budget, self._count), self.sources[0])
 
     def rebased(self, request: ModelRequest) -> ModelRequest:
         """The request with the memory block as the files are now: for the call that compacts."""
-        contents = texts(self.sources, self._backend.download_files(list(self.sources)))
+        paths = self._layers(request.state)
+        contents = texts(paths, self._backend.download_files(paths))
         return request.override(system_message=with_other_block(request.system_message, self._block(contents)))
 
 
@@ -100,10 +113,11 @@ class FreshMemoryMiddleware(MemoryMiddleware):
     """Memory read again before every model call, so that an edit is seen by the very next one."""
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return None
+        today = self._today()
+        return None if state.get(keys.DAY) == today else {keys.DAY: today}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return None
+        return self.before_agent(state, runtime)
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         return self._load(state)
@@ -116,14 +130,18 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
     """Memory whose block never changes while it need not, so that a provider's cached prefix stays good.
 
     A change is told at the very next model call. The block is made anew (a rebase) after a
-    compaction, when `memory_contents` was set to None, and when block and updates together would
-    pass the budget; the updates before a rebase are then taken out of the stream.
+    compaction, when `memory_contents` was set to None, when block and updates together would pass
+    the budget, and in the first turn of a day on which a daily note it tells is too old to be
+    injected: no cache outlives a night, and a diff that takes the note out would cost it once more.
+    The updates before a rebase are then taken out of the stream.
     """
 
-    def _changed(self, state: Mapping[str, Any], responses: Sequence[FileDownloadResponse]) -> dict[str, Any] | None:
-        now = self._shown(responses)
+    def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
         told, base = state.get(keys.TOLD), _compacted(state)
         if not _loaded(state) or told is None or state.get(keys.BASE, 0) != base:
+            return self._rebase(state, now, base)
+        current = self._layers(state)
+        if any(note_day(path) and path not in current for path in told):
             return self._rebase(state, now, base)
         if now == told:
             return None
@@ -139,7 +157,7 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
         return {keys.MEMORY: now, keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: old} if old else {})}
 
     def _body(self, state: Mapping[str, Any]) -> str:
-        files = fitted(state[keys.MEMORY], self.sources, self._budget, self._count)
+        files = fitted(state[keys.MEMORY], list(state[keys.MEMORY]), self._budget, self._count)
         return "\n\n".join(f"{f.path}\n\n{f.shown}" for f in files)
 
 
@@ -147,10 +165,15 @@ _KINDS = {"thread": MemoryMiddleware, "call": FreshMemoryMiddleware, "delta": De
 
 
 def memory_middleware(
-    backend: BackendProtocol, sources: Sequence[str], refresh: Refresh, budget: int, count: Count
+    backend: BackendProtocol,
+    sources: Sequence[str],
+    refresh: Refresh,
+    budget: int,
+    count: Count,
+    today: Callable[[], str],
 ) -> MemoryMiddleware:
     """The middleware for a refresh policy; the injected files take at most `budget` tokens."""
-    return _KINDS[refresh](backend, sources, budget, count)
+    return _KINDS[refresh](backend, sources, budget, count, today)
 
 
 def _compacted(state: Mapping[str, Any]) -> int:
@@ -166,6 +189,11 @@ def _updates(state: Mapping[str, Any], base: int) -> list[BaseMessage]:
 
 def _loaded(state: Mapping[str, Any]) -> bool:
     return state.get(keys.MEMORY) is not None
+
+
+def _same(a: Mapping[str, str] | None, b: Mapping[str, str]) -> bool:
+    """Whether both hold the same files, in the same order."""
+    return a is not None and list(a.items()) == list(b.items())
 
 
 def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
