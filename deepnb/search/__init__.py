@@ -7,6 +7,7 @@ Usable without an agent. `python -m deepnb.search.bench FILE.json` measures it o
 
 from __future__ import annotations
 
-from deepnb.search.index import Hit, Index, Updated
+from deepnb.search.hits import Hit
+from deepnb.search.index import Index, Updated
 
 __all__ = ["Hit", "Index", "Updated"]

@@ -21,8 +21,9 @@ from typing import Any
 
 from deepnb.core.errors import DeepnbError
 from deepnb.search.database import Database
-from deepnb.search.index import LEGS, Hit, Index
-from deepnb.search.words import CJK, pairs, words
+from deepnb.search.hits import LEGS, Hit
+from deepnb.search.index import Index
+from deepnb.search.words import CJK, pairs, read_query, words
 
 PASSAGE = 1600
 TOKENS = 2000
@@ -30,9 +31,9 @@ TOKENS = 2000
 CATEGORIES = {1: "several turns", 2: "time", 3: "inference", 4: "one turn"}
 COLUMNS = ("some@1", "some@6", "some@10", "all@6", "2000t", "2000t*")
 NOTE = (
-    "some@k: one of the turns that answer is in the first k passages; all@6: all of them are. 2000t: the share of\n"
-    "them in the first passages that fit into 2,000 tokens; 2000t*: the same where search is given that budget\n"
-    "(tokens=2000) and so makes its passages shorter."
+    "some@k: one of the turns that answer is in the first k passages (of at most 1,600 characters); all@6: all of\n"
+    "them are. 2000t: the share of them in the first of these passages that fit into 2,000 tokens; 2000t*: the same\n"
+    "where search is given that budget (tokens=2000), and so makes its passages shorter and more."
 )
 
 Search = Callable[[str, int, int | None], list[Hit]]
@@ -134,8 +135,6 @@ class Passages:
         self.db.many("INSERT INTO passages (rowid, body) VALUES (?, ?)", rows)
 
     def search(self, query: str, k: int, joined: str, *, stop: bool) -> list[Hit]:
-        from deepnb.search.words import read_query
-
         found = (
             read_query(query).words if stop else [*words(query), *(p for run in CJK.findall(query) for p in pairs(run))]
         )

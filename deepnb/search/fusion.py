@@ -19,8 +19,6 @@ COARSE = 0.5
 """The say of a leg's coarse score beside its fine one."""
 EXACT = 8.0
 """The say of an exact identifier: more than all the others, so that none hides it."""
-DEEP = 1000
-"""Units that each leg brings along at most."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +28,6 @@ class Leg:
     keys: Keys
     scores: Scores
     weight: float = 1.0
-
-    def best(self) -> Leg:
-        """Its first DEEP units."""
-        if len(self.keys) <= DEEP:
-            return self
-        kept = np.sort(np.argpartition(-self.scores, DEEP)[:DEEP])
-        return Leg(self.keys[kept], self.scores[kept], self.weight)
 
 
 def by_rank(legs: Mapping[str, Leg]) -> tuple[Keys, Scores]:

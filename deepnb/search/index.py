@@ -11,7 +11,6 @@ The files are the truth: the index can be thrown away and made again from them a
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,7 +24,8 @@ from deepnb.core.errors import DeepnbError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.fusion import Leg, by_rank, by_weight
-from deepnb.search.passages import Span, passages
+from deepnb.search.hits import LEGS, Hit, affordable, fading, hit
+from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, in_two, within
 from deepnb.search.schema import migrate
 from deepnb.search.words import plain, read_query
@@ -33,29 +33,12 @@ from deepnb.search.writing import READING, Prepared, bump, content_hash, erase_f
 
 PASSAGE = 1600
 """Characters a hit has at most, its heading counted."""
-LEGS = ("exact", "words", "grams", "vector")
+SHARE, SHORTEST = 13, 300
+"""Into how many passages a budget in tokens is parted, and the fewest characters they then have. Many short ones
+find more: on the talks of the tests, 13 of 600 characters beat 5 of 1,600."""
 _BATCH = 4_000_000
 """Characters of text that one transaction writes, about."""
 _T = TypeVar("_T")
-_DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A passage that was found: whole lines `start` to `end` (from 1), or a part of one line that is very long.
-
-    `score` falls from hit to hit and means nothing by itself. `leg` names the legs that found its best line:
-    exact (an identifier), words, grams (words that look alike), vector. `heading` is what it stands below,
-    outermost first.
-    """
-
-    path: str
-    start: int
-    end: int
-    text: str
-    score: float
-    leg: str
-    heading: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,22 +176,22 @@ class Index:
         `recency` is a half-life in days: with it, a file whose path has a date counts up to half less the older
         it is on the day `today`. `within` says of a path whether it may be found. `passage` is the most characters
         of a hit with its heading. `tokens` is a budget for all of them (4 characters each): passages are then
-        short enough that six fit, and `k` of them are given only as far as the budget goes.
+        shorter, so that SHARE of them fit into it, and the `k` are given only as far as it goes.
         """
         if tokens is not None:
-            passage = min(passage, max(tokens * 4 // 6, 200))
+            passage = min(passage, max(tokens * 4 // SHARE, SHORTEST))
         hits = self._mended(
             lambda: self._search(
                 str(query),
                 max(int(k), 0),
                 [leg for leg in LEGS if leg in legs],
                 lambda found: by_weight(found, vector_weight, text_weight) if fusion == "weight" else by_rank(found),
-                _fading(recency, today) if recency else None,
+                fading(recency, today) if recency else None,
                 within,
                 passage,
             )
         )
-        return hits if tokens is None else list(_affordable(hits, tokens * 4))
+        return hits if tokens is None else list(affordable(hits, tokens * 4))
 
     def _search(
         self,
@@ -216,7 +199,7 @@ class Index:
         k: int,
         legs: Sequence[str],
         fuse: Callable[[Mapping[str, Leg]], tuple[Any, Any]],
-        fading: Callable[[str], float] | None,
+        fade: Callable[[str], float] | None,
         allowed: Callable[[str], bool] | None,
         passage: int,
     ) -> list[Hit]:
@@ -236,14 +219,13 @@ class Index:
                 found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
             if allowed is not None:
                 found = {name: within(leg, reader.paths, allowed) for name, leg in found.items()}
-            found = {name: leg.best() for name, leg in found.items()}
             keys, scores = fuse(found)
-            if fading is not None and len(keys):
-                fade = {number: fading(path) for number, path in reader.paths.items()}
-                scores = scores * np.array([fade[key >> 43] for key in keys.tolist()])
+            if fade is not None and len(keys):
+                faded = {number: fade(path) for number, path in reader.paths.items()}
+                scores = scores * np.array([faded[key >> 43] for key in keys.tolist()])
             keys, scores = keys[scores > 0], scores[scores > 0]
             spans = passages(keys, scores, reader.near, lambda key: max(passage - len(reader.heading(key)) - 1, 1), k)
-            return [_hit(reader, span, found, passage) for span in spans]
+            return [hit(reader, span, found, passage) for span in spans]
 
     def _query_vector(self, text: str) -> vectors.Vectors | None:
         if self.embedder is None:
@@ -358,48 +340,6 @@ def _batches(
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _hit(reader: Reader, span: Span, legs: Mapping[str, Leg], passage: int) -> Hit:
-    first, last = span.rows[0], span.rows[-1]
-    by = [name for name in LEGS if name in legs and _has(legs[name], span.best)]
-    return Hit(
-        path=reader.paths[first.key >> 43],
-        start=first.line,
-        end=last.line,
-        text=reader.text(first, last)[:passage],
-        score=span.score,
-        leg="+".join(by) or "words",
-        heading=reader.heading(first.key),
-    )
-
-
-def _has(leg: Leg, key: int) -> bool:
-    at = int(np.searchsorted(leg.keys, key))
-    return at < len(leg.keys) and int(leg.keys[at]) == key and float(leg.scores[at]) > 0
-
-
-def _fading(half_life: float, today: date | None) -> Callable[[str], float]:
-    """1 for a path without a date or of today, 0.75 after one half-life, 0.5 for what is very old."""
-    now = today or date.today()
-
-    def of(path: str) -> float:
-        found = _DAY.search(path)
-        with suppress(ValueError):
-            if found:
-                age = max((now - date(*map(int, found.groups()))).days, 0)
-                return float(0.5 + 0.5 ** (1 + age / half_life))
-        return 1.0
-
-    return of
-
-
-def _affordable(hits: Sequence[Hit], characters: int) -> Iterator[Hit]:
-    for hit in hits:
-        characters -= len(hit.text) + len(hit.heading) + 1
-        if characters < 0:
-            return
-        yield hit
 
 
 def _place(path: str) -> tuple[int, int] | None:

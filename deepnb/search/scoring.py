@@ -20,6 +20,8 @@ BEFORE, AFTER = 0.3, 0.15
 """How much of the score of the unit before, and of that after, a unit gets."""
 HEADING = 0.5
 """A word in a heading, as a part of one in the text below it."""
+DEEP = 1000
+"""Units that a leg brings along at most, its best ones."""
 ENOUGH, FEW = 2000, 100
 """Units with the rarer words of a query that are scored, where these are not too few: common words then only add
 to their scores. In a small index, every unit with a word of the query is scored."""
@@ -93,7 +95,9 @@ def scored(concepts: Sequence[Concept], size: Size) -> Scored:
         fine += strength * idf(concept.count(size.units), size.units)
     lengths = lengths_of(keys)
     fine *= (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
-    return Scored(keys, _with_neighbours(keys, fine), _coarse(concepts, keys, size))
+    fine = _with_neighbours(keys, fine)
+    best = np.sort(np.argpartition(-fine, DEEP)[:DEEP]) if len(keys) > DEEP else np.arange(len(keys))
+    return Scored(keys[best], fine[best], _coarse(concepts, keys[best], size))
 
 
 def idf(found: int, of: int) -> float:

@@ -12,15 +12,13 @@ import unicodedata
 from dataclasses import dataclass
 
 _STOP = """
-a about above after again ago all also am an and any anything are aren't as at be because been before being below
-between both but by can can't could did didn't do does doesn't doing don't down during each either else ever every
-few for from further get gets got had has have having he her here hers herself him himself his how however i if in
-into is isn't it its itself just let like likely made make makes many may me might more most much must my myself no nor
-not of off on once one only or other our ours out over own please same shall she should so some someone something such
-tell than that the their theirs them themselves then there these they thing things this those though through to too
-under until up upon us very was wasn't we were what what's when where whether which while who whom whose why will with
+a about after again all also am an and any are as at be because been before being between both but by can could did do
+does doing during each ever for from further had has have having he her here hers herself him himself his how however i
+if in into is it its itself just me more most my myself no nor not now of off on once only or other our ours out over
+same shall she should so some such than that the their theirs them themselves then there these they this those though
+through to too under until up upon us very was we were what when where whether which while who whom whose why will with
 would you your yours yourself
-ain aren couldn d didn doesn don hadn hasn haven isn ll m mustn re s shouldn t ve wasn weren won wouldn
+aren couldn d didn doesn don hadn hasn haven isn ll m re s shouldn t ve wasn weren won wouldn
 """
 STOP = frozenset(_STOP.split())
 """Words a question is made of, in English; a query of nothing else is asked as it stands."""
