@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -354,6 +355,21 @@ def test_compacting_by_hand_leaves_the_last_turn():
     assert [c.purpose for c in s.turns[1].calls] == ["answer", "flush", "summary"]
     s.rewind(1)
     assert s.snapshot.offload is None
+
+
+def test_two_compactions_of_one_second_are_told_apart():
+    """A class fixes the clock; each section has to stand with its own summary all the same."""
+    model = Phased()
+    s = Session(model=model, clock=lambda: datetime(2026, 11, 22, 9, tzinfo=UTC))
+    for prompt in "abcdef":
+        s.run(prompt)
+        if prompt in "cf":
+            model.summary = f"up to {prompt}"
+            s.compact()
+    assert [(x.offload.summary, x.offload.messages, x.messages) for x in s.history()] == [
+        ("up to c", 4, 4),
+        ("up to f", 6, 6),
+    ]
 
 
 # -- when a part fails

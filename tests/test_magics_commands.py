@@ -261,3 +261,29 @@ def test_a_memory_file_that_is_not_utf8_is_one_line_that_names_it(shell: Shell) 
         shell.ok(typed)
     shell.ok("%%memory /AGENTS.md\n- I like tea")
     assert "tea" in shell.ok("%agent what do you know about my preferences?")
+
+
+def test_compact_shows_its_record_and_history_is_searched_and_brought_back(shell: Shell) -> None:
+    assert shell.fails("%agent compact") == "nothing to compact: the thread has no turns yet: %agent PROMPT starts one"
+    assert "nothing was offloaded yet" in shell.fails("%agent history --bring 1")
+    for prompt in ("The pump in hall 7 is called Berta", "hello", "thanks"):
+        shell.ok(f"%agent {prompt}")
+    record = shell.ok("%agent compact")
+    assert record.startswith(
+        "context compacted   (thread main, turn 3)\n  cause       by hand\n  went        4 messages, "
+    )
+    assert "nothing was worth keeping" in record and "Requests so far: 2" in record
+    out = shell.ok('%agent history "hall 7"')
+    assert "»hall 7«" in out and "2 found" in out
+    assert "looked for nowhere: found nowhere" in shell.ok("%agent history nowhere")
+    assert shell.ok("%agent history --bring 1:1,3-4").startswith(
+        "before the next prompt: messages 1, 3-4 of section 1 ("
+    )
+    assert "nothing stands before" in shell.ok("%agent history --bring none")
+    shell.ok("%agent history --bring 1:1")
+    assert "--bring none takes it away" in shell.ok("%agent history")
+    turn = shell.ok("%agent Where is the pump Berta?")
+    assert "note: brought back before this prompt: message 1 of section 1" in turn
+    assert '"The pump in hall 7 is called Berta" (user)' in turn
+    assert "has no message 9: there are 1 to 4" in shell.fails("%agent history --bring 1:9")
+    assert "no message of section 1 was chosen" in shell.fails("%agent history --bring 1:3-2")

@@ -54,8 +54,17 @@ def compact(session: Session, thread: Thread, state: State, tell: Callable[[Even
 def sections(session: Session) -> tuple[HistorySection, ...]:
     """What was offloaded from the current thread, by time, each with the compaction it came of."""
     path = f"{history.PREFIX}{session.thread}.md"
-    offloads = {e.offload.at: e.offload for t in session.turns for e in t.events if isinstance(e, Compacted)}
-    if (last := session.snapshot.offload) is not None:
-        offloads[last.at] = last
-    found = history.sections(path, session.files.get(path, ""))
-    return tuple(replace(one, offload=offloads.get(one.at)) for one in sorted(found, key=lambda one: one.at))
+    made = [e.offload for t in session.turns for e in t.events if isinstance(e, Compacted) and not e.path]
+    if (last := session.snapshot.offload) is not None and last not in made:
+        made.append(last)
+    found = sorted(history.sections(path, session.files.get(path, "")), key=lambda one: one.at)
+    return tuple(_joined(found, made))
+
+
+def _joined(found: list[HistorySection], made: list[Offload]) -> list[HistorySection]:
+    """Each section with its compaction: that of its time, and of several the newest to the newest."""
+    out = []
+    for one in reversed(found):
+        at = next((i for i in range(len(made))[::-1] if made[i].at == one.at), None)
+        out.append(one if at is None else replace(one, offload=made.pop(at)))
+    return out[::-1]
