@@ -95,7 +95,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
         bare = line.rstrip()
         if opened := _FENCE.match(bare):
             fence = "" if fence and opened[1].startswith(fence) else fence or opened[1]
-        found = None if fence or "#" not in bare[:4] else _HEADING.fullmatch(bare)
+        found = None if fence or "#" not in bare[:4] or len(bare) > UNIT else _HEADING.fullmatch(bare)
         if found:
             if pieces:
                 yield " > ".join(title for _, title in above), pieces

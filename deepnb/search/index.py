@@ -10,6 +10,7 @@ The files are the truth: the index can be thrown away and made again from them a
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -114,7 +115,8 @@ class Index:
 
     def _update(self, files: Mapping[str, str | None]) -> Updated:
         with self._open() as db:
-            known = dict(db.rows("SELECT path, hash FROM files"))
+            named = "SELECT path, hash FROM files WHERE path IN (SELECT value FROM json_each(?))"
+            known = dict(db.rows(named, (json.dumps(list(files)),)))
             changed = removed = chunks = 0
             for batch in _batches(files, known):
                 with db.transaction(write=True):
@@ -259,6 +261,7 @@ class Index:
         folder = os.path.dirname(os.path.abspath(self.path))
         if not os.path.isdir(folder):
             raise DeepnbError(f"{folder} is no directory", "make it first, or give another path")
+        self._place = _place(self.path)
         try:
             self._connect()
         except Damaged:
@@ -289,6 +292,8 @@ class Index:
         if self._db is not None:
             self._db.close()
             self._db = self._reader = None
+        if _place(self.path) != self._place:
+            return  # another process was faster
         aside = f"{self.path}.damaged"
         with suppress(FileNotFoundError):
             os.replace(self.path, aside)

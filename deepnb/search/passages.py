@@ -10,7 +10,7 @@ import numpy as np
 
 from deepnb.search.keys import Keys, Scores, ordinal_range
 
-AROUND = 48
+AROUND = 40
 """Units to each side that are looked at; a passage of shorter lines ends there."""
 
 

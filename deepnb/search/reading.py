@@ -20,12 +20,12 @@ ALIKE = 0.25
 """Words with a lower cosine of their n-grams are not taken for each other."""
 STEPS = (0.85, 0.6, 0.4, ALIKE)
 """Words that are about equally close are asked for together."""
-EXPANSIONS = 16
+EXPANSIONS = 12
 """How many words of the vocabulary a word of the query stands for at most."""
-COMMON = 500
-"""Postings of a word that is in more units are kept in memory."""
+PLENTY = 1000
+"""Units a word may be in, and still be asked for with those that look like it, however small the index is."""
 KEPT = 8_000_000
-"""Postings kept at most, of eight bytes."""
+"""Postings kept in memory at most, of eight bytes."""
 NEAREST = 200
 """Chunks the vector leg brings along."""
 
@@ -43,6 +43,7 @@ class Reader:
         self._vectors: dict[str, Cached] = {}
         self._kept: dict[tuple[str, ...], Postings] = {}
         self._kept_size = 0
+        self._close: dict[str, list[tuple[str, float]]] = {}
 
     def refresh(self) -> None:
         """Bring what is in memory up to date, at the beginning of a transaction."""
@@ -53,8 +54,7 @@ class Reader:
         self._size = Size(units, self.db.value("SELECT count(*) FROM chunks"))
         self._paths = dict(self.db.rows("SELECT id, path FROM files"))
         self._vectors.clear()
-        self._kept.clear()
-        self._kept_size = 0
+        self._forget_postings()
         self._generation = generation
 
     @property
@@ -112,36 +112,52 @@ class Reader:
     # -- postings
 
     def _postings(self, *words: str) -> Postings:
-        """Units and headings with one of the words. Those of common words, which take long, are kept."""
+        """Units and headings with one of the words; kept until the index changes."""
         if words in self._kept:
             return self._kept[words]
         asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
         found = self.db.value("SELECT group_concat(rowid) FROM words WHERE words MATCH ?", (asked,))
         postings = Postings(np.fromstring(found, np.int64, sep=",") if found else np.empty(0, np.int64))
-        if len(postings.keys) > COMMON and self._kept_size < KEPT:
-            self._kept[words] = postings
-            self._kept_size += len(postings.keys)
+        self._kept_size += len(postings.keys) + 50
+        if self._kept_size > KEPT:
+            self._forget_postings()
+        self._kept[words] = postings
         return postings
 
+    def _forget_postings(self) -> None:
+        self._kept.clear()
+        self._kept_size = 0
+
     def _soft(self, word: str) -> Concept:
-        """A word and those that look like it, each posting as sure as the word it is of is close."""
-        close: list[tuple[str, float]] = []
-        if len(word) > 2 and not CJK.search(word):
-            found = self.vocabulary.similar(word[:LONGEST], ALIKE, EXPANSIONS)
-            close = [(other, cosine) for other, cosine in found if other != word]
-        sets = [(self._postings(word), 1.0)]
-        high = 2.0
-        for step in STEPS:
-            group = [(other, cosine) for other, cosine in close if step <= cosine < high]
-            high = step
-            if group:
-                sets.append((self._postings(*sorted(other for other, _ in group)), group[0][1]))
+        """A word and those that look like it, each posting as sure as the word it is of is close.
+
+        A word that stands everywhere, in a large index, is not worth those that look like it.
+        """
+        own = self._postings(word)
+        sets = [(own, 1.0)]
+        if len(word) > 2 and not CJK.search(word) and len(own.units) <= max(PLENTY, self._size.units // 20):
+            close = self._alike(word[:LONGEST])
+            high = 2.0
+            for step in STEPS:
+                group = [(other, cosine) for other, cosine in close if step <= cosine < high]
+                high = step
+                if group:
+                    sets.append((self._postings(*sorted(other for other, _ in group)), group[0][1]))
         return Concept(tuple(sets))
+
+    def _alike(self, word: str) -> list[tuple[str, float]]:
+        if word not in self._close:
+            if len(self._close) > 5000:
+                self._close.clear()
+            found = self.vocabulary.similar(word, ALIKE, EXPANSIONS)
+            self._close[word] = [(other, cosine) for other, cosine in found if other != word]
+        return self._close[word]
 
     def _read_vocabulary(self) -> None:
         rows = self.db.rows("SELECT id, word FROM vocabulary WHERE id > ? ORDER BY id", (self._last_word,))
         if rows:
             self._last_word = rows[-1][0]
+            self._close.clear()
             self.vocabulary.extend([word for _, word in rows])
 
 

@@ -40,10 +40,9 @@ _RUN = re.compile(
 )
 """A run of ASCII that may be an identifier: plain words, the most of a text, are passed over at once."""
 _EDGES = ".,:;!?-=+&~%$"
-_LONG_NUMBER = re.compile(r"\d{5,}")
-_NAME = re.compile(
-    r"[A-Za-z].*[0-9_/\\.:#@]|[0-9_/\\.:#@].*[A-Za-z]|^#\d|\d\.\d+\.\d|[A-Z].*-.*[A-Z]|-.*[A-Z].*[A-Z]|[a-z][A-Z]"
-)
+_LONG = 5
+"""A plain number of fewer digits is a word, not an identifier."""
+_MARKS = frozenset("0123456789_/\\.:#@")
 
 TERMS = 48
 """A query is asked with this many different terms at most, its first ones."""
@@ -128,4 +127,11 @@ def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:
 
 def _is_name(name: str) -> bool:
     """Whether a run of ASCII without a space is more than a word: with a digit, a slash, an underscore, humps."""
-    return bool(_LONG_NUMBER.fullmatch(name) if name.isdigit() else _NAME.search(name)) and len(name) > 1
+    if name.isdigit():
+        return len(name) >= _LONG
+    letters = set(name)
+    if any(c.isalpha() for c in letters) and not letters.isdisjoint(_MARKS):
+        return len(name) > 1
+    if any(c.isdigit() for c in letters) and (name[0] == "#" or name.count(".") > 1):
+        return True
+    return bool("-" in letters and sum(c.isupper() for c in letters) > 1) or bool(_HUMP.search(name))
