@@ -252,7 +252,12 @@ def test_with_all_parts_off_nothing_is_left():
 @pytest.mark.parametrize(
     ("part", "costs", "tools", "nodes"),
     [
-        ("enable_memory", {"memory"}, set(), {"MemoryMiddleware.before_model"}),
+        (
+            "enable_memory",
+            {"memory", "tools"},
+            {"note", "memory_search", "memory_get"},
+            {"MemoryMiddleware.before_model"},
+        ),
         ("enable_skills", {"skills"}, set(), {"SkillsMiddleware.before_agent"}),
         ("enable_filesystem", {"tools"}, {"ls", "read_file", "write_file", "edit_file"}, set()),
         ("enable_subagents", {"tools"}, {"task"}, set()),

@@ -29,6 +29,8 @@ from deepnb.memory.middleware import memory_middleware
 from deepnb.memory.nested import NestedMemoryMiddleware
 from deepnb.memory.scope import MAIN, Scope
 from deepnb.memory.scoped import ScopedBackend
+from deepnb.memory.searching import MemorySearch
+from deepnb.memory.tools import MemoryToolsMiddleware
 from deepnb.models.resolve import is_teaching, resolve
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.workshop.namespace import namespace_tools
@@ -52,6 +54,8 @@ class Built:
     """(name, first line of its description) of each tool."""
     guard: GuardedBackend
     """What its tools write through."""
+    flush: Flusher | None
+    """The flush of the main agent; None where memory is switched off."""
     exit: str
     """The last node of a turn: state written as from it leaves nothing to run."""
 
@@ -62,10 +66,11 @@ def build(
     checkpointer: Any,
     clock: Callable[[], str],
     scope: Callable[[], Scope] = lambda: MAIN,
+    search: Callable[[], MemorySearch] | None = None,
 ) -> Built:
     """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent.
 
-    `scope` is that of the thread whose turn is running.
+    `scope` is that of the thread whose turn is running, `search` gives the index of its memory.
     """
     resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
     model = _with_window(resolved.model, options.max_input_tokens)
@@ -103,6 +108,7 @@ def build(
         )
         rebased = memory.rebased if options.memory_refresh == "delta" else None
         stack += [memory, NestedMemoryMiddleware(backend, (*options.memory, *ALWAYS), budget, meter.count)]
+        stack.append(MemoryToolsMiddleware(backend, options.memory, clock, search))
     if options.enable_skills:
         stack.append(SkillsMiddleware(backend, options.skills))
     main = base(backend, rebased)
@@ -123,7 +129,9 @@ def build(
     if not supports_execution(guarded.inner):
         lines.pop("execute", None)
     compaction = next(m for m in main if isinstance(m, SummarizationMiddleware))
-    return Built(graph, resolved.label, rule, meter, compaction, tuple(lines.items()), guarded, _exit(graph))
+    flush = Flusher(backend, model) if options.enable_memory else None
+    named = tuple(lines.items())
+    return Built(graph, resolved.label, rule, meter, compaction, named, guarded, flush, _exit(graph))
 
 
 def _subagents(options: Options, backend: Any, model: Any, tools: list[Any], base: Callable[[], list[Any]]) -> Any:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from deepnb.core.budget import Budget, Rule, growth
-from deepnb.core.values import BroughtBack, Event, HistorySection, Offload
+from deepnb.core.values import BroughtBack, Event, Flush, HistorySection, Offload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +70,16 @@ class SessionContext:
         self._idle()
         try:
             return compact(self, self._threads.current, self._state, tell)
+        finally:
+            self._tell()
+
+    def flush(self: Session) -> Flush:
+        """Put down in today's note what is worth keeping of the current thread; nothing leaves its prompt."""
+        from deepnb.agent.flushing import flush
+
+        self._idle()
+        try:
+            return flush(self, self._threads.current, self._state)
         finally:
             self._tell()
 

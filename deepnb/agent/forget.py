@@ -59,6 +59,7 @@ def forget(session: Session, words: str) -> Found:
                     root.journal.add(_begun_again(session, path, left[path], root.journal.next_id()))
             root.journal.save()
     guard.forget()
+    session.storage.search.forget()
     session.rebase_memory()
     return found
 

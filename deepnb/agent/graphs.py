@@ -12,6 +12,7 @@ from deepnb.memory.scope import Scope
 if TYPE_CHECKING:
     from deepnb.agent.build import Built
     from deepnb.backends.guarded import GuardedBackend
+    from deepnb.memory.searching import MemorySearch
 
 KEPT = 4
 """A few, since one turn may use another model and the next the session's own again."""
@@ -26,12 +27,14 @@ class Graphs:
         checkpointer: Any,
         clock: Callable[[], str],
         scope: Callable[[], Scope],
+        search: Callable[[], MemorySearch],
     ) -> None:
-        """`backend` gives that of the thread meant just now; without a `checkpointer`, threads are kept in memory."""
+        """`backend` and `search` give those of the thread meant just now; without a `checkpointer`, threads are kept in memory."""
         self._backend = backend
         self._given = checkpointer
         self._clock = clock
         self._scope = scope
+        self._search = search
         self._made: list[tuple[Options, Any, Built]] = []
         """Options, the variable their model's name stood for, the graph made of them."""
 
@@ -52,6 +55,6 @@ class Graphs:
         for known, variable, built in self._made:
             if same(known, options) and variable is held and built.guard is self._backend():
                 return built
-        built = build(options, self._backend(), self.checkpointer, self._clock, self._scope)
+        built = build(options, self._backend(), self.checkpointer, self._clock, self._scope, self._search)
         self._made = [*self._made[1 - KEPT :], (options, held, built)]
         return built

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deepnb.agent.files import check_path, refused
 from deepnb.backends.refusals import credential_in
@@ -13,16 +13,22 @@ from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import DoesNotFit, Entry, replayed
 from deepnb.core.merge import Merged, merge
-from deepnb.core.values import Snapshot
+from deepnb.core.values import Flush, Snapshot
+from deepnb.memory.daily import addition
+from deepnb.memory.layers import ALWAYS, layers, note_path
 from deepnb.memory.scope import LONG_TERM
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from deepnb.agent.promoting import Promotion
     from deepnb.agent.session import Session
+    from deepnb.agent.storage import Storage
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.waiting import Held
     from deepnb.core.forgetting import Found
+    from deepnb.memory.promotion import Candidate
+    from deepnb.search import Hit
 
 
 class SessionMemory:
@@ -32,6 +38,8 @@ class SessionMemory:
         self._session = session
         self.copies: dict[Path, str] = {}
         """File of the disk -> text as it was last loaded from it or saved to it."""
+        self._proposed: tuple[Storage, tuple[Candidate, ...]] | None = None
+        """What `promote` proposed last, and of whose notes."""
 
     @property
     def _guard(self) -> GuardedBackend:
@@ -42,10 +50,66 @@ class SessionMemory:
         """Paths of the memory files, in the order in which they are injected."""
         return self._session.options.memory
 
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Paths of what is injected now in a thread like the current one, in order, whether or not it is there."""
+        found = layers(self.sources, self._session.now()[:10])
+        return tuple(filter(self._session.scope.may_read, found))
+
     def text(self) -> str:
         """The memory files that exist, each under its path."""
         files = self._session.files
-        return "\n\n".join(f"{path}\n\n{files[path]}" for path in self.sources if path in files)
+        return "\n\n".join(f"{path}\n\n{files[path]}" for path in self.layers if path in files)
+
+    def daily(self, text: str | None = None) -> str:
+        """Today's note as it stands; with `text`, each line of it is added first, under the time."""
+        at = self._session.now()
+        path = note_path(at)
+        note = self._session.files.get(path, "")
+        if text is None:
+            return note
+        if not (added := addition(note, at, text.splitlines())):
+            raise DeepnbError("there is nothing to note", "%memory daily TEXT")
+        if problem := self._guard.append(path, added, typed=text):
+            raise refused(path, problem)
+        return self._session.files[path]
+
+    def flush(self) -> Flush:
+        """What the flush before a compaction does, by hand: today's note gets what is worth keeping of this thread."""
+        return self._session.flush()
+
+    def search(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> pd.DataFrame:
+        """The best `k` passages of notes and MEMORY.md, and of transcripts when asked: a row each, best first.
+
+        Columns: path, start, end (lines from 1), leg, score, heading, text. `how` are the other arguments of
+        `deepnb.search.Index.search`, such as `fusion="weight"` or `recency=30`. A shared thread finds nothing of
+        MEMORY.md, nor of the transcripts of threads that are not shared.
+        """
+        from deepnb.agent.tables import hits
+
+        return hits(self.hits(query, k, transcripts=transcripts, **how))
+
+    def hits(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> tuple[Hit, ...]:
+        """The same, as `deepnb.search.Hit`s."""
+        from deepnb.agent.searching import hits
+
+        return hits(self._session, query, k, transcripts=transcripts, **how)
+
+    def promote(self, *numbers: int, yes: bool = False) -> Promotion:
+        """Entries of the daily notes that are worth keeping, and what writing them to MEMORY.md would change.
+
+        Without `yes` nothing is written. `numbers` count from 1 in the proposal last given; without them all of
+        it is meant. What was not proposed can't be confirmed.
+        """
+        from deepnb.agent.promoting import promote, propose
+
+        place = self._session.storage
+        known = self._proposed if self._proposed and self._proposed[0] is place else None
+        if yes and known is None:
+            raise DeepnbError("nothing was proposed yet", "%memory promote shows what could be kept")
+        if known is None or not (numbers or yes):
+            known = self._proposed = (place, propose(self._session))
+        return promote(self._session, known[1], numbers, yes=yes)
 
     def add(self, text: str, path: str | None = None) -> str:
         """Append a line to a memory file (the first source, if not given), as a bullet; gives its path."""
@@ -165,7 +229,7 @@ class SessionMemory:
         """The memory files and notes that exist."""
         files = self._session.files
         notes = (p for p in files if p == LONG_TERM or (p.startswith("/memory/") and p.endswith(".md")))
-        return tuple(dict.fromkeys((*(p for p in self.sources if p in files), *notes)))
+        return tuple(dict.fromkeys((*(p for p in (*self.sources, *ALWAYS) if p in files), *notes)))
 
     def _settle(self, id_: str, *, accept: bool) -> Held:
         held = next((h for h in self._guard.held if h.id == id_), None)
@@ -252,4 +316,5 @@ class SessionMemory:
         return self._kept(self._session.turn(number).after.files)
 
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
-        return {p: t for p, t in files.items() if p in (LONG_TERM, *self.sources) or p.startswith("/memory/")}
+        kept = (LONG_TERM, *ALWAYS, *self.sources)
+        return {p: t for p, t in files.items() if p in kept or p.startswith("/memory/")}

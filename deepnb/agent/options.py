@@ -49,6 +49,8 @@ class Options:
     memory_refresh: Refresh = "delta"
     memory_budget: int | None = None
     """Tokens that the injected memory files may take; None for the smaller of 4,000 and 15 % of the window."""
+    embeddings: Any = None
+    """A LangChain `Embeddings`, by which memory is searched beside words and n-grams."""
     skills: tuple[str, ...] = ("/skills/",)
     """Directories of skills; a later one overrides an earlier one's skill of the same name."""
     enable_memory: bool = True

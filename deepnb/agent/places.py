@@ -52,7 +52,14 @@ class Places:
         if pool.storage is None and pool is not self._threads.pool:
             pool.storage = self._of(self._threads.pool).beside()
         elif pool.storage is None:
-            pool.storage = Storage(self, self._options().backend, self.is_guarded, self._facts, self._idle)
+            pool.storage = Storage(
+                self,
+                self._options().backend,
+                self.is_guarded,
+                self._facts,
+                self._idle,
+                embeddings=lambda: self._options().embeddings,
+            )
         return pool.storage
 
     @contextmanager

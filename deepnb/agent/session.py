@@ -49,7 +49,9 @@ class Session(SessionContext):
         self._places = Places(
             self._state, self._threads, lambda: self.options, self._facts, lambda: self._playing is None, self._tell
         )
-        self._graphs = Graphs(lambda: self.backend, self.options.checkpointer, self.now, self._scope)
+        self._graphs = Graphs(
+            lambda: self.backend, self.options.checkpointer, self.now, self._scope, lambda: self.storage.search
+        )
         self.last: Turn | None = None
         """The turn that ended last, in whichever thread."""
         self._playing: Turn | None = None
@@ -119,6 +121,18 @@ class Session(SessionContext):
     def threads(self) -> tuple[ThreadInfo, ...]:
         """All threads, in the order they were made."""
         return self._threads.infos()
+
+    @property
+    def scope(self) -> Scope:
+        """What the agent of the current thread may know of memory."""
+        return self._threads.current.scope
+
+    @property
+    def readable_threads(self) -> tuple[str, ...]:
+        """The threads whose transcripts may be read where the current one is: with its memory, and no more private."""
+        here = self._threads.current
+        found = (self._threads[t.name] for t in self.threads)
+        return tuple(t.name for t in found if t.pool is here.pool and (here.scope.whole or t.scope.shared))
 
     @property
     def turns(self) -> tuple[Turn, ...]:

@@ -17,6 +17,7 @@ from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import NoFiles, SplitBackend
 from deepnb.engine.state_backend import Outside
+from deepnb.memory.searching import MemorySearch
 
 Facts = Callable[[], Mapping[str, Any]]
 
@@ -33,11 +34,15 @@ class Storage:
         may_save: Callable[[], bool],
         *,
         shared: bool = True,
+        embeddings: Callable[[], Any] = lambda: None,
     ) -> None:
         """`given` is a backend in place of the kernel's state; `shared`: one into which others may write, too."""
         self.mounts: dict[str, Mount] = {}
         self.kept: str | None = None
         """The directory in which memory, notes, skills and the journal are kept; None for the kernel."""
+        self._embeddings = embeddings
+        self.search = MemorySearch(self._indexed_in, embeddings)
+        """The index over memory and notes."""
         self._is_guarded = is_guarded
         self._default = given if given is not None else KernelBackend(outside)
         self._shared = shared and given is not None
@@ -53,7 +58,15 @@ class Storage:
         kernel = KernelBackend(self._outside)
         split = SplitBackend(self.guard.inner, kernel, self._is_remembered)
         self._beside.append(split)
-        return Storage(self._outside, split, self._is_guarded, self._facts, self._may_save, shared=False)
+        return Storage(
+            self._outside,
+            split,
+            self._is_guarded,
+            self._facts,
+            self._may_save,
+            shared=False,
+            embeddings=self._embeddings,
+        )
 
     def mount(self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None) -> Mount:
         """Put the files below a path on a disk, in a store, or back into the kernel's state."""
@@ -116,6 +129,11 @@ class Storage:
         self.guard.rewire(inner, roots, forget_home=forget_home)
         for split in self._beside:
             split.here = inner
+
+    def _indexed_in(self) -> str | None:
+        """Where the index is: beside the files, if these are kept on a disk, all of them there."""
+        elsewhere = any(prefix.startswith("/memory/") or "/memory/".startswith(prefix) for prefix in self.mounts)
+        return None if elsewhere else self.kept
 
     def _is_remembered(self, path: str) -> bool:
         return self._is_guarded(path) or path.startswith("/.deepnb/")

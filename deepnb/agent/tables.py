@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -10,6 +11,9 @@ from deepnb.context.transcript import Line, said, standing
 from deepnb.core.budget import PARTS
 from deepnb.core.journal import Entry
 from deepnb.core.values import Turn, Usage
+
+if TYPE_CHECKING:
+    from deepnb.search import Hit
 
 
 def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
@@ -55,6 +59,12 @@ def journal(entries: Sequence[Entry]) -> pd.DataFrame:
     rows = [(e.id, e.origin, e.path, _change(e), e.note, e.turn, e.thread, e.cell, e.at, e.diff) for e in entries]
     names = ["id", "origin", "path", "change", "note", "turn", "thread", "cell", "at", "diff"]
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
+
+
+def hits(found: Sequence[Hit]) -> pd.DataFrame:
+    """One row per passage that was found, best first: lines from 1, and the legs that found it."""
+    names = ["path", "start", "end", "leg", "score", "heading", "text"]
+    return pd.DataFrame([[getattr(hit, name) for name in names] for hit in found], columns=names)
 
 
 def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> pd.DataFrame:

@@ -17,8 +17,10 @@ from deepnb.core.gate import credentials, held_lines, is_directive, redact
 from deepnb.core.values import Flush
 from deepnb.engine import keys
 from deepnb.engine.request import is_request, message_text
+from deepnb.memory.daily import bare
 from deepnb.memory.extract import worth_keeping
 from deepnb.memory.guarding import heard
+from deepnb.memory.layers import note_path
 
 PROMPT = """\
 The oldest part of this conversation is about to leave your context. Before it does, put down what should \
@@ -64,11 +66,6 @@ _SHOWN = 2_000
 """Characters of today's note that the model is shown, from its end."""
 
 
-def daily(at: str) -> str:
-    """The path of the daily note of a day, given by an ISO timestamp in the user's time zone."""
-    return f"/memory/{at[:10]}.md"
-
-
 class Flusher:
     """Writes a flush through a guarded backend."""
 
@@ -76,23 +73,24 @@ class Flusher:
         self._backend = backend
         self._model = model
 
-    def __call__(self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str) -> Flush | None:
+    def __call__(
+        self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str, *, by_hand: bool = False
+    ) -> Flush | None:
         """Put down what is worth keeping of the messages that go; None where that was done before.
 
         `state` is that of the thread: what any tool ever said in it is not the user's word.
         `at` is the time as an ISO timestamp. A mark in the note tells which messages it was for, so
-        that after a crash between the flush and its compaction it is not made twice.
+        that after a crash between the flush and its compaction it is not made twice. One made `by_hand`
+        goes with no compaction, and is marked by the last message: the next compaction has its own.
         """
-        file = daily(at)
+        file = note_path(at)
         note = self._note(file)
-        mark = f"<!-- flush {_mark(going[0])} -->"
+        mark = f"<!-- flush by hand {_mark(going[-1])} -->" if by_hand else f"<!-- flush {_mark(going[0])} -->"
         if mark in note:
             return None
         lines, how = self._lines(going, file, note)
-        known = {_bare(line) for line in note.splitlines()}
-        new = [
-            f"- {_bare(line)[:_LONGEST]}" for line in dict.fromkeys(lines) if _bare(line) and _bare(line) not in known
-        ]
+        known = {bare(line) for line in note.splitlines()}
+        new = [f"- {bare(line)[:_LONGEST]}" for line in dict.fromkeys(lines) if bare(line) and bare(line) not in known]
         return Flush(
             file, tuple(self._added(file, new[:_MOST], heard(state), f"## {at[11:16]} {mark}", bool(note))), how
         )
@@ -153,10 +151,6 @@ class Flusher:
 
 def _said(going: Iterable[BaseMessage]) -> list[str]:
     return [message_text(m) for m in going if is_request(m)]
-
-
-def _bare(line: str) -> str:
-    return line.strip().lstrip("-*• \t").strip()
 
 
 def _mark(message: BaseMessage) -> str:

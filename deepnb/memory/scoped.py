@@ -1,4 +1,4 @@
-"""The files as an agent's tools may see them: what its scope keeps from it is not there."""
+"""The files as an agent's tools may see them: what its scope keeps from it is not there, and daily notes only grow."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from deepagents.backends.protocol import (
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.engine.appending import append_text
+from deepnb.memory.layers import NOTES, note_day
 from deepnb.memory.scope import Scope
 
 
@@ -53,7 +54,7 @@ class ScopedBackend(BackendProtocol):
         return replace(found, matches=self._mine(found.matches)) if found.matches else found
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        problem = self._kept_back(file_path)
+        problem = self._kept_back(file_path) or _only_grows(file_path)
         return WriteResult(error=problem) if problem else self.inner.write(file_path, content)
 
     def append_text(self, path: str, text: str) -> str | None:
@@ -61,19 +62,19 @@ class ScopedBackend(BackendProtocol):
         return self._kept_back(path) or append_text(self.inner, path, text)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
-        problem = self._kept_back(file_path)
+        problem = self._kept_back(file_path) or _only_grows(file_path)
         return EditResult(error=problem) if problem else self.inner.edit(file_path, old_string, new_string, replace_all)
 
     def delete(self, file_path: str) -> DeleteResult:
-        below = () if self._scope().whole else self.inner.glob("**/*", file_path).matches or ()
-        problem = next(filter(None, map(self._kept_back, [file_path, *(m["path"] for m in below)])), None)
+        gone = [file_path, *(m["path"] for m in self.inner.glob("**/*", file_path).matches or ())]
+        problem = next((p for path in gone if (p := self._kept_back(path) or _only_grows(path))), None)
         return DeleteResult(error=problem) if problem else self.inner.delete(file_path)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        fine = [(path, content) for path, content in files if not self._kept_back(path)]
-        done = iter(self.inner.upload_files(fine))
+        denied = {path for path, _ in files if self._kept_back(path) or _only_grows(path)}
+        done = iter(self.inner.upload_files([(path, content) for path, content in files if path not in denied]))
         return [
-            FileUploadResponse(path=path, error="permission_denied") if self._kept_back(path) else next(done)
+            FileUploadResponse(path=path, error="permission_denied") if path in denied else next(done)
             for path, _ in files
         ]
 
@@ -95,6 +96,10 @@ class ScopedBackend(BackendProtocol):
         """Told on to the guard: the model has been shown these texts."""
         self.inner.saw(texts)
 
+    def may_read(self, path: str) -> bool:
+        """Whether the scope of the moment lets a file be read."""
+        return self._scope().may_read(path)
+
     def _mine(self, found: Iterable[Any]) -> list[Any]:
         scope = self._scope()
         return [f for f in found if scope.may_read(f["path"])]
@@ -105,3 +110,10 @@ class ScopedBackend(BackendProtocol):
             return None
         who = "a subagent" if scope.nested else "a thread that others read along"
         return f"Error: {path} is kept from {who}. Do not try it again; go on without it."
+
+
+def _only_grows(path: str) -> str | None:
+    """Why a daily note is not written whole, changed or deleted by an agent."""
+    if note_day(path) is None:
+        return None
+    return f"Error: not written: daily notes below {NOTES} are only ever added to; the tool note adds to today's"

@@ -1,0 +1,166 @@
+"""Searching memory: the index over its files, and what of its hits an agent or a user may see.
+
+The index only says where to look: what is shown is taken out of the files themselves, as the asker sees them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from deepnb.memory.daily import NoteEntry, entries
+from deepnb.memory.layers import NOTES, note_day
+from deepnb.memory.recalls import Recalls
+from deepnb.memory.scope import LONG_TERM
+
+if TYPE_CHECKING:
+    from deepnb.search import Hit, Index
+
+TRANSCRIPTS = "transcript of "
+"""How the path of a transcript begins; its thread's name follows."""
+
+_LONGEST = 1_600
+"""Characters of one hit."""
+
+
+class MemorySearch:
+    """The index of one set of files; it is in memory unless these are kept on a disk."""
+
+    def __init__(self, directory: Callable[[], str | None], embeddings: Callable[[], Any] = lambda: None) -> None:
+        """`directory` is where memory is kept now; `embeddings` gives any LangChain `Embeddings`, or None."""
+        self._directory = directory
+        self._embeddings = embeddings
+        self._index: Index | None = None
+        self._at: str | None = None
+        self.recalls = Recalls()
+        self.notices: list[str] = []
+        """Lines the user should see."""
+
+    def search(
+        self,
+        files: Mapping[str, str],
+        query: str,
+        k: int,
+        at: str,
+        *,
+        transcripts: Mapping[str, str] | None = None,
+        may_read: Callable[[str], bool] = lambda path: True,
+        **how: Any,
+    ) -> list[Hit]:
+        """The best `k` passages of these files (path -> text) and transcripts; what is found in notes is counted.
+
+        `may_read` says which files the asker would see if they were there: others stay in the index. `how` are
+        the other arguments of `Index.search`.
+        """
+        index = self._opened(files)
+        index.embedder = self._embeddings()
+        known = {**files, **(transcripts or {})}
+        gone = [p for p in index.files() if p not in known and may_read(p) and not p.startswith(TRANSCRIPTS)]
+        index.update({**dict.fromkeys(gone), **known})
+        found = index.search(query, k, within=lambda path: path in known, **how)
+        hits = [shown for hit in found if (shown := _as_it_stands(hit, known.get(hit.path))) is not None]
+        self.recalls.add(recalled(hits, files, query), query, at)
+        self._hear(index)
+        return hits
+
+    def forget(self) -> None:
+        """Throw the index away, on the disk too: it is made again from the files."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        if (directory := self._directory()) is not None:
+            for name in ("index.db", "index.db-wal", "index.db-shm", "index.db.damaged"):
+                try:
+                    os.remove(os.path.join(directory, ".deepnb", name))
+                except FileNotFoundError:
+                    continue
+
+    def _opened(self, files: Mapping[str, str]) -> Index:
+        from deepnb.search import Index
+
+        directory = self._directory()
+        if self._index is None or self._at != directory:
+            if self._index is not None:
+                self._index.close()
+            self._at = directory
+            self._index = self._made(Index, directory, files)
+            if directory is not None:
+                self.recalls.keep(directory)
+        return self._index
+
+    def _made(self, make: Callable[..., Index], directory: str | None, files: Mapping[str, str]) -> Index:
+        if directory is None:
+            return make()
+        folder = os.path.join(directory, ".deepnb")
+        try:
+            os.makedirs(folder, exist_ok=True)
+            return make(os.path.join(folder, "index.db"), source=lambda: files)
+        except Exception as error:
+            why = (str(error).splitlines() or [type(error).__name__])[0]
+            self.notices.append(f"the search index can't be kept in {folder} ({why}): it is made anew in this process")
+            return make()
+
+    def _hear(self, index: Index) -> None:
+        """Take over what the index has to say; that a new one was made is no news."""
+        said = [line for line in index.notices if not line.startswith("the search index was made")]
+        self.notices += [line for line in said if line not in self.notices]
+        index.notices.clear()
+
+
+def searched(path: str) -> bool:
+    """Whether a file is looked through: long-term memory, and all Markdown below /memory."""
+    return path == LONG_TERM or (path.startswith(NOTES) and path.endswith(".md"))
+
+
+def texts_of(backend: Any) -> dict[str, str]:
+    """path -> text of the files that are looked through, as a backend shows them; what is not UTF-8 is passed over."""
+    below = backend.glob("**/*.md", NOTES).matches or ()
+    paths = [LONG_TERM, *sorted(f["path"] for f in below if not f.get("is_dir") and searched(f["path"]))]
+    out = {}
+    for found in backend.download_files(paths):
+        if found.content is not None:
+            try:
+                out[found.path] = found.content.decode("utf-8")
+            except UnicodeDecodeError:
+                continue
+    return out
+
+
+def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[NoteEntry]:
+    """The entries of daily notes that hits brought up: of each the lines that share most words with the question."""
+    from deepnb.search.words import read_query
+
+    asked = read_query(query)
+    terms = {term.casefold() for term in (*asked.words, *asked.names)}
+    out: dict[tuple[str, int], NoteEntry] = {}
+    for hit in hits:
+        if note_day(hit.path) is None:
+            continue
+        lines = [e for e in entries(hit.path, files.get(hit.path, "")) if hit.start <= e.line <= hit.end]
+        shared = {e: sum(term in e.text.casefold() for term in terms) for e in lines}
+        best = max(shared.values(), default=0)
+        chosen = [e for e, n in shared.items() if n == best and n] or (lines if len(lines) == 1 else [])
+        out.update({(e.note, e.line): e for e in chosen})
+    return list(out.values())
+
+
+def hits_text(hits: Sequence[Hit]) -> str:
+    """Hits as an agent reads them: path:lines, which leg found it, then the text."""
+    return "\n\n".join(f"{place(hit)} ({hit.leg})\n{hit.text}" for hit in hits)
+
+
+def place(hit: Hit) -> str:
+    """`/memory/2026-02-16.md:3-5`."""
+    return f"{hit.path}:{hit.start}" if hit.start == hit.end else f"{hit.path}:{hit.start}-{hit.end}"
+
+
+def _as_it_stands(hit: Hit, text: str | None) -> Hit | None:
+    """The hit in the words of the file the asker sees; None where that has no such lines."""
+    if text is None:
+        return None
+    if hit.text in text:
+        return hit
+    lines = text.split("\n")[hit.start - 1 : hit.end]
+    return replace(hit, text="\n".join(lines)[:_LONGEST]) if lines else None
