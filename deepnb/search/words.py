@@ -35,11 +35,12 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _RUN = re.compile(
     r"(?<![A-Za-z0-9_./\\:#@~+%$&=-])"
-    r"(?=[A-Za-z]*(?:[0-9_#@]|[a-z][A-Z]|[./\\:~+%$&=-][A-Za-z0-9_./\\]))"
+    r"(?=[A-Za-z]*(?:[0-9_#@]|[a-z][A-Z]|[./\\:~+%$&=-][A-Za-z0-9_./\\:]))"
     r"[A-Za-z0-9_./\\:#@~+%$&=-]{2,400}"
 )
 """A run of ASCII that may be an identifier: plain words, the most of a text, are passed over at once."""
 _EDGES = ".,:;!?-=+&~%$"
+_PATH, _DOTTED = re.compile(r"[/\\]"), re.compile(r"[/\\.:#]")
 _LONG = 5
 """A plain number of fewer digits is a word, not an identifier."""
 _MARKS = frozenset("0123456789_/\\.:#@")
@@ -90,16 +91,15 @@ def pairs(run: str) -> list[str]:
 
 
 def names(text: str) -> set[str]:
-    """Identifiers, paths, error codes, ticket numbers and the like in lower case, and the last part of a path."""
+    """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
+    its last part."""
     found = set()
     for run in _RUN.findall(folded(text)):
         name = run.strip(_EDGES).rstrip("/\\#@")
         if not _is_name(name):
             continue
         found.add(name.lower())
-        last = re.split(r"[/\\]", name)[-1]
-        if last != name and _is_name(last):
-            found.add(last.lower())
+        found |= {part.lower() for part in (_PATH.split(name)[-1], _DOTTED.split(name)[-1]) if _is_name(part)}
     return found
 
 
@@ -113,7 +113,7 @@ def read_query(text: str) -> Query:
     return Query(
         words=_first((*asked, *bigrams)),
         soft=_first((*asked, *bigrams, *(c for run in runs for c in run))),
-        names=_first(sorted(names(text))),
+        names=_first([*sorted(names(text)), *asked]),
     )
 
 
@@ -132,6 +132,6 @@ def _is_name(name: str) -> bool:
     letters = set(name)
     if any(c.isalpha() for c in letters) and not letters.isdisjoint(_MARKS):
         return len(name) > 1
-    if any(c.isdigit() for c in letters) and (name[0] == "#" or name.count(".") > 1):
+    if any(c.isdigit() for c in letters) and (name[0] == "#" or "." in name):
         return True
     return bool("-" in letters and sum(c.isupper() for c in letters) > 1) or bool(_HUMP.search(name))
