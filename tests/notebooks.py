@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent.parent / "notebooks"
 ALL = tuple(sorted(HERE.glob("*.ipynb")))
 
 _VARYING = re.compile(
-    r"(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2})|\b(?P<took>[0-9]+(?:\.[0-9]+)? (?:s|ms|min)\b)|(?P<frame>\b[0-9]+\.[0-9]{3}(?= *$))",
+    r"(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2})|\b(?P<took>[0-9]+(?:\.[0-9]+)? (?:s|ms|min)\b)|(?<=<!-- flush )(?P<mark>[0-9a-f]{12})(?= -->)|(?P<frame>\b[0-9]+\.[0-9]{3}(?= *$))",
     re.MULTILINE,
 )
 

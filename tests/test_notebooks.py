@@ -80,5 +80,6 @@ def test_masking_keeps_all_but_times() -> None:
     assert masked("turn 1 · 2 calls · 253 out · 0.28 s") == "turn 1 · 2 calls · 253 out · <took>"
     assert masked("turn 1 · 2 calls · 254 out · 0.28 s") != masked("turn 1 · 2 calls · 253 out · 0.28 s")
     assert masked("2026-11-22 01:16:01  (19 messages") == "<time> (19 messages"
+    assert masked("## 09:00 <!-- flush 2495cbcf8d0f -->") == "## 09:00 <!-- flush <mark> -->"
     assert masked("7     3     390  4569   0.004") == masked("7     3     390  4569  10.004")
     assert masked("0.85 of 6,000 =  5,100 tokens") == "0.85 of 6,000 =  5,100 tokens"
