@@ -46,6 +46,8 @@ MEMORY = [
     "revert",
     "why",
     "edit",
+    "load",
+    "save",
     "rm",
     "forget",
     "pending",
@@ -53,6 +55,10 @@ MEMORY = [
     "drop",
     "keep",
     "sources",
+    "search",
+    "daily",
+    "flush",
+    "promote",
     "help",
 ]
 OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps"]

@@ -127,7 +127,10 @@ def test_options_stand_before_the_prompt(line, run):
         ("Status", "no subcommand 'Status': type %agent status, or %agent -- Status to send it as a prompt"),
         ("udno", "no subcommand 'udno': type %agent undo, or %agent -- udno to send it as a prompt"),
         ("rewind", "rewind needs N: type %agent rewind N [--memory], or %agent -- rewind to send it as a prompt"),
-        ("history --bring 1:x", "--bring '1:x' does not fit: type %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]"),
+        (
+            "history --bring 1:x",
+            "--bring '1:x' does not fit: type %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]",
+        ),
         ("history --bring", "--bring needs a value: type %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]"),
         ("rewind 3 --memroy", "rewind has no option '--memroy': type %agent rewind N [--memory]"),
         ("--modle x hi", "no option '--modle': type --model, or -- before a prompt"),
@@ -210,7 +213,7 @@ def test_memory_takes_its_subcommands(line, command):
             "zzz",
             "no subcommand 'zzz': type %memory with one of panel, show, add, diff, log, revert, why, edit, load, save, "
             "rm, forget, "
-            "pending, accept, drop, keep, sources, help",
+            "pending, accept, drop, keep, sources, search, daily, flush, promote, help",
         ),
         (parse_memory, "/A.md", "no subcommand '/A.md': type %memory show /A.md, or %%memory /A.md above a text"),
         (parse_skills, "lst", "no subcommand 'lst': type %skills list"),
@@ -297,7 +300,8 @@ USAGES = {
     "memory": (
         "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"
         " load [--to PATH] FILE; save [--from PATH] [--yes] FILE|DIR; rm PATH;"
-        " forget [--yes] TEXT...; pending; accept ID; drop ID; keep DIR; sources [add [user|project|PATH]]; help [SUB]"
+        " forget [--yes] TEXT...; pending; accept ID; drop ID; keep DIR; sources [add [user|project|PATH]]; "
+        "search [-k N] [--transcripts] QUERY...; daily [TEXT...]; flush; promote [--yes] [N...]; help [SUB]"
     ),
     "skills": "list; show NAME; new NAME [DESCRIPTION...]; help [SUB]",
 }
@@ -316,13 +320,6 @@ USAGES = {
 )
 def test_flags_before_and_behind_a_file_name(line, args):
     assert parse_memory(line).args == args
-
-
-@pytest.mark.parametrize("name", ["search", "promote", "daily", "flush"])
-def test_a_subcommand_that_is_still_to_come_says_so(name):
-    if subcommand("memory", name) is None:
-        with pytest.raises(DeepnbError, match=f"%memory {name} comes with long-term memory"):
-            parse_memory(f"{name} tea")
 
 
 @pytest.mark.parametrize("magic", MAGICS)

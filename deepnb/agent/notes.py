@@ -56,6 +56,17 @@ class SessionMemory:
         found = layers(self.sources, self._session.now()[:10])
         return tuple(filter(self._session.scope.may_read, found))
 
+    @property
+    def today(self) -> str:
+        """The path of today's note."""
+        return note_path(self._session.now())
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The sources, there or not, and the other layers that are there: what is injected, in order."""
+        files = self._session.snapshot.files
+        return tuple(p for p in self.layers if p in self.sources or p in files)
+
     def text(self) -> str:
         """The memory files that exist, each under its path."""
         files = self._session.files

@@ -32,7 +32,7 @@ _RUN = 10_000
 def agent_status(scene: Scene, args: Args) -> Shown:
     session = scene.session
     snapshot = session.snapshot
-    memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.sources if p in snapshot.files)
+    memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
     info = StatusInfo(
         model=session.model,
         window=session.rule.window,

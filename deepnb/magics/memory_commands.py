@@ -9,6 +9,7 @@ from typing import Any
 from deepnb.agent.files import check_path
 from deepnb.agent.sources import at_hand
 from deepnb.core.errors import DeepnbError
+from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live, said, show_help
 from deepnb.views.diff import diff_view
@@ -73,7 +74,7 @@ def memory_show(scene: Scene, args: Args) -> Shown:
     memory = scene.session.memory
     if args["path"]:
         return text_view(args["path"], memory.read(args["path"]), scene.stamp)
-    files = {p: memory.read(p) for p in memory.sources if p in scene.session.files}
+    files = {p: memory.read(p) for p in memory.layers if p in scene.session.files}
     return Stack(*(text_view(p, t, scene.stamp) for p, t in files.items())) if files else memory_picture(scene, args)
 
 
@@ -210,7 +211,7 @@ def memory_sources(scene: Scene, args: Args) -> Shown:
         scene.session.memory.add_source(args["name"])
     files = scene.session.files
     rows = [
-        (str(i), p, "there" if p in files else "not there yet") for i, p in enumerate(scene.session.memory.sources, 1)
+        (str(i), p, "there" if p in files else "not there yet") for i, p in enumerate(scene.session.memory.shown, 1)
     ]
     table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
     return Stack(
@@ -225,7 +226,7 @@ def _changed(scene: Scene, before: Any, title: str) -> View:
 def _picture(scene: Scene) -> View:
     session = scene.session
     session.memory.entries()  # what others did is noted: the user has seen it now, and writes with it in view
-    return memory_view(session.snapshot, session.memory.sources, session.count, scene.stamp, _more(scene))
+    return memory_view(session.snapshot, session.memory.shown, session.count, scene.stamp, _more(scene))
 
 
 def _more(scene: Scene) -> Iterator[tuple[str, str]]:
@@ -257,5 +258,9 @@ MEMORY: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "drop": memory_drop,
     "keep": memory_keep,
     "sources": memory_sources,
+    "search": memory_search,
+    "daily": memory_daily,
+    "flush": memory_flush,
+    "promote": memory_promote,
     "help": show_help("memory"),
 }

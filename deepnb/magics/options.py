@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics.usage import KINDS, LATER, OPTIONS, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.magics.usage import KINDS, OPTIONS, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
 
 Value = str | int | bool | None
 
@@ -220,8 +220,6 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     if magic == "memory" and ("/" in name or name.endswith(".md")):
         raise DeepnbError(f"no subcommand {name!r}", f"type %memory show {name}, or %%memory {name} above a text")
     names = tuple(sub.name for sub in subcommands(magic))
-    if later := LATER.get((magic, name)):
-        raise DeepnbError(f"%{magic} {name} {later}")
     close = nearest(name, names)
     raise DeepnbError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
 

@@ -243,6 +243,27 @@ SUBCOMMANDS: tuple[Sub, ...] = (
             Arg("name", "user|project|PATH", "file", needed=False),
         ),
     ),
+    Sub(
+        "memory",
+        "search",
+        "find passages in all daily notes and MEMORY.md; with --transcripts, in what was said, too",
+        (Arg("query", "QUERY", "text"),),
+        (Flag("-k", "N", "number"), Flag("--transcripts")),
+    ),
+    Sub(
+        "memory",
+        "daily",
+        "today's note; with TEXT, add a line to it, under the time",
+        (Arg("text", "TEXT", "text", needed=False),),
+    ),
+    Sub("memory", "flush", "add to today's note what is worth keeping of this thread; nothing leaves its prompt"),
+    Sub(
+        "memory",
+        "promote",
+        "entries of daily notes worth keeping in MEMORY.md; --yes writes those shown, or only entries N...",
+        (Arg("numbers", "N", "text", needed=False),),
+        (Flag("--yes"),),
+    ),
     Sub("memory", "help", "this text, or that of one subcommand", (_sub(),)),
     Sub("skills", "list", "the skills, as a DataFrame"),
     Sub("skills", "show", "the text of a skill", (Arg("name", "NAME", "skill"),)),
@@ -254,10 +275,6 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     ),
     Sub("skills", "help", "this text, or that of one subcommand", (_sub(),)),
 )
-
-_LONG_TERM = "comes with long-term memory, which this version does not have yet"
-LATER = {("memory", name): _LONG_TERM for name in ("search", "promote", "daily", "flush")}
-"""Subcommands that are not there yet, and what is said of them."""
 
 # What a magic is for; its forms beside the subcommands; three examples.
 ABOUT: dict[str, tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = {

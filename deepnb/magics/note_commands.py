@@ -1,0 +1,76 @@
+"""The subcommands of %memory about what lasts: daily, flush, search, promote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deepnb.core.errors import DeepnbError
+from deepnb.magics.scene import Scene
+from deepnb.magics.showing import Args, Shown, said
+from deepnb.views.diff import diff_view
+from deepnb.views.hits import hits_view
+from deepnb.views.notice import notice_view
+from deepnb.views.table import table_view
+from deepnb.views.text_file import text_view
+from deepnb.views.view import View
+from deepnb.widgets.panels import Stack
+
+if TYPE_CHECKING:
+    from deepnb.agent.promoting import Promotion
+
+
+def memory_daily(scene: Scene, args: Args) -> Shown:
+    session = scene.session
+    before = session.snapshot
+    note = session.memory.daily(args["text"])
+    path = session.memory.today
+    if args["text"] is None:
+        return text_view(path, note, scene.stamp) if note else said(f"{path} is not there yet: %memory daily TEXT")
+    return diff_view(session.memory.between(before, session.snapshot), f"noted in {path}", scene.stamp)
+
+
+def memory_flush(scene: Scene, args: Args) -> Shown:
+    flush = scene.session.memory.flush()
+    if not flush.lines:
+        return said("nothing new is worth keeping")
+    by = "" if flush.how == "model" else ", chosen by rules: no model answered"
+    return text_view(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
+
+
+def memory_search(scene: Scene, args: Args) -> Shown:
+    from deepnb.search.words import read_query
+
+    session, query = scene.session, args["query"]
+    hits = session.memory.hits(query, args["k"] or 6, transcripts=bool(args["transcripts"]))
+    notices = session.storage.search.notices
+    while notices:
+        scene.show(notice_view(notices.pop(0), "warning"))
+    asked = read_query(query)
+    return hits_view(query, hits, (*asked.words, *asked.names), scene.stamp)
+
+
+def memory_promote(scene: Scene, args: Args) -> Shown:
+    words = (args["numbers"] or "").replace(",", " ").split()
+    if strange := [word for word in words if not word.isdecimal()]:
+        raise DeepnbError(f"{strange[0]!r} is not a number", "%memory promote [N...] [--yes]")
+    made = scene.session.memory.promote(*map(int, words), yes=bool(args["yes"]))
+    if made.written and made.change:
+        return diff_view([made.change], f"kept in {made.change.path}", scene.stamp)
+    if not made.candidates:
+        return said("nothing to promote: no daily note has an entry that MEMORY.md lacks")
+    return _proposal(scene, made, bool(words))
+
+
+def _proposal(scene: Scene, made: Promotion, picked: bool) -> View:
+    """What could be kept, what that would change, and what to type next."""
+    chosen = [(n, made.candidates[n - 1]) for n in made.chosen]
+    rows = [(str(n), c.entry.text, c.entry.place, c.reason) for n, c in chosen]
+    table = table_view(
+        ("", "entry", "from", "what speaks for it"), rows, right=(0,), title="promote?", stamp=scene.stamp
+    )
+    names = " ".join(map(str, made.chosen)) if picked else "N..."
+    what = "these" if picked else "those you name (without N, all)"
+    next_ = notice_view(f"nothing is written yet: %memory promote {names} --yes keeps {what}")
+    if made.change is None:
+        return Stack(table, notice_view(f"MEMORY.md has {'it' if len(chosen) == 1 else 'them'} by now"))
+    return Stack(table, diff_view([made.change], "what would change"), next_)
