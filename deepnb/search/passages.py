@@ -12,6 +12,8 @@ from deepnb.search.keys import Keys, Scores, ordinal_range
 
 AROUND = 40
 """Units to each side that are looked at; a passage of shorter lines ends there."""
+NEAR, REACH = 0.5, 400.0
+"""What nearness is worth beside a score of 1, and the characters in which it falls to a third."""
 
 
 class Row(NamedTuple):
@@ -76,23 +78,35 @@ def _beside(one: Row, two: Row) -> bool:
 
 
 def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) -> tuple[Row, ...]:
-    """Of all the windows that have `key` in them and fit the room, the one with the highest sum of scores.
+    """Of all the windows that have `key` in them and fit the room, the one that is worth most.
 
     Among equals one that fills the room, or nearly, and has the best unit nearest to its middle.
     """
     at = next(i for i, row in enumerate(rows) if row.key == key)
-    sums = np.concatenate([[0.0], np.cumsum([score_of.get(row.key, 0.0) for row in rows])])
+    sums = np.concatenate([[0.0], np.cumsum(_worth(rows, at, score_of))])
     best: tuple[tuple[float, float, float], int, int] | None = None
     end = at + 1
     for low in range(at + 1):
         while end < len(rows) and rows[end].b - rows[low].a <= room:
             end += 1
-        if rows[end - 1].b - rows[low].a > room and low < at:
+        size = rows[end - 1].b - rows[low].a
+        if size > room and low < at:
             continue
         off = abs((rows[low].a + rows[end - 1].b) / 2 - (rows[at].a + rows[at].b) / 2)
-        size = rows[end - 1].b - rows[low].a
         value = (round(float(sums[end] - sums[low]), 9), float(min(size, int(room * 0.8))), -off)
         if best is None or value > best[0]:
             best = (value, low, end)
     assert best is not None
     return tuple(rows[best[1] : best[2]])
+
+
+def _worth(rows: list[Row], at: int, score_of: dict[int, float]) -> Scores:
+    """What each unit adds to a passage round the one at `at`: its score beside that one's, squared, and its nearness.
+
+    What stands beside a line that fits is likely to belong to it, whatever its words are; and many units that
+    hardly fit, such as all those with a speaker's name, must not pull a passage away from there.
+    """
+    begins, ends = np.array([row.a for row in rows]), np.array([row.b for row in rows])
+    away = np.abs(begins + ends - (begins[at] + ends[at])) / 2
+    scores = np.array([score_of.get(row.key, 0.0) for row in rows]) / score_of[rows[at].key]
+    return np.asarray(scores**2 + NEAR * np.exp(-away / REACH), np.float64)
