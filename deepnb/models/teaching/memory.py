@@ -13,37 +13,37 @@ from deepnb.models.teaching.prompt import MemoryFile, fact_text
 from deepnb.models.teaching.text_files import Read, edit, parse, read
 from deepnb.models.teaching.words import coverage, first_match, short, words
 
-_POLITE = (
+POLITE = (
     r"^(?:\s|[,.!:;，。！：；]|hi\b|hello\b|hey\b|ok(?:ay)?\b|please\b|great\b|thanks\b|also\b|and\b|now\b|then\b|"
     r"你好|您好|请|麻烦|帮我|你要|你|好的|另外|还有)*"
 )
 _REMEMBER = (
-    _POLITE + r"(?:can|could|would|will) you (?:please )?(?:remember|note)\b(?: that\b|[:,])?\s*(?P<x>.+)",
-    _POLITE
+    POLITE + r"(?:can|could|would|will) you (?:please )?(?:remember|note)\b(?: that\b|[:,])?\s*(?P<x>.+)",
+    POLITE
     + r"(?:i want you to |always |you should |do )?remember\b(?: that\b| this\b(?=\s*[:,]))?\s*[:,]?\s*(?P<x>.+)",
-    _POLITE + r"(?:don't|do not|never) forget\b(?: that\b)?\s*[:,]?\s*(?P<x>.+)",
-    _POLITE + r"(?:take |make a )?note\b(?: that\b|\s*:)\s*(?P<x>.+)",
-    _POLITE + r"(?:write|put) (?:this )?(?:down )?(?:in(?:to)?|to) (?:your )?memory\b(?: that\b)?\s*[:,]?\s*(?P<x>.+)",
-    _POLITE + r"(?:from now on|in (?:the )?future)\b\s*[:,]?\s*(?P<x>.+)",
-    _POLITE + r"(?:不要忘记|不要忘了|别忘记|别忘了|牢记|记住|记得|记下来?|记一下|记录一下)\s*[:：,，]?\s*(?P<x>.+)",
-    _POLITE + r"(?:从现在起|从今以后|以后)\s*[:：,，]?\s*(?P<x>.+)",
+    POLITE + r"(?:don't|do not|never) forget\b(?: that\b)?\s*[:,]?\s*(?P<x>.+)",
+    POLITE + r"(?:take |make a )?note\b(?: that\b|\s*:)\s*(?P<x>.+)",
+    POLITE + r"(?:write|put) (?:this )?(?:down )?(?:in(?:to)?|to) (?:your )?memory\b(?: that\b)?\s*[:,]?\s*(?P<x>.+)",
+    POLITE + r"(?:from now on|in (?:the )?future)\b\s*[:,]?\s*(?P<x>.+)",
+    POLITE + r"(?:不要忘记|不要忘了|别忘记|别忘了|牢记|记住|记得|记下来?|记一下|记录一下)\s*[:：,，]?\s*(?P<x>.+)",
+    POLITE + r"(?:从现在起|从今以后|以后)\s*[:：,，]?\s*(?P<x>.+)",
 )
 _REMEMBER_FILE = (
-    _POLITE
+    POLITE
     + r"(?:read|open|look at|look into)\b.{0,40}?"
     + PATH
     + r".{0,3}\b(?:and|then)\b.{0,20}\b(?:remember|memori[sz]e|note|keep)\b",
-    _POLITE
+    POLITE
     + r"(?:remember|memori[sz]e|note) (?:what|all that|everything)\b.{0,20}?"
     + PATH
     + r".{0,3}\b(?:says|tells|holds)\b",
-    _POLITE + r"(?:读取|读一下|读|打开|查看|看一下|看看|看).{0,12}?" + PATH + r".{0,6}(?:记住|记下|记录)",
+    POLITE + r"(?:读取|读一下|读|打开|查看|看一下|看看|看).{0,12}?" + PATH + r".{0,6}(?:记住|记下|记录)",
 )
 _QUESTION_START = r"^(?:what|which|when|where|who|how|why|anything|me\b|us\b|to\b)|^(?:.{0,4}(?:什么|多少|吗|哪))"
 _FORGET = (
-    _POLITE + r"(?:can you |could you )?forget\b(?: about\b| that\b)?\s*[:,]?\s*(?P<x>.+)",
-    _POLITE + r"(?:remove|delete|erase)\b (?P<x>.+?) from (?:your )?memory",
-    _POLITE + r"(?:忘记|忘掉|忘了|从记忆中删除|从记忆里删除)\s*[:：,，]?\s*(?P<x>.+)",
+    POLITE + r"(?:can you |could you )?forget\b(?: about\b| that\b)?\s*[:,]?\s*(?P<x>.+)",
+    POLITE + r"(?:remove|delete|erase)\b (?P<x>.+?) from (?:your )?memory",
+    POLITE + r"(?:忘记|忘掉|忘了|从记忆中删除|从记忆里删除)\s*[:：,，]?\s*(?P<x>.+)",
 )
 _RECALL = (
     r"\b(?:what|which|anything|everything|all|how much)\b.{0,40}\b(?:you|we)\b.{0,12}\b(?:know|remember|recall|remembered|noted)\b",
@@ -75,13 +75,16 @@ def wants_remember(c: Conversation) -> str | None:
 
 
 def remember(c: Conversation, fact: str) -> Script | str:
-    if looks_secret(fact):
-        return c.tell(
-            "That looks like a credential. I do not store credentials in memory: keep it in an environment variable "
-            "or a password manager. Nothing was written.",
-            "这看起来像是密码或密钥。我不会把凭据写进记忆：请放在环境变量或密码管理器里。什么都没有写入。",
-        )
-    return _keep(c, c.memory_path, bullet(fact))
+    return refusal(c) if looks_secret(fact) else _keep(c, c.memory_path, bullet(fact))
+
+
+def refusal(c: Conversation) -> str:
+    """What is said where a credential was to be written down."""
+    return c.tell(
+        "That looks like a credential. I do not store credentials in memory: keep it in an environment variable "
+        "or a password manager. Nothing was written.",
+        "这看起来像是密码或密钥。我不会把凭据写进记忆：请放在环境变量或密码管理器里。什么都没有写入。",
+    )
 
 
 def wants_remember_file(c: Conversation) -> str | None:
