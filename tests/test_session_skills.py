@@ -32,7 +32,7 @@ def test_new_list_show_write():
     assert s.skills.list().to_numpy().tolist() == []
     path = s.skills.new("csv-report", 'Says "what" a CSV\nholds: all of it.')
     assert path == "/skills/csv-report/SKILL.md"
-    skill = Skill("csv-report", 'Says "what" a CSV holds: all of it.', path)
+    skill = Skill("csv-report", 'Says "what" a CSV holds: all of it.', path, source="skills")
     assert s.skills.all() == (skill,)
     assert s.skills.show("csv-report") == (skill, s.files[path])
     assert s.skills.list().to_numpy().tolist() == [["csv-report", skill.description, path, ""]]
@@ -56,7 +56,8 @@ def test_new_list_show_write():
         ("a/b", "a-b"),
         ("a" * 65, "a" * 64),
         ("a\n", "a"),
-        ("é", "my-skill"),
+        ("É!", "é"),
+        ("🐧", "my-skill"),
     ],
 )
 def test_bad_names_are_one_line_with_a_good_one(name, instead):
@@ -146,7 +147,8 @@ def test_a_later_source_overrides_an_earlier_one():
     for folder, words in (("base", "The base."), ("mine", "My own.")):
         s.files[f"/{folder}/report/SKILL.md"] = text("report", words)
     assert s.skills.path("report") == "/mine/report/SKILL.md"
-    assert s.skills.all() == (Skill("report", "My own.", "/mine/report/SKILL.md"),)
+    base, mine = "/base/report/SKILL.md", "/mine/report/SKILL.md"
+    assert s.skills.all() == (Skill("report", "My own.", mine, source="mine", overrides=(base,)),)
     s.run("a")
     assert "My own." in prompt(s)
     assert "The base." not in prompt(s)

@@ -22,9 +22,9 @@ class SessionSkills:
 
     def all(self) -> tuple[Skill, ...]:
         """The skills as values; broken ones with what is wrong."""
-        from deepnb.engine.skills import catalog
+        from deepnb.skills.catalog import Catalog
 
-        return catalog(self._session.backend, self._session.options.skills)
+        return Catalog(self._session.options.skills).read(self._session.backend).skills
 
     def list(self) -> pd.DataFrame:
         """One row per skill: name, description, path, problem."""

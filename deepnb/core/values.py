@@ -10,6 +10,7 @@ from deepnb.core.anchors import Anchor
 from deepnb.core.budget import Budget
 from deepnb.core.messages import Message, Messages, ToolCall
 from deepnb.core.request import Request
+from deepnb.core.skills import Skill
 
 __all__ = [
     "BroughtBack", "Call", "Cause", "Compacted", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
@@ -46,17 +47,6 @@ class Usage:
             self.cached + other.cached,
             sum(map(float, filter(None, costs))) if costs and None not in costs else None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """A skill as it is disclosed: what it is for and where to read it, never its body."""
-
-    name: str
-    description: str
-    path: str
-    problem: str | None = None
-    """Why it can't be used, in one line; None for a good one."""
 
 
 @dataclass(frozen=True, slots=True)

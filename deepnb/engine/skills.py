@@ -1,53 +1,42 @@
-"""The skills of a backend's sources, parsed as the engine parses them."""
+"""Skills in the shapes the engine keeps them in: the catalog of its state, and a skill put before a prompt."""
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import re
-from collections.abc import Sequence
+import html
 from typing import Any
 
-from deepagents.middleware.skills import _list_skills_with_errors
+from langchain_core.messages import HumanMessage
 
-from deepnb.core.values import Skill
+from deepnb.core.skills import Skill
 
-_PATH = re.compile(r"/\S*/SKILL\.md")
-
-
-def catalog(backend: Any, sources: Sequence[str]) -> tuple[Skill, ...]:
-    """One Skill for each SKILL.md; a later source overrides an earlier one's skill of the same name."""
-    good: dict[str, Skill] = {}
-    bad: list[Skill] = []
-    with _warnings() as told:
-        for source in sources:
-            found, error = _list_skills_with_errors(backend, source)
-            good.update((s["name"], Skill(s["name"], s["description"], s["path"])) for s in found)
-            if error is not None and "not_found" not in error:
-                bad.append(Skill("", "", source, problem=error))
-    return (*good.values(), *bad, *(Skill("", "", path, problem=line) for path, line in _first(told).items()))
+PINNED = "pinned_skill"
+"""`lc_source` of a message that holds a skill's body."""
 
 
-def _first(lines: Sequence[str]) -> dict[str, str]:
-    """path -> what was said of it first: upstream says why, and then again that it skips the file."""
-    first: dict[str, str] = {}
-    for line in lines:
-        found = _PATH.search(line)
-        first.setdefault(found[0] if found else line, line)
-    return first
+def metadata(skill: Skill) -> dict[str, Any]:
+    """A skill as upstream's `skills_metadata` holds it."""
+    return {
+        "path": skill.path,
+        "name": skill.name,
+        "description": skill.description,
+        "license": skill.license or None,
+        "compatibility": skill.compatibility or None,
+        "metadata": dict(skill.metadata),
+        "allowed_tools": list(skill.allowed_tools),
+    }
 
 
-@contextlib.contextmanager
-def _warnings() -> Any:
-    """The lines that upstream only logs about broken skills."""
-    lines: list[str] = []
-    handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: lines.append(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
-    log = logging.getLogger("deepagents.middleware.skills")
-    propagate, log.propagate = log.propagate, False
-    log.addHandler(handler)
-    try:
-        yield lines
-    finally:
-        log.removeHandler(handler)
-        log.propagate = propagate
+def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
+    """A skill's body as a message that is nobody's request, in the shape upstream pins one."""
+    name, path = html.escape(skill.name), html.escape(skill.path)
+    marker = {"name": skill.name, "path": skill.path, "description": skill.description}
+    return HumanMessage(
+        f'<skill name="{name}" path="{path}">\n{body}\n</skill>',
+        id=message_id,
+        additional_kwargs={"lc_source": PINNED, "skill": marker},
+    )
+
+
+def is_pinned(source: str | None, text: str, path: str) -> bool:
+    """Whether a message of this source and text holds the skill at `path`."""
+    return source == PINNED and f'path="{html.escape(path)}">' in text.partition("\n")[0]

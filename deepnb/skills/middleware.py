@@ -9,21 +9,30 @@ from langchain.agents.middleware.types import ModelRequest
 from langchain_core.runnables import RunnableConfig
 
 from deepnb.core.prompt import SKILLS_CLOSE, SKILLS_OPEN
+from deepnb.core.skills import skill_line
 from deepnb.engine import keys
+from deepnb.engine.skills import metadata
+from deepnb.skills.catalog import Catalog, Found
 
 PROMPT = f"""{SKILLS_OPEN}
 Skills are instructions for kinds of work. When a request is of such a kind, read the skill's file whole
 with read_file before you begin, and follow it; relative paths in it start from its directory.
 
-{{skills_list}}{{skills_load_warnings}}
+{{skills_list}}
 {SKILLS_CLOSE}"""
 
 
 class SkillsMiddleware(Upstream):
-    """Upstream's middleware with a short prompt, a reload per turn, and no words where there are no skills."""
+    """Upstream's middleware with our catalog, read at each turn, a short prompt, and no words where there are no skills.
+
+    Of a skill that can't be used, or is switched off, the model is told nothing.
+    """
 
     def __init__(self, backend: Any, sources: tuple[str, ...]) -> None:
-        super().__init__(backend=backend, sources=list(sources), system_prompt=PROMPT + "{skills_locations}")
+        slots = "{skills_locations}{skills_load_warnings}"
+        super().__init__(backend=backend, sources=list(sources), system_prompt=PROMPT + slots)
+        self._catalog = Catalog(sources)
+        self._told: tuple[Found, dict[str, Any]] = (Found(), _state(Found()))
 
     @property
     def name(self) -> str:
@@ -32,26 +41,31 @@ class SkillsMiddleware(Upstream):
     def _format_skills_locations(self) -> str:
         return ""
 
+    def _format_skills_load_warnings(self, errors: list[str]) -> str:
+        return ""
+
     def _format_skills_list(self, skills: list[Any]) -> str:
-        return "\n".join(f"- **{s['name']}**: {s['description']} -> read_file `{s['path']}`" for s in skills)
+        return "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in skills)
 
     def modify_request(self, request: ModelRequest) -> ModelRequest:
-        nothing = not request.state.get(keys.SKILLS) and not request.state.get(keys.SKILL_ERRORS)
-        return request if nothing else super().modify_request(request)
+        return super().modify_request(request) if request.state.get(keys.SKILLS) else request
 
     def before_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> Any:  # type: ignore[override]
-        return _changed(state, super().before_agent(_unread(state), runtime, config))
+        return self._changed(state, self._catalog.read(self._backend))
 
     async def abefore_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> Any:  # type: ignore[override]
-        return _changed(state, await super().abefore_agent(_unread(state), runtime, config))
+        return self._changed(state, await self._catalog.aread(self._backend))
+
+    def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
+        """What the state does not yet hold of it."""
+        if found is not self._told[0]:
+            self._told = (found, _state(found))
+        update = self._told[1]
+        return None if all(state.get(k) == v for k, v in update.items()) else update
 
 
-def _unread(state: Any) -> Any:
-    """The state without its catalog, so that upstream reads it again."""
-    return {**state, keys.SKILLS: None}
-
-
-def _changed(state: Any, update: Any) -> Any:
-    """The update, or None where it says what the state already holds."""
-    same = all(state.get(k) == v for k, v in (update or {}).items())
-    return None if same else update
+def _state(found: Found) -> dict[str, Any]:
+    return {
+        keys.SKILLS: [metadata(s) for s in found.skills if s.usable],
+        keys.SKILL_ERRORS: [s.problem for s in found.skills if s.problem],
+    }

@@ -1,38 +1,51 @@
-"""A new SKILL.md, filled with an example, and the rule a skill's name obeys."""
+"""A new SKILL.md, filled with an example, and the name it may have."""
 
 from __future__ import annotations
 
-import re
+import unicodedata
+
+import yaml
 
 from deepnb.core.errors import DeepnbError
-
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+from deepnb.skills.names import near, wrong_name
+from deepnb.skills.rules import DESCRIPTION
 
 
 def check_name(name: str) -> str:
-    """The name, if it may be a skill's: 1-64 lowercase letters, digits and single hyphens (agentskills.io)."""
-    if len(name) > 64 or not _NAME.fullmatch(name):
-        plain = "-".join(re.findall(r"[a-z0-9]+", name.lower()))[:64].strip("-") or "my-skill"
-        raise DeepnbError(
-            f"{name!r} can't be a skill's name (lowercase letters, digits, single hyphens)", f"%skills new {plain}"
-        )
-    return name
+    """The name as it is compared (NFKC), if it may be a skill's (agentskills.io)."""
+    folded = unicodedata.normalize("NFKC", name)
+    if wrong := wrong_name(folded):
+        raise DeepnbError(f"{name!r} can't be a skill's name ({wrong})", f"%skills new {near(name)}")
+    return folded
 
 
 def scaffold(name: str, description: str = "") -> str:
-    """The text of a new skill, ready to be edited."""
+    """The text of a new skill that can be used as it stands, to be edited."""
     title = name.replace("-", " ").capitalize()
     said = " ".join("".join(c if c.isprintable() else " " for c in description).split())  # what YAML takes
-    what = (said or "What this skill is for, and when to use it.")[:1024]
+    what = (said or f"{title}: what it does in a few words. Use it when the user asks for that.")[:DESCRIPTION]
     quoted = what.replace("\\", "\\\\").replace('"', '\\"')
     return f"""---
-name: {name}
+name: {name if yaml.safe_load(name) == name else f'"{name}"'}
 description: "{quoted}"
+# license: MIT
+# compatibility: needs pandas
+# allowed-tools: inspect_variable read_file
+# metadata:
+#   author: you
 ---
 
 # {title}
 
-1. What to look at first.
-2. What to do, step by step.
-3. What the answer should look like.
+The agent reads this text only when a request is of this kind; until then it knows the description alone.
+
+## Steps
+
+1. Look at the data first: `inspect_variable` gives columns, types and missing values.
+2. Do one thing at a time, and say what each step found.
+3. End with one sentence that answers the question, and name what you are not sure of.
+
+## An example
+
+Asked "which city grew most?", the answer is: "Lagos, by 3.2 million people; 2 of 40 rows had no figure."
 """

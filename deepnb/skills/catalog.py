@@ -1,0 +1,172 @@
+"""The skills of several sources: listed, had in one batch, checked; a later one overrides an earlier one of its name.
+
+What is checked is remembered by path and content, so an unchanged set costs a listing, a download and a hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from deepnb.core.skills import Finding, Skill
+from deepnb.skills.names import normal
+from deepnb.skills.rules import FILE_NAME, Checked, check, unreadable
+
+DISABLED = ".disabled"
+"""The file of a source that names, a line each, the skills that are switched off."""
+_LOOKED_INTO = 20
+"""Directories without a SKILL.md in which one of a strange kind is looked for."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the sources hold."""
+
+    skills: tuple[Skill, ...] = ()
+    """Good ones in the order of their sources, then those that can't be used."""
+    findings: tuple[Finding, ...] = ()
+    """All there is to mend, in files that are overridden, too."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    source: str
+    directory: str
+
+    @property
+    def path(self) -> str:
+        return f"{self.directory}/{FILE_NAME}"
+
+
+class Catalog:
+    """The skills below some directories of a backend."""
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        self.sources = tuple(f"{s.rstrip('/')}/" for s in sources)
+        self._checked: dict[tuple[str, bytes], Checked] = {}
+        self._last: tuple[Any, Found] = (None, Found())
+
+    def read(self, backend: Any) -> Found:
+        """The skills as they are in the files of a backend now."""
+        listings = [backend.ls(source) for source in self.sources]
+        places = _places(self.sources, listings)
+        told = self._downloaded(places, backend.download_files(self._paths(places)))
+        odd = [(p, backend.ls(p.directory)) for p in self._missing(places, told)]
+        return self._found(places, told, listings, odd)
+
+    async def aread(self, backend: Any) -> Found:
+        """The same, for a graph that is awaited."""
+        listings = [await backend.als(source) for source in self.sources]
+        places = _places(self.sources, listings)
+        told = self._downloaded(places, await backend.adownload_files(self._paths(places)))
+        odd = [(p, await backend.als(p.directory)) for p in self._missing(places, told)]
+        return self._found(places, told, listings, odd)
+
+    def _paths(self, places: Sequence[_Place]) -> list[str]:
+        """What is had in one batch: the skills' files, and what says which are switched off."""
+        return [*(p.path for p in places), *(source + DISABLED for source in self.sources)]
+
+    def _downloaded(self, places: Sequence[_Place], responses: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip(self._paths(places), responses, strict=True))
+
+    def _missing(self, places: Sequence[_Place], told: Mapping[str, Any]) -> list[_Place]:
+        return [p for p in places if told[p.path].error == "file_not_found"][:_LOOKED_INTO]
+
+    def _found(
+        self,
+        places: Sequence[_Place],
+        told: Mapping[str, Any],
+        listings: Sequence[Any],
+        odd: Sequence[tuple[_Place, Any]],
+    ) -> Found:
+        marks = {path: _mark(response) for path, response in told.items()}
+        errors = tuple((s, e) for s, found in zip(self.sources, listings, strict=True) if (e := _error(found)))
+        strange = tuple((p, kind) for p, listing in odd if (kind := _strange(listing)))
+        seen = (tuple(marks.items()), errors, strange)
+        if self._last[0] == seen:
+            return self._last[1]
+        checked = [(p, c) for p in places if (c := self._check(p.path, told[p.path], marks[p.path]))]
+        checked += [(p, unreadable(p.path, kind)) for p, kind in strange]
+        checked += [(_Place(s, s.rstrip("/")), _no_source(s, error)) for s, error in errors]
+        self._checked = {(p.path, marks[p.path]): c for p, c in checked if p.path in marks}
+        off = disabled(told[source + DISABLED].content for source in self.sources)
+        found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
+        self._last = (seen, found)
+        return found
+
+    def _check(self, path: str, response: Any, mark: bytes) -> Checked | None:
+        if response.content is None:
+            return None if response.error == "file_not_found" else unreadable(path, str(response.error))
+        return self._checked.get((path, mark)) or check(response.content, path)
+
+    def _ruled(self, checked: Iterable[tuple[_Place, Checked]], off: frozenset[str]) -> tuple[Skill, ...]:
+        """Which of the skills are in force."""
+        named = labels(self.sources)
+        good: dict[str, Skill] = {}
+        bad: list[Skill] = []
+        for place, one in checked:
+            skill = replace(one.skill, source=named[place.source])
+            if skill.problem is not None:
+                bad.append(skill)
+                continue
+            before = good.get(skill.name)
+            over = (*before.overrides, before.path) if before else ()
+            good[skill.name] = replace(skill, overrides=over, enabled=skill.name not in off)
+        return (*good.values(), *bad)
+
+
+def labels(sources: Sequence[str]) -> dict[str, str]:
+    """source -> the shortest end of its path that tells it from the others."""
+    made: dict[str, str] = {}
+    for source in sources:
+        parts = source.strip("/").split("/")
+        others = [s.strip("/").split("/") for s in sources if s != source]
+        size = next((n for n in range(1, len(parts)) if all(parts[-n:] != o[-n:] for o in others)), len(parts))
+        made[source] = "/".join(parts[-size:]) or "/"
+    return made
+
+
+def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:
+    """The names in some `.disabled` files."""
+    lines = (line for c in contents if c for line in c.decode("utf-8", "replace").splitlines())
+    return frozenset(normal(line) for line in lines if line.strip() and not line.startswith("#"))
+
+
+def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
+    """The directories that may be skills: directly below a source, wherever a backend says they are."""
+    found = []
+    for source, listing in zip(sources, listings, strict=True):
+        for entry in listing.entries or ():
+            name = entry["path"].rstrip("/").removeprefix(source)
+            if entry.get("is_dir") and name not in ("", ".", "..") and "/" not in name:
+                found.append(_Place(source, source + name))
+    return found
+
+
+def _mark(response: Any) -> bytes:
+    content = response.content
+    return str(response.error).encode() if content is None else blake2b(content, digest_size=16).digest()
+
+
+def _error(listing: Any) -> str | None:
+    error = listing.error
+    return None if not error or "not_found" in str(error) else str(error)
+
+
+def _strange(listing: Any) -> str | None:
+    """What is wrong with what stands in the place of a SKILL.md; None where nothing does."""
+    for entry in listing.entries or ():
+        name = entry["path"].rstrip("/").rpartition("/")[2]
+        if name == FILE_NAME and entry.get("is_dir"):
+            return "is_directory"
+        if name != FILE_NAME and name.casefold() == FILE_NAME.casefold():
+            return f"it is called {name}"
+    return None
+
+
+def _no_source(source: str, error: str) -> Checked:
+    what = " ".join(error.split())[:200]
+    finding = Finding(source, 0, f"this source can't be listed ({what})", "mend it, or take it out of skills=")
+    return Checked(Skill("", "", source, problem=str(finding)), (finding,))

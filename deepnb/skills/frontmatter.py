@@ -1,0 +1,212 @@
+"""The YAML between the fences of a SKILL.md, read strictly: each value with its line, no trick that YAML knows.
+
+Values are text as it stands, whatever type YAML would make of it. Anchors, aliases, merge keys, tags, keys
+that stand twice and deep nesting are refused, so that a header costs no more than its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+HEADER = 65_536
+"""Characters between the fences."""
+DEEPEST = 20
+MOST = 2_000
+"""Keys and values: PyYAML takes some 0.1 ms for each."""
+
+_PLAIN = {f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "bool", "null", "timestamp", "value")}
+_STR = "tag:yaml.org,2002:str"
+_NULL = "tag:yaml.org,2002:null"
+_FENCE = re.compile(r"---[ \t]*")
+_CLOSING = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_FIELD = re.compile(r"\s*[\w-]+:(?: (?:(?!: ).)*)?")
+_QUOTE = "put the whole value in quotes"
+
+
+class Broken(Exception):
+    """What is wrong, and what to write instead; the line counts from 1."""
+
+    def __init__(self, line: int, what: str, do: str) -> None:
+        super().__init__(what)
+        self.line, self.what, self.do = line, what, do
+
+
+@dataclass(frozen=True)
+class Text:
+    """A value: its text, whether YAML would take it for another type, and whether it says nothing."""
+
+    line: int
+    text: str
+    other: bool = False
+    nothing: bool = False
+
+
+@dataclass(frozen=True)
+class Items:
+    line: int
+    items: Sequence[Value]
+
+
+@dataclass(frozen=True)
+class Fields:
+    line: int
+    fields: Mapping[str, Value]
+    lines: Mapping[str, int]
+    """The line of each key."""
+
+
+Value = Text | Items | Fields
+
+
+@dataclass(frozen=True)
+class SkillFile:
+    """A SKILL.md taken apart."""
+
+    fields: Fields
+    body: str
+
+
+def read(data: bytes) -> SkillFile:
+    """The fields and the body of a SKILL.md; raises Broken."""
+    text = _text(data)
+    first = text.partition("\n")[0]
+    if not _FENCE.fullmatch(first):
+        raise Broken(
+            1, "the first line is not ---", "begin the file with ---, name: and description: below it, then ---"
+        )
+    end = _CLOSING.search(text, len(first) + 1)
+    if end is None:
+        raise Broken(1, "the frontmatter is never closed", "write a line that is --- after its last field")
+    header = text[len(first) + 1 : end.start()]
+    if len(header) > HEADER:
+        raise Broken(
+            1, f"the frontmatter has {len(header):,} characters, {HEADER:,} at most", "move what is long into the body"
+        )
+    return SkillFile(_fields(header), text[end.end() :].strip("\n"))
+
+
+def body_of(text: str) -> str:
+    """A SKILL.md without its frontmatter; whole where that can't be read."""
+    try:
+        return read(text.encode("utf-8", "surrogatepass")).body
+    except Broken:
+        return text
+
+
+def _text(data: bytes) -> str:
+    if not data:
+        raise Broken(1, "the file is empty", "%skills new NAME shows what one looks like")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        good = data[: error.start].decode("utf-8")
+        if "\n" in good and not _FENCE.fullmatch(_universal(good).split("\n")[0]):
+            text = good  # no skill at all
+        else:
+            line = _universal(good).count("\n") + 1
+            raise Broken(line, f"byte {error.start + 1:,} is not UTF-8", "save the file as UTF-8") from None
+    if text.startswith("\ufeff"):
+        raise Broken(1, "the file begins with a byte order mark", "save it as UTF-8 without BOM")
+    return _universal(text)
+
+
+def _universal(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _fields(header: str) -> Fields:
+    try:
+        node = _Loader(header).get_single_node()
+        if node is None:
+            return Fields(1, {}, {})
+        value = _value(node)
+    except yaml.reader.ReaderError as error:
+        line = header.count("\n", 0, error.position) + 2
+        raise Broken(line, f"the character U+{int(error.character):04X} can't stand in YAML", "take it out") from None
+    except yaml.MarkedYAMLError as error:
+        raise _told(error, header) from None
+    if isinstance(value, Fields):
+        return value
+    kind = "a list" if isinstance(value, Items) else "text"
+    raise Broken(value.line, f"the frontmatter is {kind}", "write name: and description:, a field a line")
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes, and stops at what a header has no need of."""
+
+    def __init__(self, header: str) -> None:
+        super().__init__(header)
+        self._depth = self._count = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()
+        line = event.start_mark.line + 2
+        if isinstance(event, yaml.AliasEvent):
+            raise Broken(line, f"*{event.anchor} is read as a YAML alias", _QUOTE)
+        if event.anchor is not None:
+            raise Broken(line, f"&{event.anchor} is read as a YAML anchor", _QUOTE)
+        if event.tag is not None and event.tag not in ("!", _STR):
+            raise Broken(line, f"{event.tag} is read as a YAML tag", _QUOTE)
+        if self._depth >= DEEPEST and isinstance(event, yaml.CollectionStartEvent):
+            raise Broken(line, f"nested more than {DEEPEST} deep", "move what is long into the body")
+        self._count += 1
+        if self._count > MOST:
+            raise Broken(line, f"more than {MOST:,} keys and values", "move what is long into the body")
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+
+def _value(node: Any) -> Value:
+    line = node.start_mark.line + 2
+    if isinstance(node, ScalarNode):
+        plain = node.style is None and node.tag != _STR
+        return Text(line, node.value, other=plain and node.tag != _NULL, nothing=plain and node.tag == _NULL)
+    if isinstance(node, SequenceNode):
+        return Items(line, tuple(map(_value, node.value)))
+    assert isinstance(node, MappingNode)
+    fields: dict[str, Value] = {}
+    lines: dict[str, int] = {}
+    for key, value in node.value:
+        at = key.start_mark.line + 2
+        if not isinstance(key, ScalarNode):
+            raise Broken(at, "a key is a list or a mapping", "give it a word for a key")
+        if key.tag == "tag:yaml.org,2002:merge":
+            raise Broken(at, "<< merges other fields in", "write the fields out")
+        if key.value in fields:
+            raise Broken(at, f"{key.value[:80]} stands there twice", "take one of the two out")
+        fields[key.value], lines[key.value] = _value(value), at
+    return Fields(line, fields, lines)
+
+
+def _told(error: yaml.MarkedYAMLError, header: str) -> Broken:
+    """What YAML says of a mistake, and what it most likely is."""
+    mark = error.problem_mark or error.context_mark
+    line = mark.line if mark else 0
+    lines = header.split("\n")
+    at = lines[line] if line < len(lines) else ""
+    said = " ".join(str(error.problem or "it can't be read").split())
+    if "mapping values are not allowed" in said and _FIELD.fullmatch(at):
+        do = "begin each field at the start of its line, with a blank after its colon"
+        return Broken(line + 2, "this is not YAML: the value above goes on here", do)
+    if "mapping values are not allowed" in said:
+        return Broken(line + 2, "a value holds a colon and a blank", _QUOTE)
+    if "'\\t'" in said or re.match(r" *\t", at):
+        return Broken(line + 2, "a tab stands where YAML has blanks", "indent with spaces")
+    if lines[0].startswith("%"):
+        return Broken(2, f"this is not YAML for a skill: {lines[0][:40]} is a directive", "take the line out")
+    if trick := next((t for t in ("alias", "anchor") if f"scanning an {t}" in str(error.context)), None):
+        return Broken(line + 2, f"{'*' if trick == 'alias' else '&'} begins a YAML {trick}", _QUOTE)
+    if "cannot start any token" in said:
+        return Broken(line + 2, f"this is not YAML: {said}", _QUOTE)
+    if error.context_mark is not None and "while parsing a flow" not in str(error.context) and line >= len(lines) - 1:
+        line = error.context_mark.line  # what was never closed, rather than where the header ends
+    return Broken(line + 2, f"this is not YAML: {said}", "a field a line, as name: value; in quotes where in doubt")

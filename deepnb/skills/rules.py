@@ -1,0 +1,214 @@
+"""What agentskills.io asks of a SKILL.md: one file's bytes -> the skill, and what is to be mended.
+
+The specification: https://agentskills.io/specification. Stricter than its reference validator in what it
+leaves unchecked (the types of `license` and `metadata`, an empty `compatibility`), and milder in one thing: a
+field it does not know is a note, since other programs have fields of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from deepnb.core.skills import Finding, Skill
+from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
+from deepnb.skills.names import near, normal, wrong_name
+
+FILE_NAME = "SKILL.md"
+BYTES = 10 * 1024 * 1024
+"""Of a whole file."""
+DESCRIPTION = 1024
+COMPATIBILITY = 500
+KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+
+_TOOL = re.compile(r"(?:[^\s()]|\([^()]*\))+|[()]")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One file: the skill it makes, and all that is to be mended in it, by line."""
+
+    skill: Skill
+    findings: tuple[Finding, ...]
+
+
+@dataclass
+class _Made:
+    """What is gathered while a file is checked."""
+
+    path: str
+    fields: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
+    tools: tuple[str, ...] = ()
+    findings: list[Finding] = field(default_factory=list)
+
+    def broken(self, line: int, what: str, do: str) -> None:
+        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do)))
+
+    def note(self, line: int, what: str, do: str) -> None:
+        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do), broken=False))
+
+
+def check(data: bytes, path: str) -> Checked:
+    """A SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
+    made = _Made(path)
+    if len(data) > BYTES:
+        made.broken(0, f"the file has {len(data):,} bytes, {BYTES:,} at most", "move what is long into other files")
+    else:
+        try:
+            _check_fields(read(data).fields, made)
+        except Broken as wrong:
+            made.broken(wrong.line, wrong.what, wrong.do)
+    return _checked(made)
+
+
+def unreadable(path: str, why: str) -> Checked:
+    """A SKILL.md that can't be had at all."""
+    made = _Made(path)
+    do = {
+        "is_directory": f"make it a file: {FILE_NAME} holds the text of the skill",
+        "permission_denied": "a link is not followed, nor is a file read without leave: copy the file there",
+        "invalid_path": "give the directory a name without strange characters",
+    }.get(why, "see whether it is there, and a file of text")
+    made.broken(0, f"{FILE_NAME} can't be read ({why})", do)
+    return _checked(made)
+
+
+def _checked(made: _Made) -> Checked:
+    findings = sorted(made.findings, key=lambda f: f.line)
+    first = next((f for f in findings if f.broken), None)
+    name, description = made.fields.get("name", ""), made.fields.get("description", "")
+    skill = Skill(
+        name,
+        description,
+        made.path,
+        problem=str(first) if first else None,
+        license=made.fields.get("license", ""),
+        compatibility=made.fields.get("compatibility", ""),
+        metadata=made.metadata,
+        allowed_tools=made.tools,
+        notes=tuple(str(f) for f in findings if not f.broken),
+    )
+    return Checked(skill, tuple(findings))
+
+
+def _check_fields(fields: Fields, made: _Made) -> None:
+    for name, value in fields.fields.items():
+        line = fields.lines[name]
+        if name in ("name", "description", "license", "compatibility"):
+            _check_text(name, line, value, made)
+        elif name == "metadata":
+            _check_metadata(line, value, made)
+        elif name == "allowed-tools":
+            made.tools = tuple(_tools(line, value, made))
+        else:
+            known = _meant(name)
+            do = f"write {known}:" if known else "put it under metadata:, or take it out"
+            made.note(line, f"{name[:80]} is no field of a skill", do)
+    for name, example in (("name", near(_directory(made.path))), ("description", "what it is for, and when to use it")):
+        if name in fields.fields:
+            continue
+        meant = next((n for n in fields.fields if _meant(n) == name), None)
+        line = fields.lines[meant] if meant else 1
+        made.broken(line, f"{meant[:80]} is not {name}" if meant else f"there is no {name}", f"write {name}: {example}")
+
+
+def _check_text(name: str, line: int, value: Value, made: _Made) -> None:
+    if not isinstance(value, Text):
+        made.broken(value.line, f"{name} is a {_kind(value)}", f"write {name}: and text behind it")
+        return
+    text = value.text
+    if value.other:
+        made.note(line, f"other programs read {name} as a number, a date or a yes/no", f'write {name}: "{text}"')
+    if (value.nothing or not text.strip()) and name != "license":
+        made.broken(
+            line, f"{name} says nothing", f"write {name}: and text behind it, in quotes if it is {text or 'empty'}"
+        )
+        return
+    if name == "name":
+        _check_name(line, text, made)
+        return
+    most = {"description": DESCRIPTION, "compatibility": COMPATIBILITY}.get(name)
+    if most is not None and len(text) > most:
+        made.broken(
+            line, f"{name} has {len(text):,} characters, {most:,} at most", "shorten it, the rest into the body"
+        )
+    made.fields[name] = "" if value.nothing else text
+
+
+def _check_name(line: int, text: str, made: _Made) -> None:
+    name, directory = normal(text), _directory(made.path)
+    if wrong := wrong_name(name):
+        fits = wrong_name(normal(directory)) is None
+        made.broken(line, wrong, f"write name: {directory if fits else near(name)}, as its directory is named")
+    elif name != _normal_directory(directory):
+        made.broken(
+            line,
+            f"the name {name!r} is not that of its directory {directory[:80]!r}",
+            f"write name: {near(directory)}, or rename the directory",
+        )
+    else:
+        made.fields["name"] = name
+
+
+def _normal_directory(directory: str) -> str:
+    """A directory's name as it is compared with a skill's."""
+    return unicodedata.normalize("NFKC", directory)
+
+
+def _check_metadata(line: int, value: Value, made: _Made) -> None:
+    if isinstance(value, Text) and not value.text.strip():
+        return
+    if not isinstance(value, Fields):
+        made.broken(value.line, f"metadata is a {_kind(value)}", "write metadata: and below it, indented, key: text")
+        return
+    for key, one in value.fields.items():
+        at = value.lines[key]
+        if not isinstance(one, Text):
+            made.broken(one.line, f"metadata.{key[:80]} is a {_kind(one)}", f'write {key[:80]}: "text"')
+            continue
+        if one.other:
+            said = f"other programs read metadata.{key[:80]} as a number, a date or a yes/no"
+            made.note(at, said, f'write {key[:80]}: "{one.text}"')
+        made.metadata[key] = one.text
+
+
+def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
+    """The tools of `allowed-tools`: separated by blanks, parentheses kept together."""
+    if isinstance(value, Text):
+        if value.nothing:
+            return
+        if "," in value.text:
+            made.note(line, "allowed-tools has commas", "separate the tools by spaces")
+        yield from (tool for word in _TOOL.findall(value.text) if (tool := word.strip(",")))
+        return
+    if isinstance(value, Fields):
+        made.broken(value.line, "allowed-tools is a mapping", "write allowed-tools: and the tools, separated by spaces")
+        return
+    for item in value.items:
+        if isinstance(item, Text):
+            yield item.text
+        else:
+            made.broken(item.line, f"a tool of allowed-tools is a {_kind(item)}", "write its name")
+    if all(isinstance(item, Text) for item in value.items):
+        made.note(line, "allowed-tools is a list", "write the tools on one line, separated by spaces")
+
+
+def _meant(name: str) -> str | None:
+    """The field that was meant by one that is not known."""
+    low = name.strip().lower().replace("_", "-")
+    return low if low in KNOWN and low != name else "description" if low in ("desc", "summary", "about") else None
+
+
+def _kind(value: Value) -> str:
+    return {Text: "text", Items: "list", Fields: "mapping"}[type(value)]
+
+
+def _directory(path: str) -> str:
+    return path.rpartition("/")[0].rpartition("/")[2]
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]
