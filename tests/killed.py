@@ -19,7 +19,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from scripted import Scripted
 
 from deepnb import Session
-from deepnb.engine import summarization
+from deepnb.engine import compaction
 
 
 def die() -> None:
@@ -49,7 +49,7 @@ def main(folder: Path, phase: str) -> None:
     s.mount("/memory", f"disk:{folder / 'memory'}")
     s.mount("/conversation_history", f"disk:{folder / 'history'}")
     if phase != "none":
-        real = summarization.append_text
+        real = compaction.append_text
 
         def append(backend: Any, path: str, text: str) -> str | None:
             if phase == "before":
@@ -62,7 +62,7 @@ def main(folder: Path, phase: str) -> None:
                 die()
             return error
 
-        summarization.append_text = append
+        compaction.append_text = append
         for prompt in "abc":
             s.run(f"prompt {prompt}")
         return

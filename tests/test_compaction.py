@@ -459,15 +459,15 @@ def test_an_interrupt_in_any_phase_loses_and_doubles_nothing(tmp_path, monkeypat
     elif phase == "answer":
         model.answers = [*["ok"] * len(model.requests), stop, "ok"]
     else:
-        from deepnb.engine import summarization
+        from deepnb.engine import compaction
 
-        real = summarization.append_text
+        real = compaction.append_text
 
         def once(*args: Any) -> Any:
-            monkeypatch.setattr(summarization, "append_text", real)
+            monkeypatch.setattr(compaction, "append_text", real)
             raise stop
 
-        monkeypatch.setattr(summarization, "append_text", once)
+        monkeypatch.setattr(compaction, "append_text", once)
     with pytest.raises(KeyboardInterrupt):
         s.run("c")
     model.flush, model.summary = "- a fact", "fine"

@@ -1,0 +1,263 @@
+"""The steps of a compaction: which messages go, the flush, the offload, the summary, and what it lost.
+
+Each step that fails is told of and loses nothing: without a note the compaction goes on, without a
+history file there is none, and without a summary words stand in its place that say where the messages are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from deepagents.middleware.summarization import SummarizationMiddleware as Upstream
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+
+from deepnb.core.anchors import Anchor, anchored, find, joined, lost
+from deepnb.core.budget import Budget, Rule, Size
+from deepnb.core.gate import redact
+from deepnb.core.messages import MEMORY_UPDATE
+from deepnb.core.values import Event, Flush, Flushed, Notice, Offload
+from deepnb.engine import keys
+from deepnb.engine.appending import append_text
+from deepnb.engine.probe import to_message
+from deepnb.engine.request import is_request
+
+_SUMMARY_ROOM = 500
+"""Tokens set aside for the summary that takes the place of what goes."""
+
+_WORTH = 0.05
+"""Share of the trigger below which a compaction is not worth its summary, while the request still fits."""
+
+_ANCHORS, _LEAST = 0.05, 400
+"""Room for anchors: this share of the window, and at least so many tokens."""
+
+Clock = Callable[[], str]
+"""Gives the time now as an ISO timestamp."""
+
+Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
+"""(history file so far, timestamp, messages) -> (text to append, characters to keep before it; None: all)."""
+
+Flusher = Callable[[Sequence[BaseMessage], Mapping[str, Any], str], Flush | None]
+"""(messages that go, the thread's state, timestamp) -> what was put down; None where that was done before."""
+
+Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A compaction that stands."""
+
+    offload: Offload
+    message: HumanMessage
+    cutoff: int
+    """Messages [0, cutoff) of those that were sent have gone."""
+    session: str
+
+
+class NotOffloaded(Exception):
+    """The messages could not be written down; `str()` says why."""
+
+
+class CompactionSteps(Upstream):
+    """Upstream's middleware with each step of a compaction made safe; when there is one, `summarization` says."""
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        backend: Any,
+        rule: Rule,
+        measure: Measure,
+        count: Callable[[str], int],
+        clock: Clock,
+        addition: Addition,
+        flush: Flusher | None = None,
+        rebased: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """`rebased` gives the request with everything in its system prompt brought up to date."""
+        trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
+
+        def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
+            return measure(messages, tools or ()).total
+
+        super().__init__(
+            model,
+            backend=backend,
+            trigger=trigger,
+            keep=keep,
+            token_counter=total,  # type: ignore[arg-type]
+            trim_tokens_to_summarize=None,
+            truncate_args_settings={"trigger": trigger, "keep": keep},
+        )
+        self._measure = measure
+        self._count = count
+        self._clock = clock
+        self._addition = addition
+        self._rule = rule
+        self._flush = flush
+        self._rebased = rebased
+
+    def _compact(
+        self, request: Any, cutoff: int, session: str, offload: Offload, tell: Callable[[Event], None]
+    ) -> Done:
+        """Flush, offload, summarize, and keep beside the summary what it lost."""
+        messages, previous = request.messages, request.state.get(keys.OFFLOAD)
+        going, _ = self._offload_inline_media(self._backend, messages[:cutoff])
+        new = [m for m in going if not _is_ours(m)]
+        at = self._clock()
+        flush = self._flushed([m for m in new if not _is_update(m)], request.state, at, tell)
+        path = self._offloaded(new, at, self._get_history_path(session))
+        said = [m for m in going if not _is_update(m) and not is_brought_back(m)]
+        summary = self._summary(said, len(new), path, tell)
+        before = _anchors(messages[0])
+        found = find((to_message(m) for m in said if not _is_ours(m)), redact)
+        beside = anchored(lost(joined(before, found), summary), self._room, self._count, path)
+        (built,) = self._build_new_messages_with_path(summary, path)
+        message = HumanMessage(f"{built.content}\n\n{beside.text}".rstrip())
+        offload = replace(
+            offload,
+            path=path,
+            summary=summary,
+            cutoff=self._compute_state_cutoff(previous, cutoff),
+            at=at,
+            anchors=beside.shown,
+            hidden=beside.hidden,
+            flush=flush,
+            messages=len(new),
+        )
+        message.additional_kwargs.update(recorded(offload))
+        return Done(offload, message, cutoff, session)
+
+    def _flushed(
+        self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str, tell: Callable[[Event], None]
+    ) -> Flush | None:
+        if self._flush is None or not going:
+            return None
+        try:
+            flush = self._flush(going, state, at)
+        except Exception as failure:
+            tell(Notice(f"the daily note was not written: {_line(failure)}"))
+            return None
+        if flush is not None:
+            tell(Flushed(flush))
+        return flush
+
+    def _offloaded(self, going: Sequence[BaseMessage], at: str, path: str) -> str:
+        """Append the messages to the thread's history file, each once; gives its path."""
+        try:
+            found = self._backend.download_files([path])[0]
+            if found.content is None and found.error not in (None, "file_not_found"):
+                raise NotOffloaded(f"{path} can't be read ({found.error})")
+            old = (found.content or b"").decode("utf-8")
+            more, keep = self._addition(old, at, [to_message(m) for m in going])
+            if keep is not None:
+                problem = self._backend.write(path, old[:keep] + more).error
+            else:
+                problem = append_text(self._backend, path, more) if more else None
+        except UnicodeDecodeError:
+            raise NotOffloaded(f"{path} is not UTF-8 text") from None
+        except NotOffloaded:
+            raise
+        except Exception as failure:
+            raise NotOffloaded(f"{path} can't be written: {_line(failure)}") from failure
+        if problem:
+            raise NotOffloaded(f"{path} can't be written: {problem}")
+        return path
+
+    def _summary(self, going: list[AnyMessage], count: int, path: str, tell: Callable[[Event], None]) -> str:
+        """The model's summary; where it fails, words that say so and where the messages are."""
+        try:
+            summary = self._create_summary(going)
+            why = "the model returned nothing"
+        except Exception as failure:
+            summary, why = "", _line(failure)
+        if summary.strip():
+            return summary
+        tell(Notice(f"no summary ({why}): the turn goes on, and {count} messages are word for word in {path}"))
+        return f"(There is no summary: {why}. The {count} messages that stood here are word for word in {path}.)"
+
+    def _cutoff(self, messages: list[AnyMessage], fixed: int, *, must: bool) -> int:
+        """How many messages go; 0 where none can, or where it is not worth it.
+
+        Upstream's cutoff, but never inside the turn under way while that turn fits below the trigger:
+        otherwise, in a small window, the results of the turn's own tools would go at once and be asked
+        for again without end.
+        """
+        cutoff = self._determine_cutoff_index(messages)
+        start = turn_start(messages)
+        limit = self._rule.trigger_tokens
+        if limit is not None and 0 < start < cutoff:
+            room = limit - fixed - _SUMMARY_ROOM
+            cutoff = start if self.token_counter(messages[start:]) <= room else cutoff
+        elif limit is None and not must and 0 < start < cutoff and is_brought_back(messages[cutoff - 1]):
+            cutoff = start  # what was brought back stays with its prompt
+        going = [m for m in messages[:cutoff] if not _is_summary(m)]
+        if not going:
+            return 0
+        gain = 0 if must or limit is None else self.token_counter(going)
+        return cutoff if must or limit is None or gain >= _WORTH * limit else 0
+
+    @property
+    def _room(self) -> int:
+        return max(_LEAST, int(_ANCHORS * (self._rule.window or 0)))
+
+    def _get_profile_limits(self) -> int | None:
+        return self._rule.window
+
+
+def recorded(offload: Offload) -> dict[str, Any]:
+    """A compaction as it is kept with its summary message; `offload_of` reads it back."""
+    return {
+        "lc_source": keys.SUMMARY_SOURCE,
+        "summarized_at": offload.at,
+        "cause": offload.cause,
+        "tokens": [offload.before, offload.after],
+        "messages": offload.messages,
+        "anchors": [[a.kind, a.text, a.said] for a in offload.anchors],
+        "hidden": [[a.kind, a.text, a.said] for a in offload.hidden],
+        "flush": asdict(offload.flush) if offload.flush else None,
+    }
+
+
+def _anchors(message: BaseMessage) -> list[Anchor]:
+    """What an earlier summary carried along, shown or not."""
+    held = message.additional_kwargs
+    return [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()] if _is_summary(message) else []
+
+
+def _is_summary(message: BaseMessage) -> bool:
+    return message.additional_kwargs.get("lc_source") == keys.SUMMARY_SOURCE
+
+
+def is_brought_back(message: BaseMessage) -> bool:
+    """Whether it holds messages out of the history file, which were summed up when they went."""
+    return message.additional_kwargs.get("lc_source") == keys.BROUGHT_BACK
+
+
+def turn_start(messages: Sequence[BaseMessage]) -> int:
+    """Where the last turn begins: at what the user said, and what was brought back for it; 0 where that is all."""
+    start = next((i for i in range(len(messages) - 1, 0, -1) if is_request(messages[i])), 0)
+    while start > 0 and is_brought_back(messages[start - 1]):
+        start -= 1
+    return start
+
+
+def _is_ours(message: BaseMessage) -> bool:
+    """Whether it is no part of the conversation: a summary, or what was brought back from the history file."""
+    return message.additional_kwargs.get("lc_source") in (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
+
+
+def _is_update(message: BaseMessage) -> bool:
+    """Whether it told of a change in memory: memory is shown anew, so nobody need sum that up."""
+    return message.additional_kwargs.get("lc_source") == MEMORY_UPDATE
+
+
+def _line(failure: Exception) -> str:
+    words = (str(failure).strip().splitlines() or [""])[0][:200].rstrip(" .:")
+    return f"{type(failure).__name__}: {words}" if words else type(failure).__name__
+
+
+def _absolute(size: Size, tokens: int | None) -> Any:
+    """A size upstream takes: a fraction becomes tokens, so that its border is exact."""
+    return size if tokens is None else ("tokens", tokens)
