@@ -40,6 +40,8 @@ _RUN = re.compile(
 )
 """A run of ASCII that may be an identifier: plain words, the most of a text, are passed over at once."""
 _EDGES = ".,:;!?-=+&~%$"
+_MARKED = re.compile(r"[0-9_/\\:#@]|\.[A-Za-z]|[a-z][A-Z]|-[A-Z]")
+"""What a line without an identifier does not have."""
 _PATH, _DOTTED = re.compile(r"[/\\]"), re.compile(r"[/\\.:#]")
 _LONG = 5
 """A plain number of fewer digits is a word, not an identifier."""
@@ -93,8 +95,11 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> set[str]:
     """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
     its last part."""
-    found = set()
-    for run in _RUN.findall(folded(text)):
+    found: set[str] = set()
+    text = folded(text)
+    if not _MARKED.search(text):
+        return found
+    for run in _RUN.findall(text):
         name = run.strip(_EDGES).rstrip("/\\#@")
         if not _is_name(name):
             continue

@@ -46,7 +46,7 @@ def prepared(path: str, text: str, hash_: bytes) -> Prepared:
         cut=found,
         bodies=tuple(indexed(piece) for piece in pieces),
         names=tuple((i, name) for i, piece in enumerate(pieces) for name in sorted(names(piece))),
-        words=frozenset(word for word in words(text) if len(word) <= LONGEST),
+        words=frozenset(word for word in set(words(text)) if len(word) <= LONGEST),
     )
 
 
