@@ -168,6 +168,20 @@ def test_read_once_in_a_thread_the_days_stay_those_of_its_beginning():
     assert "of the first" not in str(s.options.model.requests[2])
 
 
+def test_where_a_line_comes_from_is_told_to_no_model():
+    s = session()
+    s.memory.add("likes tea")
+    s.run("a")
+    s.memory.add("drinks it cold <!-- from memory/2026-03-02.md:2 -->", "/MEMORY.md")
+    s.run("b")
+    s.memory.write("/AGENTS.md", "- likes tea <!-- of old -->\n")
+    s.run("c")
+    two, three = s.options.model.requests[1:]
+    assert "+- drinks it cold" in str(two) and "<!--" not in str(two)
+    told = [m for m in three if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE]
+    assert len(told) == 1 and "<!--" not in str(three), "a comment alone is nothing to tell"
+
+
 def test_long_term_memory_is_for_main_threads():
     s = session()
     s.memory.add("the merger is in May", "/MEMORY.md")

@@ -134,6 +134,16 @@ def test_transcripts_are_searched_when_asked():
     assert found(s, "zebra") == [], "and not when not"
 
 
+def test_a_passage_of_a_transcript_is_what_was_said():
+    s = session("the zebra sleeps")
+    s.run("what does it do?")
+    s.memory.add("a zebra is kept")
+    s.run("and now?")
+    (hit,) = s.memory.hits("zebra sleeps", 1, transcripts=True)
+    assert hit.text.split("\n") == ["what does it do?", "the zebra sleeps", "and now?", "the zebra sleeps"]
+    assert (hit.start, hit.end) == (3, s.transcripts["main"].read()[0][-1].n - 1)
+
+
 def test_embeddings_find_what_no_word_tells():
     class Meaning:
         def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -81,11 +81,11 @@ class Flusher:
         `state` is that of the thread: what any tool ever said in it is not the user's word.
         `at` is the time as an ISO timestamp. A mark in the note tells which messages it was for, so
         that after a crash between the flush and its compaction it is not made twice. One made `by_hand`
-        goes with no compaction, and is marked by the last message: the next compaction has its own.
+        goes with no compaction, and is marked by all they say: the next compaction has its own.
         """
         file = note_path(at)
         note = self._note(file)
-        mark = f"<!-- flush by hand {_mark(going[-1])} -->" if by_hand else f"<!-- flush {_mark(going[0])} -->"
+        mark = f"<!-- flush by hand {_mark_of_all(going)} -->" if by_hand else f"<!-- flush {_mark(going[0])} -->"
         if mark in note:
             return None
         lines, how = self._lines(going, file, note)
@@ -151,6 +151,11 @@ class Flusher:
 
 def _said(going: Iterable[BaseMessage]) -> list[str]:
     return [message_text(m) for m in going if is_request(m)]
+
+
+def _mark_of_all(messages: Iterable[BaseMessage]) -> str:
+    said = "\n".join(f"{m.type} {message_text(m)}" for m in messages)
+    return sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _mark(message: BaseMessage) -> str:

@@ -17,7 +17,7 @@ from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.engine import keys
 from deepnb.engine.request import message_text
-from deepnb.memory.budget import Count, fitted
+from deepnb.memory.budget import Count, fitted, plain
 from deepnb.memory.guidelines import memory_block, update_text
 from deepnb.memory.layers import layers, note_day
 
@@ -145,7 +145,9 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
             return self._rebase(state, now, base)
         if now == told:
             return None
-        update = update_text(file_diffs(told, now))
+        if not (diffs := file_diffs(_told(told), _told(now))):  # a comment, which is for people
+            return {keys.TOLD: now}
+        update = update_text(diffs)
         spent = self._count(self._body(state)) + self._count(update)
         if spent + sum(self._count(message_text(m)) for m in _updates(state, base)) > self._budget:
             return self._rebase(state, now, base)
@@ -189,6 +191,11 @@ def _updates(state: Mapping[str, Any], base: int) -> list[BaseMessage]:
 
 def _loaded(state: Mapping[str, Any]) -> bool:
     return state.get(keys.MEMORY) is not None
+
+
+def _told(contents: Mapping[str, str]) -> dict[str, str]:
+    """The texts as the block has them: without what is for people."""
+    return {path: f"{text}\n" if (text := plain(raw)) else "" for path, raw in contents.items()}
 
 
 def _same(a: Mapping[str, str] | None, b: Mapping[str, str]) -> bool:
