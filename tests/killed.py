@@ -32,7 +32,7 @@ class Mortal(Scripted):
     phase: str = "none"
 
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
-        text = str(messages[-1].content)
+        text = next(str(m.content) for m in reversed(messages) if m.type == "human" and not m.additional_kwargs)
         asked = "flush" if "<leaving>" in text else "summary" if "<messages>" in text else "answer"
         if asked == self.phase and (asked != "answer" or text == "prompt c"):
             die()
@@ -69,8 +69,9 @@ def main(folder: Path, phase: str) -> None:
     s.run("prompt d")
     s.run("prompt e")
     files = {p: t for p, t in s.files.items() if p.startswith(("/memory/", "/conversation_history/"))}
-    said = [m.text for m in s.snapshot.messages]
-    json.dump({"files": files, "said": said, "cutoff": s.snapshot.offload.cutoff}, sys.stdout)
+    said = [m.text for m in s.snapshot.messages if m.source is None]
+    gone = [m.text for m in s.snapshot.messages[: s.snapshot.offload.cutoff] if m.source is None]
+    json.dump({"files": files, "said": said, "gone": gone}, sys.stdout)
 
 
 if __name__ == "__main__":

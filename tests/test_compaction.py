@@ -500,3 +500,16 @@ def test_a_graph_that_is_awaited_compacts_too():
     texts = {path: data["content"] for path, data in values["files"].items()}
     assert texts[HISTORY].count("\na\n") == 1
     assert next(t for p, t in texts.items() if p.startswith("/memory/")).count("a fact") == 1
+
+
+def test_a_memory_update_does_not_push_the_prompt_out():
+    """Where one message is kept, that is the prompt, and not the update that came after it."""
+    model = Phased()
+    s = session(model)
+    s.run("a")
+    s.run("b")
+    s.memory.add("changed between two turns")
+    s.run("c")
+    sent = [m.text for m in model.requests[-1] if m.type == "human"]
+    assert "c" in sent
+    assert compactions(s)

@@ -190,8 +190,8 @@ class CompactionSteps(Upstream):
         if limit is not None and 0 < start < cutoff:
             room = limit - fixed - _SUMMARY_ROOM
             cutoff = start if self.token_counter(messages[start:]) <= room else cutoff
-        elif limit is None and not must and 0 < start < cutoff and is_brought_back(messages[cutoff - 1]):
-            cutoff = start  # what was brought back stays with its prompt
+        elif limit is None and not must and 0 < start < cutoff and len(messages) - start < self._rule.trigger[1]:
+            cutoff = start  # in messages: a memory update, or what was brought back, takes the prompt's place
         going = [m for m in messages[:cutoff] if not _is_summary(m)]
         if not going:
             return 0
