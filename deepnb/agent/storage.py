@@ -104,6 +104,7 @@ class Storage:
         log = self.guard.journal()
         self._default = SplitBackend(self._default, disk, self._is_remembered)
         self._shared, self.kept = True, str(directory)
+        self.search.recalls.keep(self.kept)
         self._home_lock = lambda: directory_lock(directory)
         self._rewire(forget_home=True)
         home = self.guard.root("/")

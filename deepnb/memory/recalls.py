@@ -34,11 +34,14 @@ class Recalls:
     def __init__(self) -> None:
         self._rows: list[tuple[str, str, str, str]] = []
         """(note, hash of the line, hash of the question, time)"""
+        self._directory = ""
         self._file: AppendFile | None = None
 
     def keep(self, directory: str) -> None:
         """Keep them in a directory from now on, beside what is there already."""
-        self._file = AppendFile(directory, FILE)
+        if directory == self._directory:
+            return
+        self._directory, self._file = directory, AppendFile(directory, FILE)
         here, self._rows = self._rows, list(_read(self._file))
         self._add(here)
 

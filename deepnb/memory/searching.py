@@ -86,8 +86,6 @@ class MemorySearch:
                 self._index.close()
             self._at = directory
             self._index = self._made(Index, directory, files)
-            if directory is not None:
-                self.recalls.keep(directory)
         return self._index
 
     def _made(self, make: Callable[..., Index], directory: str | None, files: Mapping[str, str]) -> Index:
