@@ -227,7 +227,8 @@ class Session(SessionContext):
 
         limits = (max_steps if max_steps is not None else self.options.max_steps, self.options.max_tokens)
         brought = bringing.waiting(thread) if begin else None
-        given = asked(draft.prompt, bringing.messages(brought)) if begin else None
+        before = [*bringing.messages(brought), *self.skills.before_prompt(thread)] if begin else []
+        given = asked(draft.prompt, before) if begin else None
         run = Run(built.graph, given, thread.config, self.recorder(thread, built, draft), *limits)
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()

@@ -1,17 +1,25 @@
-"""What the user does with the agent's skills: list, show, make."""
+"""What the user does with the agent's skills: list, show, make, add, check, switch off, remove, pin."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+from deepnb.agent.files import refused
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Skill
+from deepnb.core.skills import Finding, Skill, SkillRead
+from deepnb.skills.catalog import DISABLED, Catalog, Found, disabled
+from deepnb.skills.rules import FILE_NAME, check
 from deepnb.skills.scaffold import check_name, scaffold
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.agent.session import Session
+    from deepnb.agent.thread import Thread
+    from deepnb.skills.packages import Package
 
 
 class SessionSkills:
@@ -19,44 +27,267 @@ class SessionSkills:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._catalog = Catalog(session.options.skills)
+        self._pins: dict[str, dict[str, str]] = {}
+        """Thread -> name of a skill -> id of the message that will hold it."""
+
+    # -- what there is
+
+    def found(self) -> Found:
+        """The skills, and all there is to mend in their files."""
+        if self._catalog.sources != Catalog(self._session.options.skills).sources:
+            self._catalog = Catalog(self._session.options.skills)
+        return self._catalog.read(self._session.backend)
 
     def all(self) -> tuple[Skill, ...]:
-        """The skills as values; broken ones with what is wrong."""
-        from deepnb.skills.catalog import Catalog
-
-        return Catalog(self._session.options.skills).read(self._session.backend).skills
+        """The skills as values; those that can't be used last, with what is wrong."""
+        return self.found().skills
 
     def list(self) -> pd.DataFrame:
-        """One row per skill: name, description, path, problem."""
+        """One row per skill: name, description, state (on, off, broken), source, path, what it overrides, problem."""
         import pandas as pd
 
-        rows = [(s.name, s.description, s.path, s.problem or "") for s in self.all()]
-        return pd.DataFrame(rows, columns=["name", "description", "path", "problem"])
+        rows = [
+            (s.name or s.directory, s.description, _state(s), s.source, s.path, ", ".join(s.overrides), s.problem or "")
+            for s in self.all()
+        ]
+        return pd.DataFrame(rows, columns=["name", "description", "state", "source", "path", "overrides", "problem"])
 
     def show(self, name: str) -> tuple[Skill, str]:
-        """A skill and the text of its SKILL.md."""
-        skills = {s.name: s for s in self.all() if not s.problem}
-        if name not in skills:
-            there = ", ".join(skills) or "none yet"
-            raise DeepnbError(f"no skill {name!r} (there is: {there})", f"%skills new {name} makes it")
-        return skills[name], self._session.files[skills[name].path]
+        """A skill, one that can't be used too, and the text of its SKILL.md."""
+        skill = self._one(name)
+        content = self._session.backend.download_files([skill.path])[0].content
+        return skill, (content or b"").decode("utf-8", "replace")
+
+    def reads(self) -> dict[str, SkillRead]:
+        """Path -> which turns of this thread read a skill's file, and whether all of it."""
+        from deepnb.skills.reads import reads
+
+        return reads(self._session.turns, self.texts())
+
+    def texts(self) -> dict[str, str]:
+        """Path -> text of the SKILL.md of each skill that can be used or switched on, in one batch."""
+        paths = [s.path for s in self.all() if s.problem is None]
+        told = self._session.backend.download_files(paths)
+        return {p: (r.content or b"").decode("utf-8", "replace") for p, r in zip(paths, told, strict=True)}
+
+    # -- writing
 
     def new(self, name: str, description: str = "") -> str:
-        """Make a skill filled with an example; gives the path of its SKILL.md."""
+        """Make a skill filled with an example, ready to use and to be edited; gives the path of its SKILL.md."""
         path = self.path(name)
         if path in self._session.files:
             raise DeepnbError(
                 f"there is a skill {name!r} already", f"%skills show {name}, or %%skills {name} to write it anew"
             )
-        self._session.files[path] = scaffold(name, description)
+        self._session.files[path] = scaffold(check_name(name), description)
         return path
 
     def write(self, name: str, text: str) -> str:
-        """Write a skill's SKILL.md whole; gives its path."""
+        """Write a skill's SKILL.md whole, also one that can't be used; gives its path."""
         path = self.path(name)
         self._session.files[path] = text
         return path
 
     def path(self, name: str) -> str:
         """Where a skill of this name is written: in the last source."""
-        return f"{self._session.options.skills[-1].rstrip('/')}/{check_name(name)}/SKILL.md"
+        return f"{self._source}{check_name(name)}/{FILE_NAME}"
+
+    def bundled(self) -> tuple[Skill, ...]:
+        """The skills that come with deepnb; `add` makes one the agent's, until then none costs a token."""
+        from deepnb.skills.packages import bundled
+
+        return tuple(package.checked.skill for package in bundled().values())
+
+    def add(self, what: str | Path, *, replace: bool = False) -> tuple[str, ...]:
+        """Copy skills with all their files into the last source; gives their names.
+
+        `what` is the name of a bundled one, a SKILL.md, a directory of one skill or of several, or a zip of
+        those. All of them are good, or none is added. `replace` takes the place of skills of the same name.
+        """
+        added = self._packages(what)
+        for package in added:
+            if problem := package.checked.skill.problem:
+                raise DeepnbError(f"not added: {problem}", "mend it, then add it again")
+            there = self._below(f"{self._source}{package.directory}/")
+            if there and not replace:
+                raise DeepnbError(
+                    f"there is a skill {package.directory!r} already", f"%skills add --yes {what} takes its place"
+                )
+        written: dict[str, bytes | None] = {}
+        try:
+            for package in added:
+                self._put(package, written)
+        except DeepnbError:
+            self._take_back(written)
+            raise
+        return tuple(package.checked.skill.name for package in added)
+
+    def enable(self, name: str) -> None:
+        """Let the agent be told of a skill again, from its next turn on."""
+        skill = self._one(name)
+        for source in self._catalog.sources:
+            path = source + DISABLED
+            if (content := self._content(path)) is None:
+                continue
+            kept = [line for line in content.decode().splitlines() if skill.name not in disabled([line.encode()])]
+            if len(kept) != len(content.decode().splitlines()):
+                self._write_or_delete(path, "".join(f"{line}\n" for line in kept))
+
+    def disable(self, name: str) -> None:
+        """Keep a skill, and tell the agent nothing of it from its next turn on: then it costs no token.
+
+        The name is put in the file `.disabled` of the last source, so it holds for all threads, and on a disk.
+        """
+        skill = self._one(name)
+        if skill.problem is not None:
+            raise DeepnbError(f"{skill.directory} can't be used as it is: {skill.problem}", f"%skills remove {name}")
+        if skill.enabled:
+            path = self._source + DISABLED
+            before = (self._content(path) or b"").decode()
+            self._session.files[path] = f"{before}{skill.name}\n"
+
+    def remove(self, name: str) -> Skill:
+        """Delete a skill's directory, that of the source that is in force; gives what was removed.
+
+        `%memory revert` brings single files back.
+        """
+        skill = self._one(name)
+        for path in self._below(skill.path.removesuffix(FILE_NAME)):
+            if error := self._session.backend.delete(path).error:
+                raise refused(path, error)
+        return skill
+
+    # -- checking
+
+    def check(self, path: str | Path | None = None) -> tuple[Finding, ...]:
+        """What is to be mended: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
+        from deepnb.skills.packages import packages
+
+        if path is None:
+            return self.found().findings
+        named = [s for s in self.all() if str(path) in (s.name, s.directory, s.path)]
+        if named:
+            return tuple(f for f in self.found().findings if f.path in {s.path for s in named})
+        if str(path).startswith("/") and (content := self._content(str(path))) is not None:
+            return check(content, str(path)).findings
+        return tuple(f for package in packages(Path(path).expanduser()) for f in package.checked.findings)
+
+    def validate(self, path: str | Path | None = None) -> pd.DataFrame:
+        """What is to be mended, one row each: file, line (0: the whole file), broken or note, what, do."""
+        import pandas as pd
+
+        rows = [(f.path, f.line, "broken" if f.broken else "note", f.what, f.do) for f in self.check(path)]
+        return pd.DataFrame(rows, columns=["file", "line", "grade", "what", "do"])
+
+    # -- pinning
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """The skills whose bodies go before the next prompt of this thread."""
+        return tuple(self._waiting(self._session.thread, self._session.snapshot.messages))
+
+    def pin(self, name: str) -> int:
+        """Put a skill's body before the next prompt of this thread, once; gives what it costs in tokens."""
+        skill, text = self.show(name)
+        if not skill.usable:
+            why = skill.problem or "it is switched off"
+            raise DeepnbError(
+                f"{name} can't be pinned: {why}", f"%skills enable {name}" if skill.enabled is False else "mend it"
+            )
+        self._pins.setdefault(self._session.thread, {}).setdefault(skill.name, str(uuid4()))
+        return self._session.count(_body(text))
+
+    def unpin(self, name: str) -> None:
+        """Take a skill back that was pinned and not sent yet."""
+        if name not in self.pinned:
+            raise DeepnbError(f"{name} is not pinned", "%skills pin says which ones are")
+        del self._pins[self._session.thread][name]
+
+    def before_prompt(self, thread: Thread) -> list[Any]:
+        """The messages that hold what is pinned in a thread, as the files are now; what is gone is left out."""
+        waiting = self._waiting(thread.name, thread.snapshot.messages)
+        self._pins[thread.name] = waiting
+        if not waiting:
+            return []
+        from deepnb.engine.skills import pinned_message
+
+        there = {s.name: s for s in self.all() if s.usable}
+        texts = self.texts()
+        return [pinned_message(there[n], _body(texts[there[n].path]), i) for n, i in waiting.items() if n in there]
+
+    def _waiting(self, thread: str, messages: Sequence[Any]) -> dict[str, str]:
+        """What was pinned and is in no turn yet."""
+        pins = self._pins.get(thread, {})
+        sent = {m.id for m in messages if m.source} if pins else set()
+        return {name: i for name, i in pins.items() if i not in sent}
+
+    # -- helpers
+
+    @property
+    def _source(self) -> str:
+        return f"{self._session.options.skills[-1].rstrip('/')}/"
+
+    def _one(self, name: str) -> Skill:
+        skills = self.all()
+        named = [s for s in skills if s.name == name] or [s for s in skills if s.directory == name]
+        if not named:
+            there = ", ".join(s.name or s.directory for s in skills) or "none yet"
+            raise DeepnbError(f"no skill {name!r} (there is: {there})", f"%skills new {name} makes it")
+        return named[-1]
+
+    def _packages(self, what: str | Path) -> Sequence[Package]:
+        from deepnb.skills.packages import bundled, packages
+
+        own = bundled()
+        return [own[what]] if isinstance(what, str) and what in own else packages(Path(what).expanduser())
+
+    def _put(self, package: Package, written: dict[str, bytes | None]) -> None:
+        base = f"{self._source}{package.checked.skill.name}/"
+        gone = set(self._below(base)) - {base + inside for inside in package.files}
+        for path in [*(base + inside for inside in package.files), *gone]:
+            written[path] = self._content(path)
+        for inside, data in package.files.items():
+            self._write(base + inside, data)
+        for path in gone:
+            self._session.backend.delete(path)
+
+    def _write(self, path: str, data: bytes) -> None:
+        try:
+            self._session.files[path] = data.decode("utf-8")
+        except UnicodeDecodeError:
+            if error := self._session.backend.upload_files([(path, data)])[0].error:
+                raise refused(path, error) from None
+
+    def _write_or_delete(self, path: str, text: str) -> None:
+        if text:
+            self._session.files[path] = text
+        else:
+            del self._session.files[path]
+
+    def _take_back(self, written: Mapping[str, bytes | None]) -> None:
+        for path, before in written.items():
+            if before is not None:
+                self._write(path, before)
+            elif self._content(path) is not None:
+                self._session.backend.delete(path)
+
+    def _below(self, directory: str) -> tuple[str, ...]:
+        """The files below a directory, by path."""
+        found = self._session.backend.glob("**/*", directory).matches or ()
+        paths = {f["path"] for f in found if not f.get("is_dir")}
+        return tuple(sorted(p for p in paths if p.startswith(directory)))
+
+    def _content(self, path: str) -> bytes | None:
+        content: bytes | None = self._session.backend.download_files([path])[0].content
+        return content
+
+
+def _state(skill: Skill) -> str:
+    return "broken" if skill.problem else "on" if skill.enabled else "off"
+
+
+def _body(text: str) -> str:
+    from deepnb.skills.frontmatter import body_of
+
+    return body_of(text)

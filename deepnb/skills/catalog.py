@@ -30,14 +30,15 @@ class Found:
     """All there is to mend, in files that are overridden, too."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Place:
     source: str
-    directory: str
+    path: str
+    """Of its SKILL.md."""
 
     @property
-    def path(self) -> str:
-        return f"{self.directory}/{FILE_NAME}"
+    def directory(self) -> str:
+        return self.path.rpartition("/")[0]
 
 
 class Catalog:
@@ -52,7 +53,8 @@ class Catalog:
         """The skills as they are in the files of a backend now."""
         listings = [backend.ls(source) for source in self.sources]
         places = _places(self.sources, listings)
-        told = self._downloaded(places, backend.download_files(self._paths(places)))
+        paths = self._paths(places)
+        told = dict(zip(paths, backend.download_files(paths), strict=True))
         odd = [(p, backend.ls(p.directory)) for p in self._missing(places, told)]
         return self._found(places, told, listings, odd)
 
@@ -60,16 +62,14 @@ class Catalog:
         """The same, for a graph that is awaited."""
         listings = [await backend.als(source) for source in self.sources]
         places = _places(self.sources, listings)
-        told = self._downloaded(places, await backend.adownload_files(self._paths(places)))
+        paths = self._paths(places)
+        told = dict(zip(paths, await backend.adownload_files(paths), strict=True))
         odd = [(p, await backend.als(p.directory)) for p in self._missing(places, told)]
         return self._found(places, told, listings, odd)
 
     def _paths(self, places: Sequence[_Place]) -> list[str]:
         """What is had in one batch: the skills' files, and what says which are switched off."""
         return [*(p.path for p in places), *(source + DISABLED for source in self.sources)]
-
-    def _downloaded(self, places: Sequence[_Place], responses: Sequence[Any]) -> dict[str, Any]:
-        return dict(zip(self._paths(places), responses, strict=True))
 
     def _missing(self, places: Sequence[_Place], told: Mapping[str, Any]) -> list[_Place]:
         return [p for p in places if told[p.path].error == "file_not_found"][:_LOOKED_INTO]
@@ -89,7 +89,7 @@ class Catalog:
             return self._last[1]
         checked = [(p, c) for p in places if (c := self._check(p.path, told[p.path], marks[p.path]))]
         checked += [(p, unreadable(p.path, kind)) for p, kind in strange]
-        checked += [(_Place(s, s.rstrip("/")), _no_source(s, error)) for s, error in errors]
+        checked += [(_Place(s, s), _no_source(s, error)) for s, error in errors]
         self._checked = {(p.path, marks[p.path]): c for p, c in checked if p.path in marks}
         off = disabled(told[source + DISABLED].content for source in self.sources)
         found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
@@ -141,7 +141,7 @@ def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
         for entry in listing.entries or ():
             name = entry["path"].rstrip("/").removeprefix(source)
             if entry.get("is_dir") and name not in ("", ".", "..") and "/" not in name:
-                found.append(_Place(source, source + name))
+                found.append(_Place(source, f"{source}{name}/{FILE_NAME}"))
     return found
 
 

@@ -33,6 +33,7 @@ class SkillsMiddleware(Upstream):
         super().__init__(backend=backend, sources=list(sources), system_prompt=PROMPT + slots)
         self._catalog = Catalog(sources)
         self._told: tuple[Found, dict[str, Any]] = (Found(), _state(Found()))
+        self._listed: tuple[list[Any], str] = ([], "")
 
     @property
     def name(self) -> str:
@@ -45,7 +46,9 @@ class SkillsMiddleware(Upstream):
         return ""
 
     def _format_skills_list(self, skills: list[Any]) -> str:
-        return "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in skills)
+        if skills != self._listed[0]:
+            self._listed = (skills, "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in skills))
+        return self._listed[1]
 
     def modify_request(self, request: ModelRequest) -> ModelRequest:
         return super().modify_request(request) if request.state.get(keys.SKILLS) else request

@@ -1,0 +1,140 @@
+"""Skills that are not the agent's yet: bundled ones, those of a directory, of a zip; read whole, checked, never unpacked.
+
+Nothing is followed out of the place that was named: links, `..`, absolute names and drives are refused, and so
+is what is too large or too many.
+"""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from deepnb.core.errors import DeepnbError
+from deepnb.skills.names import normal
+from deepnb.skills.rules import BYTES, FILE_NAME, Checked, check
+
+FILES = 1_000
+ALL_BYTES = 5 * BYTES
+_LEFT_OUT = ("__pycache__", "__MACOSX")
+
+BUNDLED = Path(__file__).parent / "bundled"
+"""Skills that come with deepnb; none is the agent's, or costs a token, until it is added."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One skill with its files: path inside its directory -> bytes."""
+
+    directory: str
+    files: Mapping[str, bytes]
+    where: str
+    """How its SKILL.md is named in what is said of it."""
+
+    @property
+    def checked(self) -> Checked:
+        return check(self.files[FILE_NAME], f"{self.where}/{FILE_NAME}")
+
+
+def bundled() -> dict[str, Package]:
+    """name -> the skills that come with deepnb."""
+    return {p.directory: p for p in packages(BUNDLED)}
+
+
+def packages(path: Path) -> list[Package]:
+    """The skills of a SKILL.md, a skill's directory, a directory of skills, or a zip of either."""
+    if not path.exists():
+        raise DeepnbError(f"there is no {path}", "%skills add DIR, a .zip, or one of the bundled ones: %skills add")
+    if path.is_file() and path.name == FILE_NAME:
+        path = path.absolute().parent
+    if path.is_dir():
+        return _split(dict(_from_directory(path.resolve())), path.resolve().name, str(path))
+    if not zipfile.is_zipfile(path):
+        raise DeepnbError(f"{path.name} is neither a directory nor a zip", f"name the directory that holds {FILE_NAME}")
+    try:
+        return _split(dict(_from_zip(path)), "", path.name)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise DeepnbError(f"{path.name} can't be read ({error})", "make the zip again, without a password") from None
+
+
+def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
+    """One skill where a SKILL.md stands on top, else one for each directory that holds one."""
+    if FILE_NAME in files:
+        name = name or normal(check(files[FILE_NAME], f"x/{FILE_NAME}").skill.name) or _told_name(files[FILE_NAME])
+        return [Package(name, files, where if where.endswith(f"/{name}") or where == name else f"{where}/{name}")]
+    tops = sorted({p.partition("/")[0] for p in files if p.count("/") == 1 and p.endswith(f"/{FILE_NAME}")})
+    if not tops and len(one := {p.partition("/")[0] for p in files}) == 1:
+        top = one.pop()
+        inner = {p.partition("/")[2]: data for p, data in files.items() if "/" in p}
+        if any(p.count("/") == 1 and p.endswith(f"/{FILE_NAME}") for p in inner):
+            return _split(inner, "", f"{where}/{top}")
+    if not tops:
+        raise DeepnbError(f"{where} holds no {FILE_NAME}", f"a skill is a directory NAME with NAME/{FILE_NAME} in it")
+    return [
+        Package(t, {p.partition("/")[2]: d for p, d in files.items() if p.startswith(f"{t}/")}, f"{where}/{t}")
+        for t in tops
+    ]
+
+
+def _told_name(data: bytes) -> str:
+    """The name a SKILL.md gives itself, where no directory says what it has to be."""
+    from deepnb.skills.frontmatter import Broken, Text, read
+
+    try:
+        value = read(data).fields.fields.get("name")
+    except Broken:
+        return "skill"
+    return normal(value.text).replace("/", "-") if isinstance(value, Text) else "skill"
+
+
+def _from_directory(top: Path) -> Iterator[tuple[str, bytes]]:
+    count = total = 0
+    folders = [top]
+    while folders:
+        for path in sorted(folders.pop(0).iterdir()):
+            if path.name.startswith(".") or path.name in _LEFT_OUT:
+                continue
+            kind = path.lstat().st_mode
+            inside = path.relative_to(top).as_posix()
+            if stat.S_ISDIR(kind):
+                folders.append(path)
+                continue
+            if not stat.S_ISREG(kind):
+                raise DeepnbError(f"{inside} is a link, or no file", "put a copy of what it leads to in its place")
+            count, total = count + 1, total + path.lstat().st_size
+            _refuse_too_much(inside, count, path.lstat().st_size, total)
+            yield inside, path.read_bytes()
+
+
+def _from_zip(path: Path) -> Iterator[tuple[str, bytes]]:
+    count = total = 0
+    seen: set[str] = set()
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            inside = PurePosixPath(info.filename)
+            if info.is_dir() or any((p.startswith(".") and p != "..") or p in _LEFT_OUT for p in inside.parts):
+                continue
+            strange = "\\" in info.filename or "\0" in info.orig_filename or ":" in inside.parts[0]
+            if strange or inside.is_absolute() or ".." in inside.parts:
+                raise DeepnbError(f"{info.filename!r} leads out of {path.name}", "make the zip of one directory alone")
+            if stat.S_ISLNK(info.external_attr >> 16):
+                raise DeepnbError(f"{inside} is a link", "put a copy of what it leads to in its place")
+            if inside.as_posix() in seen:
+                raise DeepnbError(f"{inside} is in {path.name} twice", "make the zip again")
+            seen.add(inside.as_posix())
+            count += 1
+            _refuse_too_much(str(inside), count, info.file_size, total)
+            with archive.open(info) as stream:
+                data = stream.read(BYTES + 1)  # what it says of its size may be a lie
+            total += len(data)
+            _refuse_too_much(str(inside), count, len(data), total)
+            yield inside.as_posix(), data
+
+
+def _refuse_too_much(name: str, count: int, size: int, total: int) -> None:
+    if size > BYTES:
+        raise DeepnbError(f"{name} has more than {BYTES:,} bytes", "leave it out")
+    if count > FILES or total > ALL_BYTES:
+        raise DeepnbError(f"more than {FILES:,} files or {ALL_BYTES:,} bytes", "name the directory of one skill")
