@@ -310,6 +310,22 @@ def test_a_flush_writes_no_credential_and_no_order_of_a_tool():
     assert secret not in "".join(s.files.values())
 
 
+@pytest.mark.parametrize("by_tool", [True, False])
+def test_a_flush_writes_no_line_of_a_key_that_goes_over_several(by_tool: bool):
+    lines = [
+        "-----BEGIN RSA " + "PRIVATE KEY-----",
+        *("aB3d" * 16 for _ in range(6)),
+        "-----END RSA " + "PRIVATE KEY-----",
+    ]
+    text = "\n".join(["- good", *(lines if by_tool else [f"- {line}" for line in lines])])
+    tool = AIMessage("", tool_calls=[{"name": "note", "args": {"text": text}, "id": "n"}])
+    s = session(Phased(flush=tool if by_tool else text))
+    for prompt in "abcd":
+        s.run(prompt)
+    (note,) = [p for p in s.files if p.startswith("/memory/")]
+    assert s.files[note].splitlines()[1:] == ["- good"]
+
+
 def test_without_memory_there_is_no_flush():
     model = Phased()
     s = session(model, enable_memory=False)

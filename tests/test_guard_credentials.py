@@ -217,9 +217,7 @@ def test_while_a_turn_is_unfinished(tmp_path: Path):
 
 def test_in_notes_and_in_names(tmp_path: Path):
     s, tried = session(tmp_path, max_steps=None), BATCHES[10]
-    model(
-        s, *calls("write_file", tried, lambda i, t: {"file_path": f"/memory/2026-01-{i + 1:02}.md", "content": t}), "ok"
-    )
+    model(s, *calls("write_file", tried, lambda i, t: {"file_path": f"/memory/n{i}.md", "content": t}), "ok")
     s.run("go")
     assert all("not written to" in r for r in results(s))
     assert [p for p in s.files if p.startswith("/memory/")] == []
@@ -227,6 +225,14 @@ def test_in_notes_and_in_names(tmp_path: Path):
     key = "gh" + "p_" + "a1B2c3D4e5F6" * 3
     with pytest.raises(DeepnbError, match="path itself holds a credential"):
         s.files[f"/memory/{key}.md"] = "x"
+
+
+def test_with_the_note_tool(tmp_path: Path):
+    s, tried = session(tmp_path, max_steps=None), BATCHES[10]
+    model(s, *calls("note", tried, lambda i, t: {"text": t}), "ok")
+    s.run("go")
+    assert [p for p in s.files if p.startswith("/memory/")] == []
+    refused(s, tried)
 
 
 def test_piece_by_piece_and_with_other_line_ends(tmp_path: Path):

@@ -10,6 +10,7 @@ from deepnb.memory.layers import note_day
 
 _HEADING = re.compile(r"##\s+(\d\d:\d\d)\s*$")
 _BULLET = re.compile(r"\s*[-*•+]\s+(?P<text>\S.*)")
+_BULLET_SIGN = re.compile(r"^\s*(?:[-*•+]\s+)?")
 _COMMENT = re.compile(r"<!--.*?-->")
 
 
@@ -58,4 +59,4 @@ def entries(path: str, text: str) -> Iterator[NoteEntry]:
 
 def bare(line: str) -> str:
     """A line without its bullet and the blanks round it."""
-    return line.strip().lstrip("-*•+ \t").strip()
+    return _BULLET_SIGN.sub("", line).strip()

@@ -58,6 +58,8 @@ SCHEMA = {
 Facts = tuple[Sequence[str], Sequence[str]]
 """(what tools gave back, what the user said)"""
 
+_REDACTED = "[redacted: "
+
 _MOST = 24
 """Lines of one flush."""
 _LONGEST = 400
@@ -103,11 +105,11 @@ class Flusher:
             return list(worth_keeping(_said(going))), "rules"
         calls = [c for c in getattr(answer, "tool_calls", ()) if c["name"] == TOOL]
         if calls:
-            return [line for c in calls for line in str(c["args"].get("text", "")).splitlines()], "model"
+            return _clean("\n".join(str(c["args"].get("text", "")) for c in calls)), "model"
         text = message_text(answer).strip()
         if any(word in text for word in NOTHING):
             return [], "model"
-        bullets = [line for line in text.splitlines() if line.lstrip().startswith(("- ", "* ", "• "))]
+        bullets = [line for line in _clean(text) if line.lstrip().startswith(("- ", "* ", "• "))]
         return (bullets, "model") if bullets else (list(worth_keeping(_said(going))), "rules")
 
     def _asked(self, going: Sequence[BaseMessage], file: str, note: str) -> Any:
@@ -149,8 +151,13 @@ class Flusher:
         return self._backend.append(file, text)  # type: ignore[no-any-return]
 
 
+def _clean(text: str) -> list[str]:
+    """The lines of a text that hold no part of a credential, which may go over several of them."""
+    return [line for line in redact(text).splitlines() if _REDACTED not in line]
+
+
 def _said(going: Iterable[BaseMessage]) -> list[str]:
-    return [message_text(m) for m in going if is_request(m)]
+    return ["\n".join(_clean(message_text(m))) for m in going if is_request(m)]
 
 
 def _mark_of_all(messages: Iterable[BaseMessage]) -> str:

@@ -88,9 +88,9 @@ class ScopedBackend(BackendProtocol):
             for path in paths
         ]
 
-    def append(self, path: str, line: str) -> str | None:
+    def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as the guard does; gives the error, if any."""
-        return self._kept_back(path) or self.inner.append(path, line)
+        return self._kept_back(path) or self.inner.append(path, line, typed=typed)
 
     def saw(self, texts: Mapping[str, str]) -> None:
         """Told on to the guard: the model has been shown these texts."""

@@ -57,7 +57,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         new = [line for line in dict.fromkeys(lines) if bare(line) not in known]
         if not new:
             return f"{path} has that already."
-        return self._backend.append(path, addition(note, at, new)) or f"Noted in {path}."
+        return self._backend.append(path, addition(note, at, new), typed=text) or f"Noted in {path}."
 
     def search(self, query: str, k: int = 6) -> str:
         """What is found, as text."""
