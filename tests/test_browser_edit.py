@@ -13,6 +13,7 @@ from browsers import DARK, Notebook, chromium, jupyter_lab, open_chromium, setti
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.slow,
     pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
 ]
 pytest.importorskip("jupyterlab")

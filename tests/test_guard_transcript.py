@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from data.credentials import samples
 from langchain_core.tools import tool
 from scripted import Scripted, call
@@ -31,6 +32,7 @@ def on_disk(directory: Path) -> dict[str, str]:
     return {str(p.relative_to(directory)): p.read_bytes().decode("utf-8", "replace") for p in files}
 
 
+@pytest.mark.slow
 def test_what_is_typed_said_called_and_returned_is_redacted_in_the_transcript(tmp_path: Path):
     @tool
     def look(what: str) -> str:

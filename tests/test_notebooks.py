@@ -36,7 +36,7 @@ def prompts(notebook: Any) -> list[str]:
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("cache", ["none", "some"])
+@pytest.mark.parametrize("cache", ["none", pytest.param("some", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
 def test_a_notebook_shows_what_its_file_shows(path: Path, cache: str, tmp_path: Path) -> None:
     env = {"TIKTOKEN_CACHE_DIR": str(tmp_path) if cache == "none" else SOME_CACHE}
