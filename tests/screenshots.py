@@ -13,7 +13,7 @@ from browsers import Notebook, jupyter_lab, open_chromium
 from deepnb.tour.places import notebooks
 
 CELLS = (
-    "%load_ext deepnb\n%config DeepNB.window = 6000\nimport pandas as pd\nplanets = pd.read_csv('data/planets.csv')",
+    "%load_ext deepnb\n%config DeepNB.window = 6500\nimport pandas as pd\nplanets = pd.read_csv('data/planets.csv')",
     "%agent --quiet --as seen What is in the DataFrame planets?",
     "%%agent\nRemember that I prefer metric units with one decimal place",
     "%memory diff",
