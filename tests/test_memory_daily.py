@@ -10,7 +10,7 @@ from test_memory_layers import Clock, session
 
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ToolEnded
-from deepnb.memory.daily import addition, entries
+from deepnb.memory.daily import addition, bare, entries
 from deepnb.memory.promotion import candidates
 from deepnb.memory.recalls import Recall
 
@@ -269,6 +269,14 @@ def test_an_addition():
     assert addition("## 09:05\n- a\n", "2026-03-02T09:05:40", ["b"]) == "- b"
     assert addition("## 09:05 <!-- flush 1 -->\n- a\n", "2026-03-02T09:05:40", ["b"]) == "\n## 09:05\n- b"
     assert addition("x", "2026-03-02T09:05", [" ", "-"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [("- a", "a"), ("  * a b ", "a b"), ("-", ""), ("- - a", "a"), ("-----BEGIN KEY-----", "-----BEGIN KEY-----"), ("-5 °C", "-5 °C")],
+)  # fmt: skip
+def test_a_line_without_its_bullet(line: str, text: str):
+    assert bare(line) == text
 
 
 def test_entries_are_bullets():

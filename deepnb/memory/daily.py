@@ -10,7 +10,7 @@ from deepnb.memory.layers import note_day
 
 _HEADING = re.compile(r"##\s+(\d\d:\d\d)\s*$")
 _BULLET = re.compile(r"\s*[-*•+]\s+(?P<text>\S.*)")
-_BULLET_SIGN = re.compile(r"^\s*(?:[-*•+]\s+)?")
+_BULLET_SIGN = re.compile(r"^\s*(?:[-*•+](?:\s+|\Z))*")
 _COMMENT = re.compile(r"<!--.*?-->")
 
 
