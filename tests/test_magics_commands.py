@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from shells import Shell
 
-from deepnb.magics.commands import AGENT, SKILLS
+from deepnb.magics.commands import AGENT
 from deepnb.magics.memory_commands import MEMORY
+from deepnb.magics.skills_commands import SKILLS
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommands
 
 

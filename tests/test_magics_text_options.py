@@ -303,7 +303,8 @@ USAGES = {
         " forget [--yes] TEXT...; pending; accept ID; drop ID; keep DIR; sources [add [user|project|PATH]]; "
         "search [-k N] [--transcripts] QUERY...; daily [TEXT...]; flush; promote [--yes] [N...]; help [SUB]"
     ),
-    "skills": "list; show NAME; new NAME [DESCRIPTION...]; help [SUB]",
+    "skills": "panel; list; show NAME; new NAME [DESCRIPTION...]; add [--yes] [NAME|DIR|ZIP]; validate [NAME|PATH]; enable NAME;"
+    " disable NAME; remove NAME; pin [NAME] [--off]; help [SUB]",
 }
 
 

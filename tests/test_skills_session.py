@@ -208,7 +208,7 @@ def test_all_or_none_is_added(tmp_path):
     assert dict(s.files) == {}
     (root / "two" / "SKILL.md").write_text(text("two"))
     (root / "two" / "key.txt").write_text("ghp_" + "aB3dE6gH9j" * 3 + "kL2mN5\n")
-    with pytest.raises(DeepnbError, match="not written to /skills/two/key.txt"):
+    with pytest.raises(DeepnbError, match=r"not written to /skills/two/key\.txt"):
         s.skills.add(root)
     assert dict(s.files) == {}
 
@@ -401,7 +401,7 @@ def test_a_pin_belongs_to_its_thread_and_can_be_taken_back():
 def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
     s = session()
     s.skills.write("bad", "no")
-    with pytest.raises(DeepnbError, match="bad can't be pinned: /skills/bad/SKILL.md:1"):
+    with pytest.raises(DeepnbError, match=r"bad can't be pinned: /skills/bad/SKILL\.md:1"):
         s.skills.pin("bad")
     s.skills.new("one")
     s.skills.disable("one")

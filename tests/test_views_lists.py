@@ -22,6 +22,7 @@ from deepnb.views.figures import cost, counted, percent, seconds
 from deepnb.views.footer import footer_view
 from deepnb.views.notice import notice_view
 from deepnb.views.plain import clean, middle_cut, short, width
+from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_text, table_view
@@ -67,14 +68,14 @@ def test_skills_with_what_they_cost_and_what_is_wrong():
     good = Skill("pandas-report", "Make a report", "/skills/pandas-report/SKILL.md")
     bad = Skill("Bad", "x", "/skills/Bad/SKILL.md", "line 2: name must be lower case")
     assert skills_view([good, bad], lambda text: len(text.split()), "turn 3").text() == (
-        "skills · 1 skill · 11 tokens in every request · 1 can't be used   (turn 3)\n"
-        "  pandas-report      11 tokens  Make a report\n"
+        "skills · 1 skill · 8 tokens in every request · 1 can't be used   (turn 3)\n"
+        "  pandas-report       8 tokens  Make a report\n"
         "                                /skills/pandas-report/SKILL.md\n"
         "  Bad            can't be used  x\n"
         "                                /skills/Bad/SKILL.md\n"
         "                                problem: line 2: name must be lower case"
     )
-    assert skills_view([], len).text() == "skills\nno skills yet: type %skills new NAME"
+    assert skills_view([], len).text() == f"skills\n{NO_SKILLS}"
     assert skill_view(bad, "---\nname: Bad\n---\n").text().endswith("  │ ---\n  │ name: Bad\n  │ ---")
 
 

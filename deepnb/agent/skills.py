@@ -204,7 +204,7 @@ class SessionSkills:
             raise DeepnbError(f"{name} is not pinned", "%skills pin says which ones are")
         del self._pins[self._session.thread][name]
 
-    def before_prompt(self, thread: Thread) -> list[Any]:
+    def before_prompt(self, thread: Thread) -> Sequence[Any]:
         """The messages that hold what is pinned in a thread, as the files are now; what is gone is left out."""
         waiting = self._waiting(thread.name, thread.snapshot.messages)
         self._pins[thread.name] = waiting

@@ -1,18 +1,17 @@
-"""The subcommands of %agent and %skills: session and arguments -> what is shown."""
+"""The subcommands of %agent: session and arguments -> what is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Compacted, Event, ModelEnded, ModelStarted, Notice, Skill, Usage
+from deepnb.core.values import Compacted, Event, ModelEnded, ModelStarted, Notice, Usage
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live, said, show_help
 from deepnb.views.budget import budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.notice import notice_view
-from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
@@ -183,38 +182,6 @@ def agent_panel(scene: Scene, args: Args) -> Shown:
     return None
 
 
-# -- %skills
-
-
-def skills_picture(scene: Scene, args: Args) -> Shown:
-    return skills_view(scene.session.skills.all(), scene.session.count, scene.stamp)
-
-
-def skills_list(scene: Scene, args: Args) -> Shown:
-    skills: object = scene.session.skills.list()
-    return skills
-
-
-def skills_show(scene: Scene, args: Args) -> Shown:
-    return skill_view(*scene.session.skills.show(args["name"]), scene.stamp)
-
-
-def skills_new(scene: Scene, args: Args) -> Shown:
-    path = scene.session.skills.new(args["name"], args["description"] or "")
-    scene.next_cell(f"%%skills {args['name']}\n{scene.session.files[path]}")
-    return said(f"wrote {path}; the next cell holds it: edit and run it")
-
-
-def skills_write(scene: Scene, args: Args) -> Shown:
-    path = scene.session.skills.write(args["name"], args["text"] + "\n")
-    broken: list[Skill] = [
-        s for s in scene.session.skills.all() if s.problem and args["name"] in f"{s.path} {s.problem}"
-    ]
-    if broken:
-        return notice_view(f"wrote {path}, but it can't be used: {broken[0].problem}", "warning")
-    return said(f"wrote {path}: the agent sees it at its next turn")
-
-
 AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "status": agent_status,
     "use": agent_use,
@@ -234,14 +201,6 @@ AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "mount": agent_mount,
     "panel": agent_panel,
     "help": show_help("agent"),
-}
-SKILLS: Mapping[str, Callable[[Scene, Args], Shown]] = {
-    "picture": skills_picture,
-    "list": skills_list,
-    "show": skills_show,
-    "new": skills_new,
-    "write": skills_write,
-    "help": show_help("skills"),
 }
 
 

@@ -79,7 +79,7 @@ class Extension:
             raise UsageError("interrupted: run the cell again") from None
 
     def _run(self, magic: str, line: str, body: str | None) -> Any:
-        from deepnb.magics import ask, commands, memory_commands
+        from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         parse: Callable[..., AgentRun | Command] = {
             "agent": parse_agent,
@@ -91,7 +91,7 @@ class Extension:
             return ask.ask(self.scene, parsed, cell=body is not None)
         if magic == "agent" and parsed.name == "resume":
             return ask.resume(self.scene, parsed.args["choice"])  # type: ignore[arg-type]
-        table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": commands.SKILLS}[magic]
+        table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
         shown = table[parsed.name](self.scene, parsed.args)
         if shown is None or not (hasattr(shown, "text") and hasattr(shown, "html")):
             return shown

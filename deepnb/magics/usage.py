@@ -265,6 +265,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Flag("--yes"),),
     ),
     Sub("memory", "help", "this text, or that of one subcommand", (_sub(),)),
+    Sub("skills", "panel", "the skills, live: what each costs, which were read, switched on and off"),
     Sub("skills", "list", "the skills, as a DataFrame"),
     Sub("skills", "show", "the text of a skill", (Arg("name", "NAME", "skill"),)),
     Sub(
@@ -272,6 +273,30 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "new",
         "a new skill to fill in",
         (Arg("name", "NAME", "word"), Arg("description", "DESCRIPTION", "text", needed=False)),
+    ),
+    Sub(
+        "skills",
+        "add",
+        "copy skills in with all their files: one that comes with deepnb, a directory or a zip; --yes in the place of one"
+        " of the same name; alone, say which come with deepnb",
+        (Arg("what", "NAME|DIR|ZIP", "file", needed=False),),
+        (Flag("--yes"),),
+    ),
+    Sub(
+        "skills",
+        "validate",
+        "what is to be mended: in all skills, in one, or in a directory or zip of your disk",
+        (Arg("path", "NAME|PATH", "file", needed=False),),
+    ),
+    Sub("skills", "enable", "tell the agent of a skill again", (Arg("name", "NAME", "skill"),)),
+    Sub("skills", "disable", "keep a skill, and tell the agent nothing of it", (Arg("name", "NAME", "skill"),)),
+    Sub("skills", "remove", "delete a skill's directory", (Arg("name", "NAME", "skill"),)),
+    Sub(
+        "skills",
+        "pin",
+        "put a skill's text before the next prompt, once; --off takes it back; alone, say what is pinned",
+        (Arg("name", "NAME", "skill", needed=False),),
+        (Flag("--off"),),
     ),
     Sub("skills", "help", "this text, or that of one subcommand", (_sub(),)),
 )
@@ -308,7 +333,7 @@ ABOUT: dict[str, tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = {
             ("%skills SUBCOMMAND", "one of the subcommands below"),
             ("%%skills NAME", "write the cell body to a skill's SKILL.md"),
         ),
-        ("%skills list", "%skills new tidy-data How to tidy a table", "%skills show tidy-data"),
+        ("%skills add explore-dataframe", "%skills new tidy-data How to tidy a table", "%skills show tidy-data"),
     ),
 }
 

@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from deepnb.core.values import Skill
+from deepnb.core.skills import Skill, SkillRead, skill_line
+from deepnb.core.values import ranges
 from deepnb.views import html as h
 from deepnb.views.figures import counted
 from deepnb.views.plain import pad, page, quoted, short, title_line, width
 from deepnb.views.table import table_html
 
-EMPTY = "no skills yet: type %skills new NAME"
+EMPTY = "no skills yet: type %skills new NAME, or %skills add for those that come with deepnb"
 
 
-def skill_line(skill: Skill) -> str:
-    """What of a skill is in every request, in the words of deepagents' own list."""
-    return f"- **{skill.name}**: {skill.description}\n  -> Read `{skill.path}` for full instructions"
+GRANTS = "each call still asks as it does: granting them comes with approvals"
 
 
 @dataclass(frozen=True)
 class SkillRow:
-    """A skill, and the tokens its line costs in every request; 0 for one that can't be used."""
+    """A skill, what it costs, and what the agent has seen of it."""
 
     skill: Skill
     tokens: int
+    """Of its line in every request; 0 for one the agent is not told of."""
+    body: int | None = None
+    """What reading its file adds; None where that is not known."""
+    read: SkillRead | None = None
+    pinned: bool = False
+    """Whether its body goes before the next prompt."""
+
+    @property
+    def name(self) -> str:
+        return self.skill.name or self.skill.directory
+
+    @property
+    def cost(self) -> str:
+        if self.skill.problem:
+            return "can't be used"
+        return counted(self.tokens, "token") if self.skill.enabled else "off"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What is to be said of it beside its name, its cost and what it is for; a line each."""
+        skill = self.skill
+        lines = [] if self.body is None else [f"{counted(self.body, 'token')} more when it is read"]
+        lines += [_read(self.read)] if self.read else []
+        lines += ["pinned: goes before the next prompt, once"] if self.pinned else []
+        lines += [f"from {skill.source}, overrides {', '.join(skill.overrides)}"] if skill.overrides else []
+        lines += [f"asks for {', '.join(skill.allowed_tools)}: {GRANTS}"] if skill.allowed_tools else []
+        lines += [f"needs: {skill.compatibility}"] if skill.compatibility else []
+        return (*lines, *(f"note: {note}" for note in skill.notes))
 
 
 @dataclass(frozen=True)
@@ -36,42 +63,89 @@ class SkillsView:
 
     @property
     def title(self) -> str:
-        """`skills · 2 skills · 51 tokens in every request`, and how many can't be used."""
+        """`skills · 2 skills · 51 tokens in every request`, and how many are off or can't be used."""
         broken = sum(row.skill.problem is not None for row in self.rows)
+        off = sum(not row.skill.enabled for row in self.rows)
+        usable = counted(len(self.rows) - broken - off, "skill")
         tokens = counted(sum(row.tokens for row in self.rows), "token")
-        usable = counted(len(self.rows) - broken, "skill")
-        return f"skills · {usable} · {tokens} in every request" + (f" · {broken} can't be used" if broken else "")
+        more = (f" · {off} off" if off else "") + (f" · {broken} can't be used" if broken else "")
+        return f"skills · {usable} · {tokens} in every request{more}"
 
     def text(self) -> str:
-        """Two lines for each skill: name, cost and what it is for; its path, or what is wrong."""
+        """For each skill its name, cost and what it is for; below that its path, and what is to be said of it."""
         if not self.rows:
             return page([title_line("skills", self.stamp), EMPTY])
-        names = min(32, max(width(row.skill.name) for row in self.rows))
+        names = min(32, max(width(row.name) for row in self.rows))
         lines = [title_line(self.title, self.stamp)]
         for row in self.rows:
             skill = row.skill
-            cost = "can't be used" if skill.problem else counted(row.tokens, "token")
-            lines.append(f"  {pad(short(skill.name, names), names)}  {pad(cost, 13, right=True)}  "
-                         f"{short(skill.description, 81 - names)}")  # fmt: skip
+            lines.append(f"  {pad(short(row.name, names), names)}  {pad(row.cost, 13, right=True)}  "
+                         f"{short(' '.join(skill.description.split()), 81 - names)}")  # fmt: skip
             margin = " " * (names + 19)
-            lines.append(margin + skill.path)
+            lines += [margin + fact for fact in (skill.path, *row.facts)]
             lines += [f"{margin}problem: {skill.problem}"] if skill.problem else []
         return page(lines)
 
     def html(self) -> str:
-        """A table: skill, what it is for, tokens."""
+        """A table: skill, what it is for, tokens in every request, tokens when read."""
         if not self.rows:
             return h.box(h.heading("skills", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
-        body = [_cells(row) for row in self.rows]
-        table = table_html(("skill", "what it is for", "tokens"), body, right=(2,))
-        return h.box(h.heading(title, *facts, stamp=self.stamp), table)
+        head = ("skill", "what it is for", "tokens", "when read")
+        return h.box(
+            h.heading(title, *facts, stamp=self.stamp), table_html(head, list(map(_cells, self.rows)), right=(2, 3))
+        )
 
 
-def skills_view(skills: Sequence[Skill], count: Callable[[str], int], stamp: str = "") -> SkillsView:
-    """The skills in their order; `count` gives the tokens of a text."""
-    rows = (SkillRow(skill, 0 if skill.problem else count(skill_line(skill))) for skill in skills)
-    return SkillsView(tuple(rows), stamp)
+@dataclass(frozen=True)
+class SkillCard:
+    """One skill of a panel."""
+
+    row: SkillRow
+
+    def text(self) -> str:
+        return SkillsView((self.row,)).text()
+
+    def html(self) -> str:
+        """Its name, what it is for and what is to be said of it."""
+        name, what, tokens, read = _cells(self.row)
+        return h.box(h.el("div", name), what, h.muted(f"{tokens} tokens in every request, {read} more when it is read"))
+
+
+def skills_view(
+    skills: Sequence[Skill],
+    count: Callable[[str], int],
+    stamp: str = "",
+    *,
+    texts: Mapping[str, str] | None = None,
+    reads: Mapping[str, SkillRead] | None = None,
+    pinned: Collection[str] = (),
+) -> SkillsView:
+    """The skills in their order; `count` gives the tokens of a text.
+
+    `texts` and `reads` are by path: a skill's file, and what the agent saw of it. `pinned` are names.
+    """
+    return SkillsView(tuple(_row(skill, count, texts or {}, reads or {}, pinned) for skill in skills), stamp)
+
+
+def _row(
+    skill: Skill,
+    count: Callable[[str], int],
+    texts: Mapping[str, str],
+    reads: Mapping[str, SkillRead],
+    pinned: Collection[str],
+) -> SkillRow:
+    tokens = count(skill_line(skill.name, skill.description, skill.path)) if skill.usable else 0
+    body = count(texts[skill.path]) if skill.path in texts else None
+    return SkillRow(skill, tokens, body, reads.get(skill.path), skill.name in pinned)
+
+
+def _read(read: SkillRead) -> str:
+    """`read whole in turn 2`, `read in part in turns 1, 2: 100 of 155 lines`, and whether it is another file now."""
+    when = f"turn{'s' if len(read.turns) > 1 else ''} {ranges(read.turns)}"
+    how = "was pinned" if read.pinned else "read whole" if read.whole else "read in part"
+    part = "" if read.whole else f": {read.lines:,} of {counted(read.total, 'line')}"
+    return f"{how} in {when}{part}" + ("; it was changed since" if read.changed else "")
 
 
 @dataclass(frozen=True)
@@ -83,9 +157,10 @@ class SkillView:
     stamp: str = ""
 
     def text(self) -> str:
-        """Name, path, what it is for, what is wrong with it; then its text."""
+        """Name, path, what it is for, its other fields, what is wrong with it; then its text."""
         skill = self.skill
-        lines = [title_line(f"skill {skill.name} · {skill.path}", self.stamp), skill.description]
+        name = skill.name or skill.directory
+        lines = [title_line(f"skill {name} · {skill.path}", self.stamp), skill.description.strip(), *_fields(skill)]
         lines += [f"problem: {skill.problem}"] if skill.problem else []
         return page([*lines, "", *quoted(self.body)])
 
@@ -93,8 +168,9 @@ class SkillView:
         """The same, the text as it stands in its file."""
         skill = self.skill
         problem = h.swatch(f"problem: {skill.problem}", h.RED.format(0.2)) if skill.problem else None
-        head = h.heading(f"skill {skill.name}", h.code(skill.path), stamp=self.stamp)
-        return h.box(head, h.el("div", skill.description), problem, h.pre(self.body))
+        head = h.heading(f"skill {skill.name or skill.directory}", h.code(skill.path), stamp=self.stamp)
+        fields = [h.muted(line) for line in _fields(skill)]
+        return h.box(head, h.el("div", skill.description), *fields, problem, h.pre(self.body))
 
 
 def skill_view(skill: Skill, text: str, stamp: str = "") -> SkillView:
@@ -102,10 +178,21 @@ def skill_view(skill: Skill, text: str, stamp: str = "") -> SkillView:
     return SkillView(skill, text, stamp)
 
 
-def _cells(row: SkillRow) -> tuple[str, str, str]:
+def _cells(row: SkillRow) -> tuple[str, str, str, str]:
     skill = row.skill
     problem = None
     if skill.problem:
         problem = h.el("div", h.swatch("can't be used", h.RED.format(0.2)), " ", skill.problem)
-    name = h.join(h.el("b", skill.name), h.el("div", h.code(skill.path), style=h.MUTED))
-    return name, h.join(skill.description, problem), "–" if skill.problem else f"{row.tokens:,}"
+    name = h.join(h.el("b", row.name), h.el("div", h.code(skill.path), style=h.MUTED))
+    facts = [h.el("div", fact, style=h.MUTED) for fact in row.facts[row.body is not None :]]
+    tokens = "–" if skill.problem else f"{row.tokens:,}" if skill.enabled else "off"
+    body = "–" if row.body is None else f"{row.body:,}"
+    return name, h.join(skill.description, *facts, problem), tokens, body
+
+
+def _fields(skill: Skill) -> list[str]:
+    """The fields of a skill beside name and description, a line each."""
+    lines = [] if skill.enabled else ["switched off: the agent is told nothing of it"]
+    lines += list(SkillRow(skill, 0).facts)
+    lines += [f"license: {skill.license}"] if skill.license else []
+    return lines + [f"{key}: {value}" for key, value in skill.metadata.items()]

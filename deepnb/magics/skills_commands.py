@@ -1,0 +1,141 @@
+"""The subcommands of %skills: session and arguments -> what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from deepnb.magics.scene import Scene
+from deepnb.magics.showing import Args, Shown, live, said, show_help
+from deepnb.views.notice import notice_view
+from deepnb.views.skills import EMPTY, SkillCard, SkillsView, skill_view, skills_view
+from deepnb.views.table import table_view
+from deepnb.widgets.actions import ActionPanel, Row
+
+
+def skills_picture(scene: Scene, args: Args) -> Shown:
+    return _picture(scene)
+
+
+def skills_panel(scene: Scene, args: Args) -> Shown:
+    panel = ActionPanel(lambda: _rows(scene), notice_view(EMPTY)) if scene.screen.notebook else None
+    live(scene, panel, lambda: _picture(scene), "skills panel: what each costs, which were read, what goes on or off")
+    return None
+
+
+def skills_list(scene: Scene, args: Args) -> Shown:
+    skills: object = scene.session.skills.list()
+    return skills
+
+
+def skills_show(scene: Scene, args: Args) -> Shown:
+    return skill_view(*scene.session.skills.show(args["name"]), scene.stamp)
+
+
+def skills_new(scene: Scene, args: Args) -> Shown:
+    path = scene.session.skills.new(args["name"], args["description"] or "")
+    scene.next_cell(f"%%skills {args['name']}\n{scene.session.files[path]}")
+    return said(f"wrote {path}; the next cell holds it: edit and run it")
+
+
+def skills_write(scene: Scene, args: Args) -> Shown:
+    path = scene.session.skills.write(args["name"], args["text"] + "\n")
+    broken = next((s for s in scene.session.skills.all() if s.problem and s.path == path), None)
+    if broken is not None:
+        return notice_view(f"wrote {path}, but it can't be used: {broken.problem}", "warning")
+    return said(f"wrote {path}: the agent sees it at its next turn")
+
+
+def skills_add(scene: Scene, args: Args) -> Shown:
+    skills = scene.session.skills
+    if args["what"] is None:
+        there = {s.name for s in skills.all()}
+        rows = [(s.name, s.description, "added" if s.name in there else "") for s in skills.bundled()]
+        return table_view(("skill", "what it is for", ""), rows, title="skills to add: %skills add NAME, DIR or ZIP")
+    names = skills.add(args["what"], replace=bool(args["yes"]))
+    return said(f"added {', '.join(names)}: the agent sees {'it' if len(names) == 1 else 'them'} at its next turn")
+
+
+def skills_validate(scene: Scene, args: Args) -> Shown:
+    found = scene.session.skills.validate(args["path"])
+    if len(found):
+        shown: object = found
+        return shown
+    what = args["path"] or f"all skills ({len(scene.session.skills.all())})"
+    return said(f"{what}: nothing to mend")
+
+
+def skills_enable(scene: Scene, args: Args) -> Shown:
+    scene.session.skills.enable(args["name"])
+    return said(f"{args['name']} is on: the agent is told of it from its next turn on")
+
+
+def skills_disable(scene: Scene, args: Args) -> Shown:
+    scene.session.skills.disable(args["name"])
+    return said(f"{args['name']} is off: kept, and the agent is told nothing of it (%skills enable {args['name']})")
+
+
+def skills_remove(scene: Scene, args: Args) -> Shown:
+    gone = scene.session.skills.remove(args["name"])
+    back = f"; {gone.overrides[-1]} is in force again" if gone.overrides else ""
+    return said(
+        f"removed {gone.path.rpartition('/')[0]}{back} (%memory log has the change, %memory revert brings it back)"
+    )
+
+
+def skills_pin(scene: Scene, args: Args) -> Shown:
+    skills = scene.session.skills
+    if args["name"] is None:
+        pinned = ", ".join(skills.pinned)
+        return said(f"before the next prompt: {pinned}" if pinned else "no skill stands before the next prompt")
+    if args["off"]:
+        skills.unpin(args["name"])
+        return said(f"{args['name']} does not go before the next prompt any more")
+    return said(f"{args['name']} goes before the next prompt, once: {skills.pin(args['name']):,} tokens")
+
+
+SKILLS: Mapping[str, Callable[[Scene, Args], Shown]] = {
+    "picture": skills_picture,
+    "panel": skills_panel,
+    "list": skills_list,
+    "show": skills_show,
+    "new": skills_new,
+    "write": skills_write,
+    "add": skills_add,
+    "validate": skills_validate,
+    "enable": skills_enable,
+    "disable": skills_disable,
+    "remove": skills_remove,
+    "pin": skills_pin,
+    "help": show_help("skills"),
+}
+
+
+def _picture(scene: Scene) -> SkillsView:
+    session, skills = scene.session, scene.session.skills
+    return skills_view(
+        skills.all(), session.count, scene.stamp, texts=skills.texts(), reads=skills.reads(), pinned=skills.pinned
+    )
+
+
+def _rows(scene: Scene) -> list[Row]:
+    """A card for each skill, with what can be done with it; its key changes with what the card shows."""
+    return [Row(_key(card), card, _actions(scene, card)) for card in map(SkillCard, _picture(scene).rows)]
+
+
+def _key(card: SkillCard) -> str:
+    row = card.row
+    return " · ".join([row.name, row.cost, *row.facts, row.skill.problem or ""])
+
+
+def _actions(scene: Scene, card: SkillCard) -> list[tuple[str, Callable[[], object]]]:
+    session, name, row = scene.session, card.row.skill.name, card.row
+
+    def then(act: Callable[[str], object]) -> Callable[[], object]:
+        return lambda: act(name)
+
+    if row.skill.problem:
+        return []
+    if not row.skill.enabled:
+        return [("enable", then(session.skills.enable))]
+    pin = ("unpin", then(session.skills.unpin)) if row.pinned else ("pin", then(session.skills.pin))
+    return [("disable", then(session.skills.disable)), pin]
