@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deepnb.agent import play
 from deepnb.context import history
+from deepnb.core.clock import moment
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, Event, HistorySection, Offload
 from deepnb.engine.run import apart
@@ -57,7 +58,7 @@ def sections(session: Session) -> tuple[HistorySection, ...]:
     made = [e.offload for t in session.turns for e in t.events if isinstance(e, Compacted) and not e.path]
     if (last := session.snapshot.offload) is not None and last not in made:
         made.append(last)
-    found = sorted(history.sections(path, session.files.get(path, "")), key=lambda one: one.at)
+    found = sorted(history.sections(path, session.files.get(path, "")), key=lambda one: moment(one.at))
     return tuple(_joined(found, made))
 
 

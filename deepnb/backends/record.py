@@ -19,6 +19,7 @@ from deepnb.backends.lock_of import Lock
 from deepnb.backends.seen import Seen
 from deepnb.backends.waiting import Waiting
 from deepnb.backends.writer import writer
+from deepnb.core.clock import moment
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import redact
@@ -148,7 +149,7 @@ class Record:
 
     def entries(self) -> tuple[Entry, ...]:
         """The entries of all roots, by time."""
-        return tuple(sorted((e for r in self.roots for e in r.journal.entries), key=lambda e: e.at))
+        return tuple(sorted((e for r in self.roots for e in r.journal.entries), key=lambda e: moment(e.at)))
 
     # -- a run, a rewind, another backend
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deepnb.core.clock import moment
 from deepnb.core.values import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views import compaction
 from deepnb.views import html as h
@@ -122,7 +123,7 @@ def history_view(
     sections: Sequence[HistorySection], stamp: str = "", search: str | None = None, brought: BroughtBack | None = None
 ) -> HistoryView:
     """The sections by time; those of the same time in the order they came in. `search` are words, or "a phrase"."""
-    return HistoryView(tuple(sorted(sections, key=lambda section: section.at)), stamp, sought(search), brought)
+    return HistoryView(tuple(sorted(sections, key=lambda section: moment(section.at))), stamp, sought(search), brought)
 
 
 def head_html(shown: Shown) -> h.Html:
