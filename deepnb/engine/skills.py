@@ -14,16 +14,12 @@ PINNED = "pinned_skill"
 
 
 def metadata(skill: Skill) -> dict[str, Any]:
-    """A skill as upstream's `skills_metadata` holds it."""
-    return {
-        "path": skill.path,
-        "name": skill.name,
-        "description": skill.description,
-        "license": skill.license or None,
-        "compatibility": skill.compatibility or None,
-        "metadata": dict(skill.metadata),
-        "allowed_tools": list(skill.allowed_tools),
-    }
+    """A skill as upstream's `skills_metadata` holds it, less what our own prompt does not use.
+
+    Every turn decodes the state several times: what is not there costs nothing.
+    """
+    told = {"path": skill.path, "name": skill.name, "description": skill.description}
+    return {**told, "metadata": dict(skill.metadata)} if skill.metadata else told
 
 
 def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:

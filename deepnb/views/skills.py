@@ -15,7 +15,7 @@ from deepnb.views.table import table_html
 EMPTY = "no skills yet: type %skills new NAME, or %skills add for those that come with deepnb"
 
 
-GRANTS = "each call still asks as it does: granting them comes with approvals"
+GRANTS = "shown only, granting them comes with approvals"
 
 
 @dataclass(frozen=True)
