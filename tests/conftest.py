@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 from typing import Any
 
@@ -13,6 +15,9 @@ settings.register_profile("deepnb", deadline=None)
 settings.load_profile("deepnb")
 
 pytest_plugins = ["shells", "kernels"]
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # a worker ignores SIGINT, and so would the kernels and terminals it starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
