@@ -166,7 +166,9 @@ def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path, monkeypa
     before = state(root), state(outside)
     assert backend.read("/in").file_data["content"] == "inside"
     assert backend.download_files(["/in"])[0].content == b"inside"
-    assert backend.write("/in", "x").error == "Error writing file '/in': it is a link to file.md, which is only read here"
+    assert (
+        backend.write("/in", "x").error == "Error writing file '/in': it is a link to file.md, which is only read here"
+    )
     for name in ("edit inside", "upload", "delete", "ls"):
         assert OPERATIONS[name](backend, "/in").error, name
     assert (state(root), state(outside)) == before
