@@ -44,6 +44,7 @@ def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
         resources={"metadata": {"path": str(path.parent)}},
         store_widget_state=False,
         record_timing=False,
+        coalesce_streams=True,  # how print's words are cut into messages is a matter of time
     )
     with tempfile.TemporaryDirectory() as home:
         client.execute(env={**os.environ, "HOME": home, **(env or {})})

@@ -198,7 +198,8 @@ def test_by_a_nested_agent(tmp_path: Path):
 
 def test_while_a_turn_is_unfinished(tmp_path: Path):
     s, tried = session(tmp_path), BATCHES[9]
-    model(s, "a long answer", "ok")
+    s.options.model.delay = 0.05  # so that the run has not ended when it is stopped
+    model(s, "a long answer " * 10, "ok")
     events = s.stream("go")
     for event in events:
         if isinstance(event, ModelStarted):

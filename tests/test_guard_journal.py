@@ -319,9 +319,9 @@ def test_nobody_writes_the_journal_through_the_agents_files(tmp_path: Path):
 
 
 def test_what_never_reached_the_state_is_not_in_the_journal_until_it_does():
-    s = Session(model=Scripted(answers=["ok"]))
+    s = Session(model=Scripted(answers=["ok"], delay=0.05))  # so that the run has not ended when it is stopped
     s.memory.add("first")
-    model(s, call("write_file", file_path="/AGENTS.md", content="- first\n- of the agent\n"), "ok")
+    model(s, call("write_file", file_path="/AGENTS.md", content="- first\n- of the agent\n"), "ok " * 20)
     events = s.stream("go")
     for event in events:
         if isinstance(event, ToolEnded):
@@ -338,9 +338,10 @@ def test_what_never_reached_the_state_is_not_in_the_journal_until_it_does():
 
 
 def test_what_the_user_adds_to_an_unfinished_turn_stays_with_what_the_agent_adds_later():
-    s = Session(model=Scripted(answers=["ok"]))
+    s = Session(model=Scripted(answers=["ok"], delay=0.05))
     s.memory.add("first")
-    model(s, call("edit_file", file_path="/AGENTS.md", old_string="- first", new_string="- zero\n- first"), "ok")
+    edit = call("edit_file", file_path="/AGENTS.md", old_string="- first", new_string="- zero\n- first")
+    model(s, edit, "ok " * 20)
     events = s.stream("go")
     for event in events:
         if isinstance(event, ToolStarted | ModelStarted):
