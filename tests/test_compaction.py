@@ -457,6 +457,18 @@ def test_a_flush_that_fails_stops_nothing(monkeypatch):
     assert compactions(s)[0].offload.flush is None
 
 
+def test_a_note_that_can_not_be_written_is_said_and_not_taken_for_nothing(monkeypatch):
+    from deepnb.memory import flush
+
+    monkeypatch.setattr(flush.Flusher, "_append", lambda *_: "Error: not written to the note: the disk is full")
+    s = session(Phased(flush="- a fact"))
+    for prompt in "abc":
+        s.run(prompt)
+    assert s.text == "ok"
+    assert any("daily note was not written" in n and "the disk is full" in n for n in notices(s))
+    assert compactions(s)[0].offload.flush is None
+
+
 @pytest.mark.parametrize("phase", ["flush", "offload", "summary", "answer"])
 @pytest.mark.parametrize("home", ["state", "disk"])
 def test_an_interrupt_in_any_phase_loses_and_doubles_nothing(tmp_path, monkeypatch, phase: str, home: str):

@@ -13,6 +13,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
 from deepnb.backends.writer import writing
+from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import credentials, held_lines, is_directive, redact
 from deepnb.core.values import Flush
 from deepnb.engine import keys
@@ -141,8 +142,9 @@ class Flusher:
         }
         good = [line for i, line in enumerate(lines) if i not in odd]
         with writing(origin="flush", heard=lambda: facts):
-            if good and self._append(file, "\n".join([*([""] if follows else []), head, *good])):
-                good = []
+            text = "\n".join([*([""] if follows else []), head, *good])
+            if good and (problem := self._append(file, text)):
+                raise DeepnbError(problem.removeprefix("Error: "))
             for i in sorted(odd):
                 self._append(file, lines[i])
         return good
