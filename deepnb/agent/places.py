@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,9 @@ from deepnb.agent.pool import Pool
 from deepnb.agent.state import State
 from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
-from deepnb.memory.layers import ALWAYS
+from deepnb.core.latest import Latest
+from deepnb.core.subagents import FOLDER
+from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ class Places:
         self._facts = facts
         self._idle = idle
         self._tell = tell
+        self._guarded = Latest(_guarded)
+        self._shared = Latest(_shared)
         self._focus: Thread | None = None
         """A thread whose files are meant though it is not the current one."""
 
@@ -94,11 +98,26 @@ class Places:
         self._tell()
 
     def is_shared(self, path: str) -> bool:
-        """Whether a file belongs to the session (memory, notes, skills) and not to one thread."""
-        return self.is_guarded(path) or path.startswith("/.deepnb/")
+        """Whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
+        return self.shared()(path)
 
     def is_guarded(self, path: str) -> bool:
-        """Whether the guard stands before a file: memory, notes and skills."""
+        """Whether the guard stands before a file: memory, notes, skills and subagents."""
         options = self._options()
-        sources = (f"{source.rstrip('/')}/" for source in options.skills)
-        return path in (LONG_TERM, *ALWAYS, *options.memory) or path.startswith(("/memory/", *sources))
+        return self._guarded(options.memory, options.skills)(path)
+
+    def shared(self) -> Callable[[str], bool]:
+        """`is_shared` as the options say it now: the same function until they say otherwise."""
+        options = self._options()
+        return self._shared(options.memory, options.skills)
+
+
+def _guarded(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
+    names = frozenset((LONG_TERM, *ALWAYS, *memory))
+    folders = (NOTES, FOLDER, *(f"{source.rstrip('/')}/" for source in skills))
+    return lambda path: path in names or path.startswith(folders)
+
+
+def _shared(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
+    guarded = _guarded(memory, skills)
+    return lambda path: guarded(path) or path.startswith("/.deepnb/")

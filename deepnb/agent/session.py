@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from deepnb.agent.play import Played
     from deepnb.agent.skills import SessionSkills
     from deepnb.agent.storage import Storage
+    from deepnb.agent.subagents import SessionSubagents
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
-    from deepnb.context.ledger import Recorder
 
 
 class Session(SessionContext):
@@ -44,7 +44,7 @@ class Session(SessionContext):
     def __init__(self, model: Any = "offline", *, clock: Callable[[], datetime] | None = None, **options: Any) -> None:
         self.options = changed(Options(model=model), options)
         self.clock = clock or (lambda: datetime.now().astimezone())
-        self._state = State(lambda: self.graph, lambda: self.built.exit, self.is_shared, self._elsewhere)
+        self._state = State(lambda: self.graph, lambda: self.built.exit, lambda: self._places.shared(), self._elsewhere)
         self._threads = Threads(self._state)
         self._places = Places(
             self._state, self._threads, lambda: self.options, self._facts, lambda: self._playing is None, self._tell
@@ -104,6 +104,13 @@ class Session(SessionContext):
         from deepnb.agent.skills import SessionSkills
 
         return SessionSkills(self)
+
+    @cached_property
+    def subagents(self) -> SessionSubagents:
+        """Reading and writing the agents that others hand tasks to."""
+        from deepnb.agent.subagents import SessionSubagents
+
+        return SessionSubagents(self)
 
     # -- what it knows
 
@@ -195,6 +202,7 @@ class Session(SessionContext):
         self._idle()
         where = self._threads[thread] if thread else self._threads.current
         with self._places.on(where):
+            self._graphs.agents = self.subagents.begun()
             built = self._built_for(model)
             notices = self._rerun(where, cell, rerun)
             self._state.settle(where)
@@ -326,14 +334,6 @@ class Session(SessionContext):
         self.options = options
         self._tell()
         return built
-
-    def recorder(self, thread: Thread, built: Built, turn: Turn | None = None) -> Recorder:
-        """What takes down the calls of a run: in `turn`, or after the last one."""
-        from deepnb.context.ledger import Recorder, last_request
-
-        before = next((r for t in reversed(thread.turns) if (r := last_request(t.events)) is not None), None)
-        draft = turn or thread.turns[-1]
-        return Recorder(built.meter, draft.events, before, self.options.prices, built.model)
 
     def _built_for(self, model: Any) -> Built:
         """The graph with another model for one turn; the session's own where that is None."""

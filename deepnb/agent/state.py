@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from deepnb.agent.pool import Pool
 from deepnb.agent.thread import Thread
+from deepnb.core.latest import Latest
 from deepnb.core.merge import merge
+from deepnb.core.skills import Skill
 from deepnb.core.values import Snapshot
 
 
@@ -17,20 +20,28 @@ class State:
 
     `graph` and `exit` are asked for at each use, since another model means another graph. Imports
     of the engine are inside the methods: a session is made long before its engine is needed.
+
+    A mapping of files is never changed in place: one that is the same as before needs no look inside.
     """
 
     def __init__(
         self,
         graph: Callable[[], Any],
         exit_node: Callable[[], str],
-        is_shared: Callable[[str], bool],
+        shared: Callable[[], Callable[[str], bool]],
         elsewhere: Callable[[Thread], Mapping[str, str]],
     ) -> None:
-        """`elsewhere` gives path -> text of a thread's memory files that are not in the kernel's state."""
+        """`shared` gives the rule by which paths are common to threads, as it stands.
+
+        `elsewhere` gives path -> text of a thread's memory files that are not in the kernel's state.
+        """
         self._graph = graph
         self._exit = exit_node
-        self._is_shared = is_shared
+        self._shared = shared
         self._elsewhere = elsewhere
+        self._overlay = Latest(overlay)
+        self._only = Latest(_only)
+        self._told_of = Latest(_only)
 
     # -- one thread's checkpoints
 
@@ -52,8 +63,18 @@ class State:
         if values is None:
             state = self._graph().get_state(thread.config)
             values, todo = state.values, state.next
-        thread.files = dict(values.get("files") or {})
-        seen = snapshot(thread.name, values, next=todo, checkpoint=self._newest(thread), last=thread.snapshot)
+        files = values.get("files") or {}
+        if files != thread.files:
+            thread.files = dict(files)
+        seen = snapshot(
+            thread.name,
+            {**values, "files": thread.files},
+            next=todo,
+            checkpoint=self._newest(thread),
+            last=thread.snapshot,
+            texts_of=self._texts,
+            skills_of=self._skills,
+        )
         thread.snapshot = self._with_others(thread, seen)
         if share:
             self.share(thread)
@@ -107,6 +128,8 @@ class State:
     def share(self, thread: Thread) -> None:
         """Take what this thread changed in memory, notes and skills into its pool."""
         own = self._own(thread)
+        if own is thread.base:
+            return
         changed = {p: own.get(p) for p in {*own, *thread.base} if own.get(p) != thread.base.get(p)}
         pool = thread.pool
         pool.files = merged(pool.files, rebased(changed, thread.base, pool.files))
@@ -124,11 +147,13 @@ class State:
 
     def waiting(self, thread: Thread) -> dict[str, Any]:
         """What the thread must be told at its next turn: path -> FileData, None deletes."""
-        return {**overlay(self._told(thread), thread.files, self._is_shared), **thread.held}
+        update = self._overlay(self._told(thread), thread.files, self._shared())
+        return {**update, **thread.held} if thread.held else update
 
     def read(self, thread: Thread) -> Mapping[str, Any]:
         """The files as the user has them in a thread, those that wait included: path -> FileData."""
-        return {**merged(thread.files, self.waiting(thread)), **self._kept_back(thread)}
+        files, kept_back = merged(thread.files, self.waiting(thread)), self._kept_back(thread)
+        return {**files, **kept_back} if kept_back else files
 
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
         """Merge files into the thread, or keep them until its unfinished turn has ended.
@@ -136,7 +161,8 @@ class State:
         What its scope keeps from the thread goes to its pool alone.
         """
         waits = thread.running or thread.unfinished
-        common = {p: d for p, d in update.items() if self._is_shared(p) and (waits or not thread.scope.may_read(p))}
+        is_shared = self._shared()
+        common = {p: d for p, d in update.items() if is_shared(p) and (waits or not thread.scope.may_read(p))}
         thread.pool.files = merged(thread.pool.files, common)
         rest = {p: data for p, data in update.items() if p not in common}
         if waits:
@@ -167,9 +193,7 @@ class State:
         update = self.waiting(thread)
         if not update:
             return self._with_others(thread, thread.snapshot)
-        from deepnb.engine.probe import file_texts
-
-        texts, binary = file_texts(merged(thread.files, update))
+        texts, binary = self._texts(merged(thread.files, update))
         return self._with_others(thread, replace(thread.snapshot, files=texts, binary=binary))
 
     def _with_others(self, thread: Thread, seen: Snapshot) -> Snapshot:
@@ -183,22 +207,42 @@ class State:
         self.look(thread)
 
     def _own(self, thread: Thread) -> dict[str, Any]:
-        return {p: data for p, data in thread.files.items() if self._is_shared(p)}
+        return self._only(thread.files, self._shared())
 
     def _told(self, thread: Thread) -> dict[str, Any]:
         """What a thread is told of its pool."""
-        return {p: data for p, data in thread.pool.files.items() if thread.scope.may_read(p)}
+        files = thread.pool.files
+        return files if thread.scope.whole else self._told_of(files, thread.scope.may_read)
 
     def _kept_back(self, thread: Thread) -> dict[str, Any]:
         """What it is not told of."""
+        if thread.scope.whole:
+            return {}
         return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}
 
     def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
         self._graph().update_state(config, values, as_node=self._exit())
 
     def _newest(self, thread: Thread) -> str | None:
-        found = self._graph().checkpointer.get_tuple(thread.config)
-        return found.config["configurable"]["checkpoint_id"] if found else None
+        from deepnb.engine.checkpoints import newest
+
+        return newest(self._graph().checkpointer, thread.config)
+
+    @cached_property
+    def _texts(self) -> Latest[tuple[dict[str, str], dict[str, int]]]:
+        from deepnb.engine.probe import file_texts
+
+        return Latest(file_texts)
+
+    @cached_property
+    def _skills(self) -> Latest[tuple[Skill, ...]]:
+        from deepnb.engine.probe import skills
+
+        return Latest(skills)
+
+
+def _only(files: Mapping[str, Any], fits: Callable[[str], bool]) -> dict[str, Any]:
+    return {p: data for p, data in files.items() if fits(p)}
 
 
 def overlay(shared: Mapping[str, Any], files: Mapping[str, Any], is_shared: Callable[[str], bool]) -> dict[str, Any]:
@@ -226,6 +270,8 @@ def rebased(changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[st
 
 def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
     """Files with an update applied; None deletes."""
+    if not update:
+        return dict(files)
     out = {**files, **update}
     return {p: data for p, data in out.items() if data is not None}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -27,15 +27,20 @@ def snapshot(
     next: tuple[str, ...] = (),  # noqa: A002
     checkpoint: str | None = None,
     last: Snapshot | None = None,
+    texts_of: Callable[[Mapping[str, Any]], tuple[dict[str, str], dict[str, int]]] | None = None,
+    skills_of: Callable[[Any, Any], tuple[Skill, ...]] | None = None,
 ) -> Snapshot:
-    """The Snapshot of a graph's state values; messages that `last` already holds are taken from it."""
-    texts, binary = file_texts(values.get(keys.FILES) or {})
+    """The Snapshot of a graph's state values; messages that `last` already holds are taken from it.
+
+    `texts_of` and `skills_of` stand in for `file_texts` and `skills`, where these are remembered.
+    """
+    texts, binary = (texts_of or file_texts)(values.get(keys.FILES) or {})
     return Snapshot(
         thread=thread,
         files=texts,
         binary=binary,
         memory=dict(values.get(keys.TOLD) or values.get(keys.MEMORY) or {}),
-        skills=_skills(values),
+        skills=(skills_of or skills)(values.get(keys.SKILLS), values.get(keys.SKILL_ERRORS)),
         messages=grown(last.messages if last else Messages(), values.get(keys.MESSAGES) or ()),
         offload=_offload(values.get(keys.OFFLOAD)),
         next=next,
@@ -102,9 +107,10 @@ def summary_text(content: str) -> str:
     return content[start + len("<summary>") : end].strip() if 0 <= start < end else content
 
 
-def _skills(values: Mapping[str, Any]) -> tuple[Skill, ...]:
-    good = [Skill(s["name"], s["description"], s["path"]) for s in values.get(keys.SKILLS) or ()]
-    bad = [Skill("", "", "", problem=error) for error in values.get(keys.SKILL_ERRORS) or ()]
+def skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
+    """The skills that the state holds, those that can't be used last."""
+    good = [Skill(s["name"], s["description"], s["path"]) for s in metadata or ()]
+    bad = [Skill("", "", "", problem=error) for error in errors or ()]
     return (*good, *bad)
 
 
