@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deepnb.core.anchors import Anchor
+from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.budget import Budget
 from deepnb.core.messages import Message, Messages, ToolCall
 from deepnb.core.request import Request
 from deepnb.core.skills import Skill
 
 __all__ = [
-    "BroughtBack", "Call", "Cause", "Compacted", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Offload", "Path", "Purpose", "Skill", "Snapshot", "TextDelta", "ThreadInfo", "ToolCall", "ToolEnded",
+    "Asked", "BroughtBack", "Call", "Cause", "Compacted", "Decided", "Decision", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
+    "Offload", "Path", "PendingCall", "Purpose", "Skill", "Snapshot", "TextDelta", "ThreadInfo", "ToolCall", "ToolEnded",
     "ToolStarted",
     "Turn", "Usage",
 ]  # fmt: skip
@@ -191,6 +192,8 @@ class Call:
     seconds: float = 0.0
     model: str = ""
     """What the provider calls the model; empty where it says no name."""
+    agent: str = ""
+    """The name of the subagent that made the call; empty for the main agent."""
     request: Request | None = field(default=None, compare=False, repr=False)
     """What was sent, piece by piece."""
 
@@ -255,7 +258,23 @@ class Notice:
     path: Path = ()
 
 
-Event = ModelStarted | TextDelta | ModelEnded | ToolStarted | ToolEnded | Flushed | Compacted | Notice
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call waits for the user's word."""
+
+    call: PendingCall
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The user's word on a call was followed."""
+
+    decision: Decision
+    path: Path = ()
+
+
+Event = ModelStarted | TextDelta | ModelEnded | ToolStarted | ToolEnded | Flushed | Compacted | Notice | Asked | Decided
 
 
 @dataclass(frozen=True)
@@ -282,6 +301,8 @@ class Turn:
     interrupted: str | None = None
     """What was reached when the turn was interrupted, in one line."""
     error: str | None = None
+    asked: tuple[PendingCall, ...] = ()
+    """The calls that wait for the user's word: the turn goes on when it is given."""
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -19,6 +19,17 @@ COPY_NODE = "__copy__"
 """`update_state(at_a_checkpoint, None, as_node=COPY_NODE)` makes that checkpoint the newest again."""
 
 INTERRUPT = "__interrupt__"
+RESUME = "__resume__"
+"""Channel of a checkpoint's pending writes: the answers that a step was given."""
+
+NAMESPACE = "checkpoint_ns"
+LEVEL, STEP = "|", ":"
+"""In the configuration, where in the nest of graphs a step is: `NODE:STEP|NODE:STEP`."""
+SCRATCHPAD = "__pregel_scratchpad"
+"""In the configuration of a step: its `resume` are the answers it was given, in order."""
+
+AGENT_NAME = "lc_agent_name"
+"""In a run's metadata: the name of the nested agent."""
 
 SUMMARY_SOURCE = "summarization"
 """`metadata["lc_source"]` of the summarizer's own model call."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import copy_context
 from typing import Any, TypeVar
 
 from deepnb.core.messages import Added
 from deepnb.core.values import Event
 from deepnb.engine import keys
+from deepnb.engine.approvals import asked
 from deepnb.engine.listen import Cancelled, Ledger, LimitReached, Listener
 from deepnb.engine.probe import new_messages
 
@@ -71,13 +72,21 @@ class Run:
                 rest.append(event)
         return rest, not self._thread.is_alive()
 
+    def _asks(self, interrupts: Iterable[Any], config: dict[str, Any]) -> None:
+        """Tell of the calls that wait for the user, each once."""
+        known = {one.id for one in self.interrupts}
+        new = [one for one in interrupts if one.id not in known]
+        self.interrupts = (*self.interrupts, *new)
+        for event in asked(new, config["configurable"]["thread_id"]):
+            self._events.put(event)
+
     def _pump(self, graph: Any, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
         try:
             for mode, chunk in graph.stream(input, config, stream_mode=["values", "updates"]):
                 if mode == "values":
                     self.values = chunk
                 elif keys.INTERRUPT in chunk:
-                    self.interrupts = tuple(chunk[keys.INTERRUPT])
+                    self._asks(chunk[keys.INTERRUPT], config)
                 else:
                     for message in new_messages(chunk):
                         self._events.put(Added(message))

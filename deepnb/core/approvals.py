@@ -1,0 +1,159 @@
+"""Approvals as values: a call that waits for the user's word, the word, and the policy that says which calls need one."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from deepnb.core.errors import DeepnbError
+
+Rule = Literal["ask", "allow", "deny"]
+"""What happens to a call of a tool: the user is asked, it runs, it is refused."""
+
+Mode = Literal["outside", "writes", "read-only"]
+"""What happens to calls of tools without a rule: ask for what nothing can take back, ask for all that changes
+anything, or refuse all that changes anything."""
+
+Effect = Literal["reads", "undoable", "outside"]
+"""What a call does: it changes nothing; what can be taken back (the agent's own files); or anything else."""
+
+Kind = Literal["approve", "edit", "reject"]
+
+EVERY = "*"
+"""Stands for the mode in a policy written as a mapping: no tool is called that."""
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PendingCall:
+    """A call that waits for the user's word."""
+
+    id: str
+    """The model's id of the call."""
+    name: str
+    args: Mapping[str, Any]
+    """As the model gave them, less credentials."""
+    digest: str
+    """Of the name and the arguments as they were given: a decision is for these alone."""
+    key: str
+    """Of the place in the run at which it waits."""
+    thread: str = ""
+    agent: str = ""
+    """The name of the subagent that makes it; empty for the main agent."""
+    path: Path = ()
+    """Ids of the `task` calls round it, outermost first."""
+    effect: Effect = "outside"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """name -> JSON type of what the tool takes; empty where that is not known."""
+    required: tuple[str, ...] = ()
+
+    def approve(self, *, remember: bool = False) -> Decision:
+        """Let it run as it is; with `remember`, calls of the same tool in this thread are not asked about again."""
+        return Decision(self, "approve", remember=remember)
+
+    def reject(self, reason: str = "") -> Decision:
+        """Do not let it run, and tell the agent why."""
+        return Decision(self, "reject", reason=" ".join(reason.split()))
+
+    def edit(self, args: Mapping[str, Any]) -> Decision:
+        """Let it run with other arguments; those that do not fit the tool are an error."""
+        _check_edit(self, args)
+        return Decision(self, "edit", args=dict(args))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The user's word on one call, and on no other."""
+
+    call: PendingCall
+    kind: Kind
+    args: Mapping[str, Any] | None = None
+    """The arguments to run it with instead, of an `edit`."""
+    reason: str = ""
+    """Why it was rejected."""
+    remember: bool = False
+    """Whether calls of the same tool in this thread run unasked from now on."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Which calls need the user's word."""
+
+    mode: Mode = "outside"
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    """tool -> rule; stands above the mode, but a read-only one refuses all the same."""
+    granted: frozenset[str] = frozenset()
+    """Tools that the user has allowed in the thread, asked about one of their calls."""
+
+    @property
+    def option(self) -> str | dict[str, str]:
+        """As it is given to `Session(approve=...)` and `DeepNB.approve`."""
+        return {EVERY: self.mode, **self.rules} if self.rules else self.mode
+
+    def ruled(self, name: str, rule: Rule) -> Policy:
+        """The policy with another rule for a tool."""
+        return replace(self, rules={**self.rules, name: rule})
+
+
+def decide(policy: Policy, name: str, effect: Effect) -> Rule:
+    """What happens to a call of the tool `name` that has this effect."""
+    rule = policy.rules.get(name)
+    if rule == "deny" or (policy.mode == "read-only" and effect != "reads"):
+        return "deny"
+    if rule == "allow" or name in policy.granted:
+        return "allow"
+    if rule == "ask":
+        return "ask"
+    asks = effect == "outside" or (policy.mode == "writes" and effect != "reads")
+    return "ask" if asks else "allow"
+
+
+def policy_of(given: object) -> Policy:
+    """The policy that is written as a mode, or as a mapping of tools to rules (`*` to a mode)."""
+    rules: Mapping[Any, Any] = {EVERY: given} if isinstance(given, str) else given  # type: ignore[assignment]
+    if not isinstance(given, str | Mapping):
+        raise DeepnbError(f"approve can't be a {type(given).__name__}", _EXAMPLE)
+    mode = rules.get(EVERY, "outside")
+    if mode not in get_args(Mode):
+        raise DeepnbError(f"approve can't be {mode!r}: it is one of {', '.join(get_args(Mode))}", _EXAMPLE)
+    for name, rule in rules.items():
+        if name != EVERY and (not isinstance(name, str) or rule not in get_args(Rule)):
+            raise DeepnbError(f"the rule of {name} can't be {rule!r}: it is one of ask, allow, deny", _EXAMPLE)
+    return Policy(mode, {name: rule for name, rule in rules.items() if name != EVERY})
+
+
+_EXAMPLE = 'approve="read-only", or approve={"write_file": "ask"}'
+
+
+def digest(name: str, args: Mapping[str, Any], key: bytes = b"") -> str:
+    """A hash of a call: of its name and its arguments, whatever their order."""
+    written = json.dumps([name, args], sort_keys=True, ensure_ascii=True, default=repr)
+    return hmac.new(key, written.encode(), "sha256").hexdigest()
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list, tuple),
+    "object": (Mapping,),
+}  # fmt: skip
+
+
+def _check_edit(call: PendingCall, args: Mapping[str, Any]) -> None:
+    what = f"an edit of {call.name}"
+    if not isinstance(args, Mapping):
+        raise DeepnbError(f"{what} is a JSON object, not a {type(args).__name__}", '%agent edit {"name": value, ...}')
+    if not call.parameters:
+        return
+    takes = f"it takes {', '.join(call.parameters)}"
+    if unknown := [name for name in args if name not in call.parameters]:
+        raise DeepnbError(f"{what} has no {unknown[0]!r}", takes)
+    if missing := [name for name in call.required if name not in args]:
+        raise DeepnbError(f"{what} lacks {missing[0]!r}", takes)
+    for name, value in args.items():
+        wanted = call.parameters[name]
+        types = _TYPES.get(wanted)
+        if types and (not isinstance(value, types) or (isinstance(value, bool) and wanted != "boolean")):
+            raise DeepnbError(f"{what}: {name} is a {wanted}, not a {type(value).__name__}", takes)

@@ -1,0 +1,259 @@
+"""Calls that wait for the user: LangChain's human in the loop, with each answer bound to one call.
+
+Upstream's middleware decides anew on resuming whether a call asks, and takes any answer for it. Here a
+stored answer is looked for first, and counts only for the call it was given for: its id and the hash of
+its arguments. Another call in its place asks again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, HumanInTheLoopMiddleware
+from langchain_core.messages import ToolMessage
+from langgraph.config import get_config
+from langgraph.types import Command, interrupt
+
+from deepnb.core.approvals import Decision, Effect, PendingCall, Policy, decide, digest
+from deepnb.core.gate import redact, redact_value
+from deepnb.core.values import Asked, Decided
+from deepnb.engine import keys
+from deepnb.engine.listen import tell
+
+_OURS = "deepnb_approval"
+"""Key of the part of an interrupt's value that is ours."""
+
+_SECRET = secrets.token_bytes(16)
+"""Keys the hash of arguments that hold a credential, which the checkpoint does not."""
+
+_CLEARED: ContextVar[tuple[str, str] | None] = ContextVar("cleared", default=None)
+"""(id, digest) of the call that may run just now."""
+
+REFUSED = "Do not try it again; go on without it, or say why it is needed."
+EDITED = (
+    "Note: the user changed the arguments of this call before it ran. What stands in your message is what you asked"
+    " for, not what was done. Do not make your first call again."
+)
+
+
+class ApprovalMiddleware(HumanInTheLoopMiddleware):
+    """Asks about calls as the policy of the moment says; every agent has it, nested ones too.
+
+    It adds no step, no tool and no token. The `seal` is a second one inside the user's own middleware: it
+    lets through the very call that the first one cleared, and asks about what was made of it since.
+    """
+
+    state_schema = AgentState  # type: ignore[assignment]
+    after_model = AgentMiddleware.after_model
+    aafter_model = AgentMiddleware.aafter_model
+
+    def __init__(
+        self,
+        policy: Callable[[], Policy],
+        effect: Callable[[str, Mapping[str, Any]], Effect],
+        nest: Callable[[], tuple[str, ...]] = lambda: (),
+        *,
+        seal: bool = False,
+    ) -> None:
+        """`effect` says what a call does, `nest` gives the ids of the `task` calls round the agent."""
+        super().__init__({}, interrupt_mode="per_call", edit_notice=EDITED)
+        self.tools = []
+        self._policy = policy
+        self._effect = effect
+        self._nest = nest
+        self._seal = seal
+
+    @property
+    def name(self) -> str:
+        return "ApprovalSeal" if self._seal else "ApprovalMiddleware"
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        plan = self._plan(request)
+        if isinstance(plan, ToolMessage):
+            return plan
+        run, edited = plan
+        with _cleared(run):
+            return self._annotate_edited_result(handler(run), run, edited)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        plan = self._plan(request)
+        if isinstance(plan, ToolMessage):
+            return plan
+        run, edited = plan
+        with _cleared(run):
+            return self._annotate_edited_result(await handler(run), run, edited)
+
+    def _plan(self, request: Any) -> ToolMessage | tuple[Any, Any]:
+        """The call to run and what it was edited to, or the message that stands in its place."""
+        call = request.tool_call
+        name, args, id_ = call["name"], dict(call["args"]), call["id"] or ""
+        if self._seal and _CLEARED.get() == (id_, digest(name, args)):
+            return request, None
+        effect = self._effect(name, args)
+        rule = decide(self._policy(), name, effect)
+        if rule == "deny":
+            return _message(call, _denied(self._policy(), name))
+        answers = _answers()
+        if rule == "allow" and not answers:
+            return request, None
+        value = self._value(request, effect)
+        if rule == "allow" and not any(_fits(value, answer) for answer in answers):
+            return request, None
+        while not _fits(value, answer := interrupt(value)):
+            pass
+        given = answer[_OURS]
+        shown, reason = value["args"], str(given.get("reason") or "")
+        changed = {k: args[k] if k in args and v == shown.get(k) else v for k, v in (given.get("args") or {}).items()}
+        waited = to_call(value, "", "")
+        tell(lambda _: Decided(Decision(waited, given["kind"], given.get("args"), reason), waited.path))
+        if given["kind"] == "approve":
+            return request, None
+        if given["kind"] == "edit":
+            run = request.override(tool_call={**call, "args": changed})
+            return run, {"name": name, "args": redact_value(changed)}
+        why = f", and said why: {reason}" if reason else ""
+        return _message(call, f"The user did not allow this call of {name}{why}. It was not run. {REFUSED}")
+
+    def _value(self, request: Any, effect: Effect) -> dict[str, Any]:
+        """What the interrupt carries, as upstream's does, and beside it what is ours; without credentials."""
+        call, config = request.tool_call, get_config()
+        args = dict(call["args"])
+        shown = redact_value(args)
+        path = [id_ for id_ in self._nest() if id_ != call["id"]]
+        parameters, required = _parameters(request.tool)
+        return {
+            "type": "tool_approval",
+            "tool_call_id": call["id"] or "",
+            "name": call["name"],
+            "args": shown,
+            "description": f"{call['name']} asks for approval",
+            _OURS: {
+                "digest": digest(call["name"], args, b"" if shown is args else _SECRET),
+                "agent": config.get("metadata", {}).get(keys.AGENT_NAME) or "",
+                "path": path,
+                "effect": effect,
+                "ns": config["configurable"].get(keys.NAMESPACE, ""),
+                "parameters": parameters,
+                "required": required,
+            },
+        }
+
+
+def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
+    """The call that an interrupt's value speaks of; `key` is the interrupt's id."""
+    ours = value[_OURS]
+    return PendingCall(
+        value["tool_call_id"],
+        value["name"],
+        dict(value["args"]),
+        ours["digest"],
+        key,
+        thread,
+        ours["agent"],
+        tuple(ours["path"]),
+        ours["effect"],
+        dict(ours["parameters"]),
+        tuple(ours["required"]),
+    )
+
+
+def asked(interrupts: Iterable[Any], thread: str) -> tuple[Asked, ...]:
+    """The events of interrupts that are ours."""
+    calls = (to_call(i.value, i.id, thread) for i in interrupts if _is_ours(i.value))
+    return tuple(Asked(call, call.path) for call in calls)
+
+
+def waiting(checkpointer: Any, thread: str, tasks: Iterable[Any]) -> tuple[PendingCall, ...]:
+    """The calls that these tasks of a thread's state wait for, less those whose answer was used already."""
+    found = [i for task in tasks for i in task.interrupts if _is_ours(i.value)]
+    return tuple(to_call(i.value, i.id, thread) for i in found if not _used(checkpointer, thread, i.value))
+
+
+def answers(decisions: Iterable[Decision]) -> Command[Any]:
+    """What a graph is given to go on with: each answer names the one call it is for."""
+    return Command(resume={d.call.key: _answer(d) for d in decisions})
+
+
+def _answer(decision: Decision) -> dict[str, Any]:
+    call = decision.call
+    ours = {
+        "id": call.id,
+        "digest": call.digest,
+        "kind": decision.kind,
+        "args": None if decision.args is None else dict(decision.args),
+        "reason": decision.reason,
+    }
+    return {"type": decision.kind, _OURS: ours}
+
+
+def _is_ours(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get(_OURS), Mapping)
+
+
+def _fits(value: Mapping[str, Any], answer: Any) -> bool:
+    """Whether an answer was given for the call that a value speaks of."""
+    if not _is_ours(answer):
+        return False
+    given = answer[_OURS]
+    return (given.get("id"), given.get("digest")) == (value["tool_call_id"], value[_OURS]["digest"])
+
+
+def _answers() -> list[Any]:
+    """The answers that the step under way has been given, those of an earlier run of it included."""
+    scratchpad = get_config()["configurable"].get(keys.SCRATCHPAD)
+    return list(getattr(scratchpad, "resume", ()))
+
+
+def _used(checkpointer: Any, thread: str, value: Mapping[str, Any]) -> bool:
+    """Whether the step that asked has been given an answer to this, or is not there any more.
+
+    An interrupt stays beside its step until the step has ended, also where the step was cut while the call ran.
+    """
+    place, _, step = str(value[_OURS]["ns"]).rpartition(keys.STEP)
+    at = place.rpartition(keys.LEVEL)[0]
+    found = checkpointer.get_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": at}})
+    writes = (
+        [(channel, written) for task, channel, written in (found.pending_writes or ()) if task == step] if found else []
+    )
+    given = [
+        w
+        for channel, written in writes
+        if channel == keys.RESUME
+        for w in (written if isinstance(written, list) else [written])
+    ]
+    return not any(channel == keys.INTERRUPT for channel, _ in writes) or any(_fits(value, w) for w in given)
+
+
+def _message(call: Mapping[str, Any], text: str) -> ToolMessage:
+    return ToolMessage(redact(text), name=call["name"], tool_call_id=call["id"], status="error")
+
+
+def _denied(policy: Policy, name: str) -> str:
+    if policy.rules.get(name) == "deny":
+        return f"Error: the user does not let the tool {name} run. {REFUSED}"
+    return f"Error: {name} was not run: the agent is in read-only mode and must change nothing. {REFUSED}"
+
+
+def _parameters(tool: Any) -> tuple[dict[str, str], list[str]]:
+    """(name -> JSON type, names that are needed) of what a tool takes from the model; nothing where that is not known."""
+    try:
+        schema = tool.tool_call_schema
+        schema = schema if isinstance(schema, dict) else schema.model_json_schema()
+        told = {name: str(one.get("type", "")) for name, one in schema.get("properties", {}).items()}
+        return told, [str(name) for name in schema.get("required", ())]
+    except Exception:  # a schema of the user's that can't be written as JSON: the tool itself checks what it is given
+        return {}, []
+
+
+@contextmanager
+def _cleared(request: Any) -> Iterator[None]:
+    call = request.tool_call
+    token = _CLEARED.set((call["id"] or "", digest(call["name"], dict(call["args"]))))
+    try:
+        yield
+    finally:
+        _CLEARED.reset(token)

@@ -1,0 +1,67 @@
+"""What calls of tools do: change nothing, change what can be taken back, or anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from deepnb.core.approvals import Effect
+
+T = TypeVar("T")
+
+READS = frozenset(
+    {"ls", "read_file", "glob", "grep", "memory_search", "memory_get", "list_variables", "inspect_variable"}
+)
+"""Tools of deepnb that change nothing."""
+WRITES = frozenset({"write_file", "edit_file", "delete"})
+"""Its tools that change a file: what can be taken back depends on where it is."""
+NOTES = frozenset({"note", "write_todos"})
+"""Its tools that write what is kept in a journal, or in the thread itself."""
+TASK = "task"
+"""Hands work to a nested agent, whose own calls are asked about."""
+
+_MARK = "deepnb_effect"
+
+
+def reads(tool: T) -> T:
+    """Mark a tool of yours as one that changes nothing: it runs unasked, and in read-only mode, too.
+
+    For functions (`@deepnb.reads`) and LangChain tools alike.
+    """
+    if hasattr(tool, "metadata"):  # a LangChain tool: its fields are fixed
+        tool.metadata = {**(tool.metadata or {}), _MARK: "reads"}
+    else:
+        setattr(tool, _MARK, "reads")
+    return tool
+
+
+def marked(tool: Any) -> Effect:
+    """What the user says a tool of theirs does; anything, where nothing is said."""
+    told = (getattr(tool, "metadata", None) or {}).get(_MARK) or getattr(tool, _MARK, None)
+    return "reads" if told == "reads" else "outside"
+
+
+def effect_of(
+    name: str,
+    args: Mapping[str, Any],
+    given: Mapping[str, Effect],
+    compiled: frozenset[str],
+    undoable: Callable[[str], bool],
+) -> Effect:
+    """What a call does.
+
+    `given` are the user's own tools, also where one is called like one of deepnb's; `compiled` the nested
+    agents that are graphs of the user's, whose calls can't be asked about one by one; `undoable` says of a path
+    whether what is done to it can be taken back. A tool that nothing is known of may do anything.
+    """
+    if name in given:
+        return given[name]
+    if name in READS:
+        return "reads"
+    if name in NOTES:
+        return "undoable"
+    if name == TASK:
+        return "outside" if args.get("subagent_type") in compiled else "reads"
+    if name in WRITES and isinstance(path := args.get("file_path", args.get("path")), str):
+        return "undoable" if undoable(path) else "outside"
+    return "outside"
