@@ -19,6 +19,7 @@ from deepagents.backends.protocol import (
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
 from deepnb.engine.appending import append_text
+from deepnb.engine.versions import folder_version
 
 _ALL = "{*,.*}"
 """Every file at any depth, those whose names begin with a dot too."""
@@ -59,6 +60,14 @@ class MountedBackend(CompositeBackend):
         for folder in inside:
             entries.setdefault(folder, FileInfo(path=folder, is_dir=True, size=0, modified_at=""))
         return LsResult(entries=[entries[p] for p in sorted(entries)])
+
+    def folder_version(self, directory: str, name: str) -> Any:
+        """That of the backend the directory belongs to; None where it is spread over several."""
+        base = _folder(directory)
+        prefix, backend = self._owner(base)
+        if any(p.startswith(base) and p != base for p in self.routes):
+            return None
+        return folder_version(backend, _inner(prefix, base, directory), name)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Files below `path` that match, in whichever backend, by path."""

@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 from deepagents.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
@@ -39,6 +40,7 @@ from deepagents.backends.utils import (
     slice_read_response,
 )
 
+from deepnb.backends.stamps import stamps
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
 
 GLOB_SECONDS = 5.0
@@ -182,6 +184,16 @@ class DiskBackend(BackendProtocol):
             return LsResult(error=f"Cannot list '{_shown(path)}': {_why(error)}")
         infos = [_info((*at, name), info) for name, info in found if (*at, name) != LOCK]
         return LsResult(entries=sorted(infos, key=lambda i: i["path"]))
+
+    def folder_version(self, directory: str, name: str) -> Any:
+        """What is equal as long as the directory's files, and `name` in each directory in it, have not changed."""
+        try:
+            with self.tree.folder(names(directory, folder=True)) as folder:
+                return stamps(folder, name, time.time_ns())
+        except FileNotFoundError:
+            return ()
+        except OSError:
+            return None
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Files below `path` that match, by path; cut after some seconds, and where a directory can't be read."""

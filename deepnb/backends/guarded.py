@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from deepagents.backends.protocol import (
     BackendProtocol,
@@ -35,6 +36,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import redact
 from deepnb.core.journal import Entry
 from deepnb.engine.appending import append_text
+from deepnb.engine.versions import folder_version
 
 
 class GuardedBackend(BackendProtocol):
@@ -107,6 +109,10 @@ class GuardedBackend(BackendProtocol):
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         return [self.record.newest(found) for found in self.inner.download_files(paths)]
+
+    def folder_version(self, directory: str, name: str) -> Any:
+        """That of the backend; None while it may not show yet what was written."""
+        return None if self.record.is_ahead(directory) else folder_version(self.inner, directory, name)
 
     # -- writing
 

@@ -92,6 +92,10 @@ class Record:
             return FileDownloadResponse(path=found.path, error="file_not_found")
         return FileDownloadResponse(path=found.path, content=text.encode())
 
+    def is_ahead(self, directory: str) -> bool:
+        """Whether a file below a directory was written that the backend may not show yet."""
+        return any(path.startswith(directory) for path in self._ahead.paths())
+
     def known(self, path: str) -> tuple[bool, str | None]:
         """Whether the file was looked at before, and its text then, less credentials."""
         return path in self._known, self._known.get(path)

@@ -20,6 +20,7 @@ from deepagents.backends.protocol import (
 )
 
 from deepnb.engine.appending import append_text
+from deepnb.engine.versions import folder_version
 
 
 class SplitBackend(BackendProtocol):
@@ -60,6 +61,11 @@ class SplitBackend(BackendProtocol):
     def delete(self, file_path: str) -> DeleteResult:
         results = [b.delete(file_path) for b in (self.here, self.there) if self._has(b, file_path)]
         return next((r for r in results if not r.error), results[0] if results else self.here.delete(file_path))
+
+    def folder_version(self, directory: str, name: str) -> Any:
+        """Those of both; None where one can't tell."""
+        both = [folder_version(b, directory, name) for b in (self.here, self.there)]
+        return None if None in both else both
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         both = [(b, b.glob(pattern, path)) for b in (self.here, self.there)]

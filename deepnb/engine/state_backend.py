@@ -77,6 +77,10 @@ class OpenStateBackend(StateBackend):
             self._outside.write({path: data})
         return None
 
+    def folder_version(self, directory: str, name: str) -> dict[str, Any]:
+        """The files below a directory, as they are held: equal to those of another time where nothing changed."""
+        return {p: data for p, data in self._read_files().items() if p.startswith(directory)}
+
     def _read_files(self) -> dict[str, Any]:
         return super()._read_files() if self._inside() else dict(self._outside.read())
 

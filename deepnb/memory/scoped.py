@@ -21,6 +21,7 @@ from deepagents.backends.protocol import (
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.engine.appending import append_text
+from deepnb.engine.versions import folder_version
 from deepnb.memory.layers import NOTES, note_day
 from deepnb.memory.scope import Scope
 
@@ -87,6 +88,11 @@ class ScopedBackend(BackendProtocol):
             else next(done)
             for path in paths
         ]
+
+    def folder_version(self, directory: str, name: str) -> Any:
+        """That of the guard, for the scope of the moment."""
+        version = folder_version(self.inner, directory, name)
+        return None if version is None else (self._scope(), version)
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as the guard does; gives the error, if any."""

@@ -1,16 +1,19 @@
 """The skills of several sources: listed, had in one batch, checked; a later one overrides an earlier one of its name.
 
-What is checked is remembered by path and content, so an unchanged set costs a listing, a download and a hash.
+A source whose backend says that nothing in it changed is not read at all. What is read and checked is remembered
+by path and content, so that of a set that changed only what is new is parsed.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from deepnb.core.skills import Finding, Skill
+from deepnb.engine.versions import folder_version
 from deepnb.skills.names import normal
 from deepnb.skills.rules import FILE_NAME, Checked, check, unreadable
 
@@ -48,24 +51,39 @@ class Catalog:
         self.sources = tuple(f"{s.rstrip('/')}/" for s in sources)
         self._checked: dict[tuple[str, bytes], Checked] = {}
         self._last: tuple[Any, Found] = (None, Found())
+        self._versions: list[Any] = []
+        """Of the sources when they were read last; empty where one could not be told."""
 
     def read(self, backend: Any) -> Found:
         """The skills as they are in the files of a backend now."""
+        versions = self._told(backend)
+        if versions and versions == self._versions:
+            return self._last[1]
         listings = [backend.ls(source) for source in self.sources]
         places = _places(self.sources, listings)
         paths = self._paths(places)
         told = dict(zip(paths, backend.download_files(paths), strict=True))
         odd = [(p, backend.ls(p.directory)) for p in self._missing(places, told)]
-        return self._found(places, told, listings, odd)
+        found, self._versions = self._found(places, told, listings, odd), versions
+        return found
 
     async def aread(self, backend: Any) -> Found:
         """The same, for a graph that is awaited."""
+        versions = await asyncio.to_thread(self._told, backend)
+        if versions and versions == self._versions:
+            return self._last[1]
         listings = [await backend.als(source) for source in self.sources]
         places = _places(self.sources, listings)
         paths = self._paths(places)
         told = dict(zip(paths, await backend.adownload_files(paths), strict=True))
         odd = [(p, await backend.als(p.directory)) for p in self._missing(places, told)]
-        return self._found(places, told, listings, odd)
+        found, self._versions = self._found(places, told, listings, odd), versions
+        return found
+
+    def _told(self, backend: Any) -> list[Any]:
+        """The versions of the sources, taken before anything is read; empty where one can't be told."""
+        versions = [folder_version(backend, source, FILE_NAME) for source in self.sources]
+        return [] if None in versions else versions
 
     def _paths(self, places: Sequence[_Place]) -> list[str]:
         """What is had in one batch: the skills' files, and what says which are switched off."""
