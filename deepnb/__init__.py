@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deepnb.agent.session import Session as Session
     from deepnb.core.errors import DeepnbError as DeepnbError
+    from deepnb.core.subagents import Subagent as Subagent
 
-__all__ = ["DeepnbError", "Session", "current", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["DeepnbError", "Session", "Subagent", "current", "load_ipython_extension", "unload_ipython_extension"]
 __version__ = "0.1.0"
 
-_WHERE = {"Session": "deepnb.agent.session", "DeepnbError": "deepnb.core.errors"}
+_WHERE = {"Session": "deepnb.agent.session", "DeepnbError": "deepnb.core.errors", "Subagent": "deepnb.core.subagents"}
 
 
 def __getattr__(name: str) -> Any:

@@ -58,7 +58,8 @@ def test_nested_agents_carry_their_path():
     assert turn.usage == Usage(40, 8, 16)
     assert turn.budget is not None
     assert turn.budget.parts["assistant"] > 0
-    assert list(s.ledger()["agent"]) == ["main", "t1", "t1", "main"]
+    assert list(s.ledger()["agent"]) == ["main", "general-purpose", "general-purpose", "main"]
+    assert list(s.ledger()["within"]) == ["", "t1", "t1", ""]
 
 
 def test_two_agents_side_by_side_are_told_apart():

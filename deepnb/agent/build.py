@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from deepagents.middleware.filesystem import FilesystemMiddleware, supports_execution
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
-from deepagents.middleware.subagents import GENERAL_PURPOSE_SUBAGENT, SubAgentMiddleware
 from langchain.agents import create_agent
 
+from deepnb.agent.delegation import delegation, in_force
+from deepnb.agent.measured import Measured, main_model
 from deepnb.agent.options import Options
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
-from deepnb.context.counting import BY_SCRIPT, Counter, Meter
-from deepnb.context.encodings import encoding_of
-from deepnb.core import tokenizer
-from deepnb.core.budget import Rule, rule_for
-from deepnb.engine import keys
+from deepnb.context.counting import Meter
+from deepnb.core.budget import Rule
+from deepnb.core.subagents import FILE_TOOLS, Subagent
+from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import memory_budget
@@ -31,12 +31,8 @@ from deepnb.memory.scope import MAIN, Scope
 from deepnb.memory.scoped import ScopedBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.memory.tools import MemoryToolsMiddleware
-from deepnb.models.resolve import is_teaching, resolve
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.workshop.namespace import namespace_tools
-
-_PRIVATE = frozenset({keys.MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD, keys.OFFLOAD_ID})
-"""State that a subagent neither inherits nor returns."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +54,8 @@ class Built:
     """The flush of the main agent; None where memory is switched off."""
     exit: str
     """The last node of a turn: state written as from it leaves nothing to run."""
+    nested: Mapping[str, Measured]
+    """The models of the subagents that have one of their own, by agent."""
 
 
 def build(
@@ -67,37 +65,55 @@ def build(
     clock: Callable[[], str],
     scope: Callable[[], Scope] = lambda: MAIN,
     search: Callable[[], MemorySearch] | None = None,
+    agents: Sequence[Subagent] = (),
 ) -> Built:
     """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent.
 
-    `scope` is that of the thread whose turn is running, `search` gives the index of its memory.
+    `scope` is that of the thread whose turn is running, `search` gives the index of its memory, `agents` are the
+    subagents of its files.
     """
-    resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
-    model = _with_window(resolved.model, options.max_input_tokens)
-    rule = rule_for(_window(model), options.trigger, options.keep)
-    meter = _meter(model, rule)
+    mine = main_model(options)
+    model, rule, meter = mine.model, mine.rule, mine.meter
     tools = [*namespace_tools(options.namespace), *options.tools]
 
     guard = GuardMiddleware(guarded, options.eviction_threshold)
     backend = ScopedBackend(guarded, scope)
     inside = ScopedBackend(guarded, lambda: scope().inside)
 
-    def base(backend: ScopedBackend, rebased: Callable[[Any], Any] | None = None) -> list[Any]:
-        """What every agent has, main or nested."""
-        files = [FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=options.eviction_threshold)]
-        flush = Flusher(backend, model) if options.enable_memory else None
+    def base(
+        backend: ScopedBackend,
+        own: Measured,
+        names: Sequence[str] | None = None,
+        task: DelegationMiddleware | None = None,
+        rebased: Callable[[Any], Any] | None = None,
+    ) -> list[Any]:
+        """What every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
+        files = _files(backend, options, names) if options.enable_filesystem else []
+        flush = Flusher(backend, own.model) if options.enable_memory else None
         compaction = SummarizationMiddleware(
-            model,
+            own.model,
             backend=backend,
-            rule=rule,
-            measure=meter.budget,
-            count=meter.count,
+            rule=own.rule,
+            measure=own.meter.budget,
+            count=own.meter.count,
             clock=clock,
             addition=history.addition,
             flush=flush,
             rebased=rebased,
         )
-        return [*(files if options.enable_filesystem else ()), compaction, PatchToolCallsMiddleware(), guard]
+        return [*files, *([task] if task else ()), compaction, PatchToolCallsMiddleware(), guard]
+
+    task: DelegationMiddleware | None = None
+    nested: dict[str, Measured] = {}
+    if options.enable_subagents:
+        task, nested = delegation(
+            options,
+            in_force(options, agents),
+            inside,
+            mine,
+            tools,
+            lambda own, names, task: base(inside, own, names, task),
+        )
 
     stack: list[Any] = []
     rebased = None
@@ -111,10 +127,7 @@ def build(
         stack.append(MemoryToolsMiddleware(backend, options.memory, clock, search))
     if options.enable_skills:
         stack.append(SkillsMiddleware(backend, options.skills))
-    main = base(backend, rebased)
-    if options.enable_subagents:
-        at = 1 if options.enable_filesystem else 0
-        main.insert(at, _subagents(options, inside, model, tools, lambda: base(inside)))
+    main = base(backend, mine, task=task, rebased=rebased)
     stack += [*main, *options.middleware]
     graph = create_agent(
         model,
@@ -131,52 +144,17 @@ def build(
     compaction = next(m for m in main if isinstance(m, SummarizationMiddleware))
     flush = Flusher(backend, model) if options.enable_memory else None
     named = tuple(lines.items())
-    return Built(graph, resolved.label, rule, meter, compaction, named, guarded, flush, _exit(graph))
+    return Built(graph, mine.label, rule, meter, compaction, named, guarded, flush, _exit(graph), nested)
 
 
-def _subagents(options: Options, backend: Any, model: Any, tools: list[Any], base: Callable[[], list[Any]]) -> Any:
-    """Nested agents: the general-purpose one unless one of that name is given, and the user's."""
-    given = [dict(spec) for spec in options.subagents]
-    if not any(spec["name"] == GENERAL_PURPOSE_SUBAGENT["name"] for spec in given):
-        given.insert(0, dict(GENERAL_PURPOSE_SUBAGENT))
-    specs = []
-    for spec in given:
-        if "runnable" not in spec:
-            own = [SkillsMiddleware(backend, tuple(spec["skills"]))] if spec.get("skills") else []
-            nested = spec.get("model", model)
-            spec["model"] = resolve(nested, namespace=options.namespace).model
-            spec["tools"] = list(spec.get("tools", tools))
-            spec["middleware"] = [*own, *base(), *spec.get("middleware", ())]
-            spec.pop("skills", None)
-        specs.append(spec)
-    return SubAgentMiddleware(backend=backend, subagents=specs, private_state_keys=_PRIVATE, state_schema=KernelState)  # type: ignore[arg-type]
-
-
-def _meter(model: Any, rule: Rule) -> Meter:
-    """Exact for the teaching model; for others by script, until the encoding of an OpenAI model is there."""
-    if is_teaching(model):
-        return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
-    encoding = encoding_of(model)
-
-    def better() -> Counter | None:
-        count = encoding()
-        return None if count is None else Counter(count, exact=True, name="tiktoken")
-
-    return Meter(BY_SCRIPT, rule, better)
-
-
-def _window(model: Any) -> int | None:
-    profile = getattr(model, "profile", None)
-    window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
-    return window if isinstance(window, int) and not isinstance(window, bool) else None
-
-
-def _with_window(model: Any, window: int | None) -> Any:
-    """The model, declaring another context window than its profile does."""
-    if window is None:
-        return model
-    profile = dict(getattr(model, "profile", None) or {})
-    return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}})
+def _files(backend: Any, options: Options, names: Sequence[str] | None) -> list[Any]:
+    """The file tools, or only some: `read_file` comes with any of them."""
+    chosen: Any = None if names is None else [name for name in FILE_TOOLS if name in names]
+    if chosen == []:
+        return []
+    tools = None if chosen is None else list(dict.fromkeys(["read_file", *chosen]))
+    evict = options.eviction_threshold
+    return [FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=evict, tools=tools)]
 
 
 def _tool_lines(stack: list[Any], tools: list[Any]) -> dict[str, str]:

@@ -16,8 +16,12 @@ from deepnb.core.values import BroughtBack, Event, Flush, HistorySection, Offloa
 if TYPE_CHECKING:
     import pandas as pd
 
+    from deepnb.agent.build import Built
     from deepnb.agent.session import Session
+    from deepnb.agent.thread import Thread
     from deepnb.agent.transcripts import Transcripts
+    from deepnb.context.ledger import Recorder
+    from deepnb.core.values import Turn
     from deepnb.core.xray import Xray
 
 
@@ -53,6 +57,15 @@ class SessionContext:
         from deepnb.agent.tables import ledger
 
         return ledger(self.turns)
+
+    def recorder(self: Session, thread: Thread, built: Built, turn: Turn | None = None) -> Recorder:
+        """What takes down the calls of a run: in `turn`, or after the last one."""
+        from deepnb.context.ledger import Recorder, last_request
+
+        before = next((r for t in reversed(thread.turns) if (r := last_request(t.events)) is not None), None)
+        draft = turn or thread.turns[-1]
+        own = {name: (one.meter, one.label) for name, one in built.nested.items()}
+        return Recorder(built.meter, draft.events, before, self.options.prices, built.model, own)
 
     def history(self: Session) -> tuple[HistorySection, ...]:
         """What was offloaded from the current thread, by time."""

@@ -12,6 +12,7 @@ from deepnb.memory.scope import Scope
 if TYPE_CHECKING:
     from deepnb.agent.build import Built
     from deepnb.backends.guarded import GuardedBackend
+    from deepnb.core.subagents import Subagent
     from deepnb.memory.searching import MemorySearch
 
 KEPT = 4
@@ -35,8 +36,10 @@ class Graphs:
         self._clock = clock
         self._scope = scope
         self._search = search
-        self._made: list[tuple[Options, Any, Built]] = []
-        """Options, the variable their model's name stood for, the graph made of them."""
+        self._made: list[tuple[Options, tuple[Any, ...], Built]] = []
+        """Options, what else the graph depends on, the graph made of them."""
+        self.agents: tuple[Subagent, ...] = ()
+        """The subagents of the files, as they were when the last turn began."""
 
     @cached_property
     def checkpointer(self) -> Any:
@@ -51,10 +54,17 @@ class Graphs:
         """The graph for these options."""
         from deepnb.agent.build import build
 
-        held = options.namespace.get(options.model) if isinstance(options.model, str) else None
-        for known, variable, built in self._made:
-            if same(known, options) and variable is held and built.guard is self._backend():
+        agents = self.agents if options.enable_subagents else ()
+        models = (options.model, *(agent.model for agent in (*options.subagents, *agents)))
+        held = (agents, *(options.namespace.get(m) if isinstance(m, str) else None for m in models))
+        for known, others, built in self._made:
+            if same(known, options) and _same(others, held) and built.guard is self._backend():
                 return built
-        built = build(options, self._backend(), self.checkpointer, self._clock, self._scope, self._search)
+        built = build(options, self._backend(), self.checkpointer, self._clock, self._scope, self._search, agents)
         self._made = [*self._made[1 - KEPT :], (options, held, built)]
         return built
+
+
+def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Whether the agents of files are alike, and the variables that hold models are the same objects."""
+    return len(a) == len(b) and a[0] == b[0] and all(x is y for x, y in zip(a[1:], b[1:], strict=True))

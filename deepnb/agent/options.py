@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from deepnb.agent.files import check_path
+from deepnb.agent.subagent_specs import subagents
 from deepnb.core.budget import Kind, Size
 from deepnb.core.errors import DeepnbError
 from deepnb.core.prices import Price
+from deepnb.core.subagents import Subagent
 
 Refresh = Literal["thread", "call", "delta"]
 
@@ -31,7 +33,12 @@ class Options:
     system_prompt: str = SYSTEM_PROMPT
     tools: tuple[Any, ...] = ()
     middleware: tuple[Any, ...] = ()
-    subagents: tuple[Mapping[str, Any], ...] = ()
+    subagents: tuple[Subagent, ...] = ()
+    """Given as deepagents' dicts or as `deepnb.Subagent`."""
+    general_purpose: bool = True
+    """Whether there is a subagent for any task."""
+    max_subagent_depth: int = 3
+    """How deep subagents may be nested: 1 lets the main agent alone hand tasks on."""
     backend: Any = None
     """A deepagents backend; None for the state held in the kernel."""
     checkpointer: Any = None
@@ -82,6 +89,8 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
         if name in given and not isinstance(given[name], list | tuple):
             raise DeepnbError(f"{name} is a list, not a {type(given[name]).__name__}", f"{name}=[...]")
     given.update({name: tuple(given[name]) for name in _MANY if name in given})
+    if "subagents" in given:
+        given["subagents"] = subagents(given["subagents"])
     made = replace(options, **given)
     _check(made)
     return made
@@ -97,6 +106,11 @@ def _check(o: Options) -> None:
         count = getattr(o, name)
         if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
             raise DeepnbError(f"{name} can't be {count!r}", "give a whole number above 0, or None")
+    depth = o.max_subagent_depth
+    if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
+        raise DeepnbError(
+            f"max_subagent_depth can't be {depth!r}", "give a whole number above 0; enable_subagents=False for none"
+        )
     if not isinstance(o.prices, Mapping) or not all(map(_is_price, o.prices.values())):
         raise DeepnbError(
             "prices gives dollars for a million tokens of input, cached input and output",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -10,7 +12,8 @@ import pandas as pd
 from deepnb.context.transcript import Line, said, standing
 from deepnb.core.budget import PARTS
 from deepnb.core.journal import Entry
-from deepnb.core.values import Turn, Usage
+from deepnb.core.subagents import TASK, Spent
+from deepnb.core.values import ToolStarted, Turn, Usage
 
 if TYPE_CHECKING:
     from deepnb.search import Hit
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
 def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     """One row per model call: what was sent by part, as counted here, and beside it what the provider reported.
 
-    Figures are tokens; `cost` is US dollars, and empty where no price was given; what the provider did
+    `agent` is main, or the name of a subagent, and `within` the ids of the `task` calls it is nested in,
+    outermost first. Figures are tokens; `cost` is US dollars, and empty where no price was given; what the provider did
     not report is empty, too.
     """
     rows = [
@@ -27,7 +31,8 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
             "turn": turn.number,
             "call": call.number,
             "purpose": call.purpose,
-            "agent": "/".join(call.path) or "main",
+            "agent": call.agent or ("/".join(call.path) or "main"),
+            "within": "/".join(call.path),
             "model": call.model or turn.model,
             **{part: call.budget.parts.get(part, 0) for part in PARTS},
             "total": call.budget.total,
@@ -43,10 +48,28 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
         for call in turn.calls
     ]
     reported = ["reported", "cached", "output"]
-    columns = ["turn", "call", "purpose", "agent", "model", *PARTS, "total", "exact"]
+    columns = ["turn", "call", "purpose", "agent", "within", "model", *PARTS, "total", "exact"]
     columns += ["reported", "cached", "cached_share", "output", "cost", "seconds"]
     kinds = {**dict.fromkeys(reported, "Int64"), "cached_share": "Float64", "cost": "Float64"}
     return pd.DataFrame(rows, columns=columns).astype(kinds)
+
+
+def spent(turns: Sequence[Turn]) -> dict[str, Spent]:
+    """Name of a subagent -> what it was used for; tokens as reported, or as counted where they were not."""
+    runs = Counter(
+        str(e.args.get("subagent_type"))
+        for t in turns
+        for e in t.events
+        if isinstance(e, ToolStarted) and e.name == TASK
+    )
+    made: dict[str, Spent] = {name: Spent(runs=n) for name, n in runs.items()}
+    for call in (c for t in turns for c in t.calls if c.agent):
+        used = made.get(call.agent, Spent())
+        tokens = (call.usage.input, call.usage.output) if call.usage else (call.budget.total, 0)
+        made[call.agent] = replace(
+            used, calls=used.calls + 1, input=used.input + tokens[0], output=used.output + tokens[1]
+        )
+    return made
 
 
 def _share(usage: Usage | None) -> float | None:

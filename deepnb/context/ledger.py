@@ -28,29 +28,37 @@ class Recorder:
         before: Request | None = None,
         prices: Mapping[str, Price] | None = None,
         label: str = "",
+        nested: Mapping[str, tuple[Meter, str]] | None = None,
     ) -> None:
+        """`nested` gives, by agent, the counter and the label of a model that is not the main agent's."""
         self.calls = sum(isinstance(event, ModelStarted) for event in begun)
         self._meter = meter
         self._prices = prices or {}
         self._label = label
+        self._nested = nested or {}
         self._last: dict[tuple[Path, Purpose], Request] = {((), "answer"): before} if before else {}
         for event in begun:
             if isinstance(event, ModelStarted) and event.call.request is not None:
                 self._last[event.path, event.call.purpose] = event.call.request
 
     def sent(
-        self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose
+        self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose, agent: str = ""
     ) -> tuple[Budget, Request]:
-        """What a request costs by part, and its pieces."""
-        budget, request = self._meter.measured(messages, tools, self._last.get((path, purpose)))
+        """What a request of an agent costs by part, and its pieces."""
+        meter = self._nested[agent][0] if agent in self._nested else self._meter
+        budget, request = meter.measured(messages, tools, self._last.get((path, purpose)))
         self._last[path, purpose] = request
         return budget, request
 
-    def billed(self, usage: Usage, model: str, path: Path) -> Usage:
+    def label(self, agent: str) -> str:
+        """What the model of a subagent is called that has one of its own; empty for any other."""
+        return self._nested[agent][1] if agent in self._nested else ""
+
+    def billed(self, usage: Usage, model: str, path: Path, agent: str = "") -> Usage:
         """The usage with its cost, where a price was given for the model that answered."""
         if not model and path:
             return usage
-        price = price_of(self._prices, model, self._label)
+        price = price_of(self._prices, model, self.label(agent) or self._label)
         return usage if price is None else replace(usage, cost=cost_of(usage, price))
 
 

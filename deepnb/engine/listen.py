@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from deepnb.core.budget import Budget
 from deepnb.core.gate import redact_value
 from deepnb.core.messages import Added
 from deepnb.core.request import Request
+from deepnb.core.subagents import TASK
 from deepnb.core.values import (
     Call,
     Event,
@@ -48,11 +50,14 @@ class Ledger(Protocol):
     """Calls of the turn before this run."""
 
     def sent(
-        self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose
+        self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose, agent: str
     ) -> tuple[Budget, Request]:
-        """What a request costs by part, and its pieces."""
+        """What a request of an agent costs by part, and its pieces."""
 
-    def billed(self, usage: Usage, model: str, path: Path) -> Usage:
+    def label(self, agent: str) -> str:
+        """What the model of a subagent is called that has one of its own; empty for any other."""
+
+    def billed(self, usage: Usage, model: str, path: Path, agent: str) -> Usage:
         """The usage with its cost, where the price is known."""
 
 
@@ -93,10 +98,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._ledger = ledger
         self._max_steps = max_steps
         self._max_tokens = max_tokens
-        self._steps = 0
+        self._steps: Counter[Path] = Counter()
         self._spent = 0
         self._parent: dict[UUID, UUID | None] = {}
         self._tools: dict[UUID, tuple[str, str, float]] = {}
+        self._called: dict[UUID, str] = {}
+        """Run of a `task` call -> the name of the subagent it is for."""
         self._models: dict[UUID, tuple[Call, float]] = {}
         self._spoke: set[UUID] = set()
         self._busy: dict[UUID, int] = {}
@@ -149,12 +156,13 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._parent[run_id] = parent_run_id
         self._calls += 1
         purpose = _PURPOSES.get((metadata or {}).get("lc_source") or "", "answer")
+        path, agent = self._path(parent_run_id), self._agent(parent_run_id)
         if purpose == "answer":
-            self._count(nested=bool(self._path(parent_run_id)))
-        path = self._path(parent_run_id)
-        budget, request = self._ledger.sent(messages[0], (invocation_params or {}).get("tools") or (), path, purpose)
-        model = str((metadata or {}).get("ls_model_name") or "")
-        call = Call(self._calls, purpose, path, budget, model=model, request=request)
+            self._count(path, agent)
+        tools = (invocation_params or {}).get("tools") or ()
+        budget, request = self._ledger.sent(messages[0], tools, path, purpose, agent)
+        model = str((metadata or {}).get("ls_model_name") or "") or self._ledger.label(agent)
+        call = Call(self._calls, purpose, path, budget, model=model, agent=agent, request=request)
         self._models[run_id] = (call, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
         self._emit(ModelStarted(call, call.path))
@@ -178,7 +186,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._spoke.discard(run_id)
         told = usage(message)
         self._spent += told.input + told.output if told else 0
-        paid = self._ledger.billed(told, call.model, call.path) if told else None
+        paid = self._ledger.billed(told, call.model, call.path, call.agent) if told else None
         ended = replace(call, usage=paid, seconds=time.perf_counter() - began)
         self._emit(ModelEnded(ended, call.path))
         if call.purpose == "answer" and message is not None:
@@ -211,6 +219,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._parent[run_id] = parent_run_id
         self._tools[run_id] = (id_, name, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
+        if name == TASK and inputs is not None:
+            self._called[run_id] = str(inputs.get("subagent_type") or "")
         args = redact_value(dict(inputs) if inputs is not None else {"input": input_str})
         self._emit(ToolStarted(id_, name, args, path))
 
@@ -246,14 +256,14 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if self._cancelled.is_set():
             raise Cancelled
 
-    def _count(self, *, nested: bool) -> None:
-        """Steps are those of the main agent, tokens those of all."""
+    def _count(self, path: Path, agent: str) -> None:
+        """Steps are those of one agent, the main one or one nested in it; tokens those of all."""
         if self._max_tokens is not None and self._spent >= self._max_tokens:
             raise LimitReached(f"reached the limit of {self._max_tokens:,} tokens")
-        if not nested:
-            if self._max_steps is not None and self._steps >= self._max_steps:
-                raise LimitReached(f"reached the limit of {self._max_steps} step{'s' if self._max_steps != 1 else ''}")
-            self._steps += 1
+        if self._max_steps is not None and self._steps[path] >= self._max_steps:
+            steps = f"{self._max_steps} step{'s' if self._max_steps != 1 else ''}"
+            raise LimitReached(f"reached the limit of {steps}{f' in the subagent {agent}' if path else ''}")
+        self._steps[path] += 1
 
     def _say(self, run_id: UUID, text: str) -> None:
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
@@ -269,6 +279,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def _forget_tool(self, run_id: UUID) -> tuple[str, str, float] | None:
         self._busy.pop(run_id, None)
         self._parent.pop(run_id, None)
+        self._called.pop(run_id, None)
         return self._tools.pop(run_id, None)
 
     def _path(self, run_id: UUID | None) -> Path:
@@ -278,6 +289,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
                 found.append(tool[0])
             run_id = self._parent.get(run_id)
         return tuple(reversed(found))
+
+    def _agent(self, run_id: UUID | None) -> str:
+        """The name of the subagent something happens in; empty for the main agent."""
+        while run_id is not None and run_id not in self._called:
+            run_id = self._parent.get(run_id)
+        return self._called[run_id] if run_id is not None else ""
 
 
 def tell(event: Callable[[Path], Event]) -> None:

@@ -1,0 +1,230 @@
+"""Subagents as Markdown files, `/agents/NAME.md`: frontmatter, then the system prompt; each mistake with its line.
+
+What is checked is remembered by path and content, so that an unchanged set costs a listing, a download and a hash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.core.skills import Finding
+from deepnb.core.subagents import FILE_TOOLS, FOLDER, Listed, Subagent
+from deepnb.skills.names import near, normal, wrong_name
+
+BYTES = 100_000
+"""Of a whole file: its body is in every request of the subagent."""
+DESCRIPTION = 1024
+KNOWN = ("name", "description", "tools", "model", "skills")
+
+
+@dataclass
+class _Made:
+    """What is gathered while a file is checked."""
+
+    path: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    prompt: str = ""
+    findings: list[Finding] = field(default_factory=list)
+
+    def broken(self, line: int, what: str, do: str) -> None:
+        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do)))
+
+    def note(self, line: int, what: str, do: str) -> None:
+        self.findings.append(Finding(self.path, line, _one_line(what), _one_line(do), broken=False))
+
+
+def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = ()) -> Listed:
+    """The subagent in a file of these bytes at `path`; nothing raises.
+
+    `tools` are the names it may give, `taken` the names that are given in Python.
+    """
+    from deepnb.skills.frontmatter import Broken, read
+
+    made = _Made(path)
+    name = path.rpartition("/")[2].removesuffix(".md")
+    if wrong := wrong_name(normal(name)):
+        made.broken(0, f"{name!r} can't be a subagent's name ({wrong})", f"call the file {near(name, 'my-agent')}.md")
+    elif normal(name) in taken:
+        made.broken(0, f"a subagent {name!r} is given in Python, and that one holds", "call the file otherwise")
+    if len(data) > BYTES:
+        made.broken(0, f"the file has {len(data):,} bytes, {BYTES:,} at most", "move what is long into a skill")
+    elif not data.strip():
+        made.broken(1, "the file is empty", "%agent subagents add NAME writes one to start from")
+    else:
+        try:
+            whole = read(data)
+            _check_fields(whole.fields, normal(name), tools, made)
+            made.prompt = whole.body.strip()
+            if not made.prompt:
+                made.broken(
+                    0, "there is no text below the frontmatter", "write there what it is to do: its system prompt"
+                )
+        except Broken as wrong_at:
+            made.broken(wrong_at.line, wrong_at.what, wrong_at.do)
+    return _listed(made, normal(name))
+
+
+def unreadable(path: str, why: str) -> Listed:
+    """A file that can't be had at all."""
+    made = _Made(path)
+    made.broken(0, f"it can't be read ({why})", "make it a file of text; a link is not followed")
+    return _listed(made, path.rpartition("/")[2].removesuffix(".md"))
+
+
+class Files:
+    """The subagents below `/agents/` of a backend."""
+
+    def __init__(self) -> None:
+        self._checked: dict[tuple[str, bytes], Listed] = {}
+        self._rules: tuple[Any, ...] = ()
+
+    def read(
+        self, backend: Any, tools: Sequence[str], taken: Sequence[str], model: Callable[[str], str]
+    ) -> list[Listed]:
+        """As they are now, by name; `model` says what is wrong with the name of a model, or nothing."""
+        entries = backend.ls(FOLDER).entries or ()
+        paths = sorted(e["path"] for e in entries if not e.get("is_dir") and e["path"].endswith(".md"))
+        told = backend.download_files(paths) if paths else []
+        if self._rules != (rules := (tuple(tools), tuple(taken))):
+            self._checked, self._rules = {}, rules
+        keys = {r.path: (r.path, blake2b(r.content, digest_size=16).digest()) for r in told if r.content is not None}
+        found = []
+        for response in told:
+            if response.content is None:
+                found.append(unreadable(response.path, str(response.error)))
+                continue
+            key = keys[response.path]
+            known = self._checked.get(key) or check(response.content, response.path, tools, taken)
+            self._checked[key] = known
+            found.append(_with_model(known, model))
+        self._checked = {key: self._checked[key] for key in keys.values()}
+        return found
+
+
+def scaffold(name: str, description: str = "") -> str:
+    """The text of a new subagent that can be used as it stands, to be edited."""
+    said = " ".join("".join(c if c.isprintable() else " " for c in description).split())
+    title = name.replace("-", " ")
+    what = (said or f"Does the work of a {title}. Hand it a task of that kind, with all it has to know.")[:DESCRIPTION]
+    quoted = what.replace("\\", "\\\\").replace('"', '\\"')
+    return f"""---
+description: "{quoted}"
+# tools: ls, read_file, grep     only these; without this line all of the main agent, less memory's
+# model: openai:gpt-5.2          a model of its own
+# skills: /skills/               skills it may read
+---
+
+You are the {title}, and another agent has handed you one task. It sees nothing of your work but your last message.
+
+1. Look before you answer: `ls` and `read_file` for files, `inspect_variable` for the notebook's data.
+2. Do what the task asks and nothing else; do not ask back.
+3. Answer in at most ten lines: the result first, then what it rests on, then what you are not sure of.
+"""
+
+
+def _with_model(listed: Listed, wrong: Callable[[str], str]) -> Listed:
+    """The subagent, broken where its model can't be had: that depends on keys, packages and variables of the moment."""
+    model = listed.agent.model
+    if listed.problem or model is None or not (problem := wrong(model)):
+        return listed
+    return Listed(listed.agent, "file", listed.path, f"{listed.path}: its model: {problem}", listed.notes)
+
+
+def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> None:
+    from deepnb.skills.frontmatter import Text
+
+    for key, value in fields.fields.items():
+        line = fields.lines[key]
+        if key in ("tools", "skills"):
+            words = list(_words(key, line, value, made))
+            if words:
+                made.fields[key] = (line, tuple(dict.fromkeys(words)))
+        elif key not in KNOWN:
+            made.note(line, f"{key[:80]} is no field of a subagent", f"it takes {', '.join(KNOWN[1:])}")
+        elif not isinstance(value, Text):
+            made.broken(value.line, f"{key} is not text", f"write {key}: and text behind it")
+        elif value.nothing or not value.text.strip():
+            made.broken(line, f"{key} says nothing", f"write {key}: and text behind it, or take the line out")
+        else:
+            made.fields[key] = (line, value.text.strip())
+    if "description" not in fields.fields:
+        made.broken(1, "there is no description", "write description: what it is for, and when to use it")
+    line, description = made.fields.get("description", (0, ""))
+    if len(description) > DESCRIPTION:
+        made.broken(line, f"description has {len(description):,} characters, {DESCRIPTION:,} at most", "shorten it")
+    line, given = made.fields.get("name", (0, name))
+    if normal(given) != name:
+        made.broken(
+            line, f"the name {given[:80]!r} is not that of its file", f"write name: {name}, or take the line out"
+        )
+    line, named = made.fields.get("tools", (0, ()))
+    for tool in named:
+        if tool not in tools:
+            made.broken(line, f"no tool {tool[:80]!r} for a subagent", f"name some of {', '.join(tools)}")
+    if "skills" in made.fields and named and "read_file" not in named:
+        made.note(line, "it has skills, and no tool to read them with", "add read_file to tools:")
+
+
+def _words(key: str, line: int, value: Any, made: _Made) -> Iterator[str]:
+    """The words of a field, on one line with commas or blanks between them, or as a list."""
+    from deepnb.skills.frontmatter import Fields, Items, Text
+
+    if isinstance(value, Fields):
+        made.broken(value.line, f"{key} is a mapping", f"write {key}: and names, separated by commas")
+        return
+    items = value.items if isinstance(value, Items) else [value]
+    found = False
+    for item in items:
+        if not isinstance(item, Text):
+            made.broken(item.line, f"a name of {key} is a list or a mapping", "write its name")
+            found = True
+            continue
+        for word in re.split(r"[\s,]+", "" if item.nothing else item.text):
+            if word:
+                found = True
+                yield word
+    if not found:
+        made.broken(line, f"{key} names none", f"name at least one, or take the line out{_ALL.get(key, '')}")
+
+
+_ALL = {"tools": " to give it all", "skills": " to give it none"}
+
+
+def _listed(made: _Made, name: str) -> Listed:
+    findings = sorted(made.findings, key=lambda f: f.line)
+    first = next((f for f in findings if f.broken), None)
+    told = {key: value for key, (_, value) in made.fields.items() if key != "name"}
+    agent = Subagent(
+        name,
+        told.get("description", ""),
+        made.prompt,
+        told.get("tools"),
+        told.get("model"),
+        told.get("skills", ()),
+    )
+    notes = tuple(str(f) for f in findings if not f.broken)
+    return Listed(agent, "file", made.path, str(first) if first else None, notes)
+
+
+def tool_names(tools: Sequence[Any], files: bool) -> tuple[str, ...]:
+    """The names a subagent's tools may have: those of the main agent's own tools, of the file tools, and `task`."""
+    own = [str(getattr(t, "name", None) or getattr(t, "__name__", "")) for t in tools]
+    return (*filter(None, own), *(FILE_TOOLS[:-1] if files else ()), "task")
+
+
+def check_name(name: str) -> str:
+    """The name as it is compared, if it may be a subagent's."""
+    if wrong := wrong_name(normal(name)):
+        raise DeepnbError(
+            f"{name!r} can't be a subagent's name ({wrong})", f"%agent subagents add {near(name, 'my-agent')}"
+        )
+    return normal(name)
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:300]

@@ -1,0 +1,204 @@
+"""What the user does with the agent's subagents: list, show, add, remove, see what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deepnb.agent.files import refused
+from deepnb.agent.subagent_files import BYTES, Files, check, check_name, scaffold, tool_names
+from deepnb.core.errors import DeepnbError
+from deepnb.core.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deepnb.agent.session import Session
+
+
+class SessionSubagents:
+    """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they stand now."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._files = Files()
+
+    # -- what there is
+
+    def all(self) -> tuple[Listed, ...]:
+        """All of them; those that can't be used last, with what is wrong."""
+        options = self._session.options
+        given = [Listed(agent, "Python") for agent in options.subagents]
+        files = self._files.read(
+            self._session.backend, self.tools, [agent.name for agent in options.subagents], self._wrong_model
+        )
+        named = {one.agent.name for one in (*given, *files) if one.problem is None}
+        built_in = options.general_purpose and GENERAL_PURPOSE.name not in named
+        found = [*([Listed(GENERAL_PURPOSE, "built in")] if built_in else ()), *given, *files]
+        return tuple(sorted(found, key=lambda one: one.problem is not None))
+
+    def begun(self) -> tuple[Subagent, ...]:
+        """Those of files that can be used, for the turn that begins; nothing is read where the part is off."""
+        if not self._session.options.enable_subagents:
+            return ()
+        return tuple(one.agent for one in self.all() if one.source == "file" and one.problem is None)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names that `tools` of a subagent may hold."""
+        from deepnb.workshop.namespace import namespace_tools
+
+        options = self._session.options
+        return tool_names((*namespace_tools(options.namespace), *options.tools), options.enable_filesystem)
+
+    def list(self) -> pd.DataFrame:
+        """One row per subagent: name, description, source, tools, model, skills, what it was used for in this thread, problem."""
+        import pandas as pd
+
+        spent = self.spent()
+        rows = []
+        for one in self.all():
+            agent, used = one.agent, spent.get(one.agent.name, Spent())
+            made_of = (self.tools_of(agent), self.model_of(agent), ", ".join(agent.skills))
+            figures = (used.runs, used.calls, used.input, used.output)
+            rows.append((agent.name, agent.description, one.path or one.source, *made_of, *figures, one.problem or ""))
+        names = ["name", "description", "source", "tools", "model", "skills", "runs", "calls", "input", "output"]
+        return pd.DataFrame(rows, columns=[*names, "problem"])
+
+    def show(self, name: str) -> tuple[Listed, Spent]:
+        """A subagent, one that can't be used too, and what it was used for in this thread."""
+        one = self._one(name)
+        return one, self.spent().get(one.agent.name, Spent())
+
+    def text(self, one: Listed) -> str:
+        """The text of a subagent's file; of any other its system prompt."""
+        if not one.path:
+            return one.agent.system_prompt
+        content = self._session.backend.download_files([one.path])[0].content
+        return (content or b"").decode("utf-8", "replace")
+
+    def tools_of(self, agent: Subagent) -> str:
+        """Its tools, in words."""
+        if agent.tools is None:
+            return "all"
+        names = [
+            t if isinstance(t, str) else str(getattr(t, "name", None) or getattr(t, "__name__", "?"))
+            for t in agent.tools
+        ]
+        return ", ".join(names if agent.named_tools else [*names, "file tools", "task"])
+
+    def model_of(self, agent: Subagent) -> str:
+        """The name of its model."""
+        if "runnable" in agent.more:
+            return "a graph of its own"
+        if agent.model is None or isinstance(agent.model, str):
+            return agent.model or self._session.model
+        from deepnb.models.resolve import label_of
+
+        return label_of(agent.model)
+
+    def spent(self) -> dict[str, Spent]:
+        """Name -> what it was used for in the turns of this thread."""
+        from deepnb.agent.tables import spent
+
+        return spent(self._session.turns)
+
+    # -- writing
+
+    def new(self, name: str, description: str = "", *, replace: bool = False) -> str:
+        """Make a subagent filled with an example, ready to use and to be edited; gives the path of its file."""
+        path = f"{FOLDER}{check_name(name)}.md"
+        self._free(path, name, replace)
+        self._session.files[path] = scaffold(check_name(name), description)
+        return path
+
+    def add(self, where: str | Path, *, replace: bool = False) -> tuple[str, ...]:
+        """Copy `NAME.md` of the disk, or all such files of a directory, into `/agents/`; gives their names.
+
+        All of them are good, or none is added. `replace` takes the place of those of the same name.
+        """
+        texts: dict[str, str] = {}
+        for file in _markdown(Path(where).expanduser()):
+            path = f"{FOLDER}{file.name}"
+            data = _read(file)
+            given = [agent.name for agent in self._session.options.subagents]
+            if problem := check(data, str(file), self.tools, given).problem:
+                raise DeepnbError(f"not added: {problem}", "mend it, then add it again")
+            self._free(path, file.stem, replace)
+            texts[path] = data.decode("utf-8")
+        before = {path: self._session.files.get(path) for path in texts}
+        try:
+            for path, text in texts.items():
+                self._session.files[path] = text
+        except DeepnbError:
+            for path, old in before.items():
+                if old is not None:
+                    self._session.files[path] = old
+                elif path in self._session.files:
+                    del self._session.files[path]
+            raise
+        return tuple(path.removeprefix(FOLDER).removesuffix(".md") for path in texts)
+
+    def remove(self, name: str) -> str:
+        """Delete a subagent's file; gives its path. `%memory revert` brings it back."""
+        one = self._one(name)
+        if not one.path:
+            do = "%config DeepNB lists options" if one.source == "Python" else "Session(general_purpose=False)"
+            raise DeepnbError(
+                f"{name} is {'given in Python' if one.source == 'Python' else 'built in'}, and no file", do
+            )
+        if error := self._session.backend.delete(one.path).error:
+            raise refused(one.path, error)
+        return one.path
+
+    # -- helpers
+
+    def _one(self, name: str) -> Listed:
+        found = self.all()
+        for one in found:
+            if name in (one.agent.name, one.path, one.path.rpartition("/")[2]):
+                return one
+        there = ", ".join(one.agent.name for one in found) or "none"
+        raise DeepnbError(f"no subagent {name!r} (there is: {there})", f"%agent subagents add {name} makes one")
+
+    def _free(self, path: str, name: str, replace: bool) -> None:
+        if any(agent.name == name for agent in self._session.options.subagents):
+            raise DeepnbError(f"a subagent {name!r} is given in Python", "take another name")
+        if path in self._session.files and not replace:
+            raise DeepnbError(
+                f"there is a subagent {name!r} already", f"%agent subagents {name} shows it; --yes takes its place"
+            )
+
+    def _wrong_model(self, model: str) -> str:
+        """What is wrong with a model's name, in one line; nothing where it can be used."""
+        from deepnb.models.resolve import resolve
+
+        try:
+            resolve(model, namespace=self._session.options.namespace)
+        except DeepnbError as error:
+            return str(error)
+        return ""
+
+
+def _markdown(path: Path) -> Sequence[Path]:
+    """The files that are meant: one, or those of a directory."""
+    if path.is_dir():
+        if found := sorted(p for p in path.glob("*.md") if p.is_file() and not p.is_symlink()):
+            return found
+        raise DeepnbError(f"{path} holds no NAME.md", "each subagent is a file of its own")
+    if not path.is_file():
+        raise DeepnbError(
+            f"there is no {path}", "%agent subagents add NAME makes one, or name a .md file or a directory"
+        )
+    if path.suffix != ".md":
+        raise DeepnbError(f"{path.name} is no Markdown file", "a subagent is a file NAME.md")
+    return [path]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(BYTES + 1)
+    except OSError as error:
+        raise DeepnbError(f"{path} can't be read ({error.strerror})", "see whether it is there") from None

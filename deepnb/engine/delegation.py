@@ -1,0 +1,104 @@
+"""Nested agents on upstream's parts: the tool `task`, and how deep tasks may be handed on.
+
+How deep an agent is nested stands in the configuration of its run, which LangGraph hands down to all
+that runs inside it: so it is right at every level, side by side and after a resume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, wraps
+from typing import Any
+
+from deepagents.middleware.subagents import SubAgentMiddleware, create_sub_agent
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import merge_configs
+from langgraph.config import get_config
+
+from deepnb.core.subagents import TASK
+from deepnb.engine.state_backend import KernelState
+
+_DEPTH = "__deepnb_depth"
+"""Key of `configurable`: in how many tasks the agent that runs is nested, 0 for the main agent."""
+
+
+class Nested(Runnable[Any, Any]):
+    """A nested agent, its graph made when it is first called."""
+
+    def __init__(self, name: str, description: str, make: Callable[[], Any]) -> None:
+        self.name = name
+        self.description = description
+        self._make = make
+
+    @cached_property
+    def graph(self) -> Any:
+        """The compiled graph, or whatever runnable was given in its place."""
+        return self._make()
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
+        """Run it one level deeper than its caller."""
+        return self.graph.invoke(input, _deeper(config), **kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
+        """The same, awaited."""
+        return await self.graph.ainvoke(input, _deeper(config), **kwargs)
+
+
+class DelegationMiddleware(SubAgentMiddleware):
+    """Upstream's middleware over agents that may call each other, down to a limit.
+
+    One instance serves the main agent and all nested ones.
+    """
+
+    def __init__(self, backend: Any, agents: Sequence[Nested], private: frozenset[str], limit: int) -> None:
+        """`private` are keys of the state that a nested agent neither inherits nor returns; `limit` is at least 1."""
+        specs: list[Any] = [{"name": a.name, "description": a.description, "runnable": a} for a in agents]
+        super().__init__(backend=backend, subagents=specs, private_state_keys=private)
+        self.tools = [_limited(self.tools[0], limit)]
+
+    @property
+    def name(self) -> str:
+        return "SubAgentMiddleware"
+
+
+def nested_graph(spec: Mapping[str, Any]) -> Any:
+    """The graph of a nested agent, of a spec in upstream's shape whose model and tools are given."""
+    return create_sub_agent(dict(spec), state_schema=KernelState)  # type: ignore[arg-type]
+
+
+def _limited(tool: Any, limit: int) -> Any:
+    """The tool, answering with words in the place of a subagent where one would be nested too deep."""
+    call, acall = tool.func, tool.coroutine
+
+    @wraps(call)
+    def task(*args: Any, **kwargs: Any) -> Any:
+        return _refused(limit, kwargs) or call(*args, **kwargs)
+
+    @wraps(acall)
+    async def atask(*args: Any, **kwargs: Any) -> Any:
+        return _refused(limit, kwargs) or await acall(*args, **kwargs)
+
+    return tool.model_copy(update={"func": task, "coroutine": atask})
+
+
+def _refused(limit: int, kwargs: Mapping[str, Any]) -> ToolMessage | None:
+    if (depth := _depth()) < limit:
+        return None
+    words = (
+        f"Error: no subagent was started. You are nested {depth} deep, and max_subagent_depth is {limit}: nobody can be"
+        " handed a task from here. Do this task yourself with your other tools, and report what you could not do."
+    )
+    return ToolMessage(words, name=TASK, tool_call_id=kwargs["runtime"].tool_call_id, status="error")
+
+
+def _deeper(config: RunnableConfig | None) -> RunnableConfig:
+    return merge_configs(config, {"configurable": {_DEPTH: _depth() + 1}})
+
+
+def _depth() -> int:
+    """How deep the agent that runs is nested."""
+    try:
+        return int((get_config().get("configurable") or {}).get(_DEPTH, 0))
+    except RuntimeError:  # outside a run
+        return 0
