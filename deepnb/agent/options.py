@@ -8,18 +8,14 @@ from typing import Any, Literal, get_args
 
 from deepnb.agent.files import check_path
 from deepnb.agent.subagent_specs import subagents
+from deepnb.core.approvals import policy_of
 from deepnb.core.budget import Kind, Size
 from deepnb.core.errors import DeepnbError
 from deepnb.core.prices import Price
+from deepnb.core.prompt import SYSTEM_PROMPT
 from deepnb.core.subagents import Subagent
 
 Refresh = Literal["thread", "call", "delta"]
-
-SYSTEM_PROMPT = """\
-You are a deep agent in a Jupyter notebook, working for the person who runs its cells. Your files live in \
-the notebook's kernel under /, and your file tools read and write them. Look before you answer: the \
-notebook's variables with list_variables and inspect_variable, files with ls and read_file. Be brief, and \
-say so when you do not know."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +60,9 @@ class Options:
     enable_skills: bool = True
     enable_filesystem: bool = True
     enable_subagents: bool = True
+    approve: Any = "outside"
+    """Which calls need the user's word: `outside` (what can't be taken back), `writes`, `read-only` (none may change
+    anything), or a mapping of tools to `ask`, `allow`, `deny`, where `*` stands for one of those three."""
     max_steps: int | None = 50
     """Model calls of the main agent in one turn."""
     max_tokens: int | None = None
@@ -97,6 +96,7 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
 
 
 def _check(o: Options) -> None:
+    policy_of(o.approve)
     for name in ("trigger", "keep"):
         if (size := getattr(o, name)) is not None and not _is_size(size):
             raise DeepnbError(
@@ -140,11 +140,14 @@ def _is_price(price: Any) -> bool:
 
 
 def same(a: Options, b: Options) -> bool:
-    """Whether two options make the same agent: objects count as the same only where they are one."""
+    """Whether two options make the same agent: objects count as the same only where they are one.
+
+    What the user is asked about is looked up at each call.
+    """
 
     def one(x: Any, y: Any) -> bool:
         if isinstance(x, tuple) and isinstance(y, tuple):
             return len(x) == len(y) and all(map(one, x, y))
         return x is y or (isinstance(x, str | int | float) and type(x) is type(y) and bool(x == y))
 
-    return all(one(getattr(a, f.name), getattr(b, f.name)) for f in fields(Options))
+    return all(one(getattr(a, f.name), getattr(b, f.name)) for f in fields(Options) if f.name != "approve")

@@ -36,6 +36,8 @@ class Conversation:
     request: str
     turn: tuple[Step, ...] = ()
     tools: frozenset[str] = frozenset()
+    agents: tuple[str, ...] = ()
+    """The subagents that the tool `task` names."""
     memory: tuple[MemoryFile, ...] = ()
     """Memory as the prompt and the updates in the thread tell it: may be older than the files."""
     memory_path: str = DEFAULT_PATH
@@ -56,7 +58,9 @@ class Conversation:
         return in_chinese if self.chinese else english
 
 
-def conversation(messages: Sequence[BaseMessage], tools: Iterable[str] = ()) -> Conversation:
+def conversation(
+    messages: Sequence[BaseMessage], tools: Iterable[str] = (), agents: Iterable[str] = ()
+) -> Conversation:
     """What can be read out of a model's input."""
     seen = [to_message(m) for m in messages]
     prompt = read_prompt("\n".join(m.text for m in seen if m.role == "system"))
@@ -76,6 +80,7 @@ def conversation(messages: Sequence[BaseMessage], tools: Iterable[str] = ()) -> 
         request=request.strip(),
         turn=_steps(talk[begin:]),
         tools=frozenset(tools),
+        agents=tuple(agents),
         memory=memory,
         memory_path=prompt.memory_path,
         skills=prompt.skills,

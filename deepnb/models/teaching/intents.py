@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from deepnb.models.teaching import files, flush, frames, memory, notes, skills, summary, talk
+from deepnb.models.teaching import delegating, files, flush, frames, memory, notes, skills, summary, talk
 from deepnb.models.teaching.moves import Intent
 
 INTENTS = (
     Intent("compact", summary.wants_compaction, summary.compact),
     Intent("flush", flush.wants_flush, flush.put_down),
+    Intent("delegate by name", delegating.wants_named, delegating.delegate),
     Intent("remember a file", memory.wants_remember_file, memory.remember_file),
     Intent("note", notes.wants_note, notes.note),
     Intent("search memory", notes.wants_search, notes.search),
     Intent("remember", memory.wants_remember, memory.remember),
     Intent("forget", memory.wants_forget, memory.forget),
     Intent("recap", summary.wants_recap, summary.recap),
-    Intent("delegate", talk.wants_delegation, talk.delegate),
+    Intent("delegate", delegating.wants_any, delegating.delegate),
     Intent("tick off", files.wants_done, files.tick_off),
     Intent("to-do list", files.wants_todo, files.write_todo),
     Intent("write a file", files.wants_write, files.write_file),

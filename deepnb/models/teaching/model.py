@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
@@ -20,6 +21,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from deepnb.core.subagents import TASK
 from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import message_text, pieces
 from deepnb.models.teaching.conversation import conversation
@@ -78,7 +80,7 @@ class TeachingModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         tools = kwargs.get("tools") or ()
-        move = plan(conversation(messages, map(_tool_name, tools)), INTENTS)
+        move = plan(conversation(messages, map(_tool_name, tools), _agents(tools)), INTENTS)
         written = 0
         for chunk, text in _chunks(move, messages):
             written += text
@@ -118,6 +120,13 @@ def call_id(messages: Sequence[BaseMessage]) -> str:
         calls = [c["id"] for c in message.tool_calls] if isinstance(message, AIMessage) else []
         seen.update(repr((message.type, message_text(message), calls)).encode("utf-8", "surrogatepass"))
     return f"call_{seen.hexdigest()[:12]}"
+
+
+def _agents(tools: Sequence[dict[str, Any]]) -> list[str]:
+    """The subagents that the description of the tool `task` lists, a line each."""
+    task: dict[str, Any] = next((tool.get("function", tool) for tool in tools if _tool_name(tool) == TASK), {})
+    listed = str(task.get("description", "")).partition("Available agent types")[2]
+    return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE)
 
 
 def _tool_name(tool: dict[str, Any]) -> str:

@@ -1,9 +1,9 @@
-"""What needs no tools but one: who it is, small talk, handing a task on, and the honest last word."""
+"""What needs no tools: who it is, small talk, and the honest last word."""
 
 from __future__ import annotations
 
+from deepnb.core.prompt import SYSTEM_PROMPT
 from deepnb.models.teaching.conversation import Conversation
-from deepnb.models.teaching.moves import Script, Use
 from deepnb.models.teaching.words import first_match, short
 
 _CAN = (
@@ -11,12 +11,6 @@ _CAN = (
     "keep a to-do list; hand a task to a subagent; summarize."
 )
 _CAN_ZH = "我能演示：记住、忘记和回忆（记忆）；记今天的笔记，搜索所有笔记；列出、读取和写入文件；读取技能；查看 DataFrame；待办清单；委派子代理；总结对话。"
-_DELEGATE = (
-    r"\b(?:ask|have|let|tell|get|use) (?:a|the|your|another) (?:general-purpose )?sub-?agent (?:to|for)\s+(?P<x>.+)",
-    r"^\s*(?:please )?delegate(?: this| to a sub-?agent)?\s*[:,]?\s*(?:to a sub-?agent\s*[:,]?\s*)?(?P<x>.+)",
-    r"(?:让|请|叫|派)(?:一个)?子(?:代理|智能体)(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
-    r"^\s*委派(?:给子代理)?\s*[:：,，]?\s*(?P<x>.+)",
-)
 _WHO = (
     r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"
     r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
@@ -24,17 +18,6 @@ _WHO = (
 )
 _THANKS = r"^\s*(?:many )?(?:thanks|thank you|thx|cheers)\b|^\s*(?:谢谢|多谢|感谢)"
 _GREETING = r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|早上好|晚上好)(?:\s+(?:there|all|deepnb))?[\s!.,！。，]*$"
-
-
-def wants_delegation(c: Conversation) -> str | None:
-    found = first_match(c.request, *_DELEGATE)
-    return found["x"].strip() or None if found else None
-
-
-def delegate(c: Conversation, task: str) -> Script:
-    step = yield Use("task", {"description": task, "subagent_type": "general-purpose"})
-    quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:10] if line.strip())
-    return c.tell(f"The subagent reported:\n{quote}", f"子代理的报告：\n{quote}")
 
 
 def wants_who(c: Conversation) -> bool | None:
@@ -69,4 +52,17 @@ def anything(c: Conversation) -> str:
 def confess(c: Conversation, request: str) -> str:
     asked = short(request, 60)
     english, han = (f' I have no rule for: "{asked}"', f"我没有对应的规则：“{asked}”") if asked else ("", "")
-    return c.tell(f"I am a rule-based teaching model.{english}\n{_CAN}", f"我是基于规则的教学模型。{han}\n{_CAN_ZH}")
+    told = _instructions(c)
+    return c.tell(
+        f"I am a rule-based teaching model.{english}{told}\n{_CAN}", f"我是基于规则的教学模型。{han}{told}\n{_CAN_ZH}"
+    )
+
+
+def _instructions(c: Conversation) -> str:
+    """How its instructions begin, where they are others than the main agent has by default: a subagent's, say."""
+    first = next((line for line in c.base.splitlines() if line.strip()), "")
+    if not first or c.base.startswith(SYSTEM_PROMPT):
+        return ""
+    return c.tell(
+        f'\nMy instructions here begin: "{short(first, 100)}"', f"\n我在这里的指令开头是：“{short(first, 100)}”"
+    )
