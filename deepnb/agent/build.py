@@ -10,14 +10,18 @@ from deepagents.middleware.filesystem import FilesystemMiddleware, supports_exec
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from langchain.agents import create_agent
 
+from deepnb.agent.approvals import effects
 from deepnb.agent.delegation import delegation, in_force
 from deepnb.agent.measured import Measured, main_model
 from deepnb.agent.options import Options
 from deepnb.backends.guarded import GuardedBackend
+from deepnb.backends.writer import writer
 from deepnb.context import history
 from deepnb.context.counting import Meter
+from deepnb.core.approvals import Policy
 from deepnb.core.budget import Rule
 from deepnb.core.subagents import FILE_TOOLS, Subagent
+from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
@@ -32,6 +36,7 @@ from deepnb.memory.scoped import ScopedBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.memory.tools import MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.workshop.approvals import Effects
 from deepnb.workshop.namespace import namespace_tools
 
 
@@ -54,6 +59,8 @@ class Built:
     """The flush of the main agent; None where memory is switched off."""
     exit: str
     """The last node of a turn: state written as from it leaves nothing to run."""
+    effects: Effects
+    """What calls of its tools do."""
     nested: Mapping[str, Measured]
     """The models of the subagents that have one of their own, by agent."""
 
@@ -66,17 +73,23 @@ def build(
     scope: Callable[[], Scope] = lambda: MAIN,
     search: Callable[[], MemorySearch] | None = None,
     agents: Sequence[Subagent] = (),
+    policy: Callable[[], Policy] = Policy,
+    undoable: Callable[[str], bool] = lambda path: True,
 ) -> Built:
     """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent.
 
     `scope` is that of the thread whose turn is running, `search` gives the index of its memory, `agents` are the
-    subagents of its files.
+    subagents of its files, `policy` says which calls need the user's word just now, `undoable` of a path whether
+    what is done to it can be taken back.
     """
     mine = main_model(options)
     model, rule, meter = mine.model, mine.rule, mine.meter
     tools = [*namespace_tools(options.namespace), *options.tools]
 
     guard = GuardMiddleware(guarded, options.eviction_threshold)
+    does = effects(options, in_force(options, agents), undoable)
+    approvals = ApprovalMiddleware(policy, does.of, lambda: writer().agent)
+    seal = ApprovalMiddleware(policy, does.of, lambda: writer().agent, seal=True)
     backend = ScopedBackend(guarded, scope)
     inside = ScopedBackend(guarded, lambda: scope().inside)
 
@@ -101,7 +114,7 @@ def build(
             flush=flush,
             rebased=rebased,
         )
-        return [*files, *([task] if task else ()), compaction, PatchToolCallsMiddleware(), guard]
+        return [*files, *([task] if task else ()), compaction, PatchToolCallsMiddleware(), guard, approvals]
 
     task: DelegationMiddleware | None = None
     nested: dict[str, Measured] = {}
@@ -113,6 +126,7 @@ def build(
             mine,
             tools,
             lambda own, names, task: base(inside, own, names, task),
+            seal,
         )
 
     stack: list[Any] = []
@@ -128,7 +142,7 @@ def build(
     if options.enable_skills:
         stack.append(SkillsMiddleware(backend, options.skills))
     main = base(backend, mine, task=task, rebased=rebased)
-    stack += [*main, *options.middleware]
+    stack += [*main, *options.middleware, *([seal] if options.middleware else ())]
     graph = create_agent(
         model,
         tools,
@@ -144,7 +158,7 @@ def build(
     compaction = next(m for m in main if isinstance(m, SummarizationMiddleware))
     flush = Flusher(backend, model) if options.enable_memory else None
     named = tuple(lines.items())
-    return Built(graph, mine.label, rule, meter, compaction, named, guarded, flush, _exit(graph), nested)
+    return Built(graph, mine.label, rule, meter, compaction, named, guarded, flush, _exit(graph), does, nested)
 
 
 def _files(backend: Any, options: Options, names: Sequence[str] | None) -> list[Any]:

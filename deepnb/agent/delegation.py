@@ -30,15 +30,24 @@ def in_force(options: Options, files: Sequence[Subagent] = ()) -> tuple[Subagent
 
 
 def delegation(
-    options: Options, agents: Sequence[Subagent], backend: Any, main: Measured, tools: Sequence[Any], base: Base
+    options: Options,
+    agents: Sequence[Subagent],
+    backend: Any,
+    main: Measured,
+    tools: Sequence[Any],
+    base: Base,
+    seal: Any = None,
 ) -> tuple[DelegationMiddleware | None, dict[str, Measured]]:
-    """The middleware that gives `task`, None where there is nobody to call; and the models that are not the main agent's, by agent."""
+    """The middleware that gives `task`, None where there is nobody to call; and the models that are not the main agent's, by agent.
+
+    `seal` is put inside a subagent's own middleware.
+    """
     own = {a.name: own_model(options, a.model) for a in agents if a.model is not None and "runnable" not in a.more}
     made: list[DelegationMiddleware] = []
 
     def nested(agent: Subagent) -> Nested:
         def graph() -> Any:
-            return _graph(agent, options, backend, own.get(agent.name, main), tools, base, made[0])
+            return _graph(agent, options, backend, own.get(agent.name, main), tools, base, made[0], seal)
 
         return Nested(agent.name, agent.description, graph)
 
@@ -73,6 +82,7 @@ def _graph(
     tools: Sequence[Any],
     base: Base,
     task: DelegationMiddleware,
+    seal: Any,
 ) -> Any:
     more: Mapping[str, Any] = agent.more
     if "runnable" in more:
@@ -89,6 +99,7 @@ def _graph(
             *skills,
             *base(model, names, task if names is None or TASK in names else None),
             *more.get("middleware", ()),
+            *([seal] if seal is not None and more.get("middleware") else ()),
         ],
         **{key: more[key] for key in ("interrupt_on", "response_format") if key in more},
     }

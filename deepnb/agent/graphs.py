@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deepnb.agent.options import Options, same
+from deepnb.core.approvals import Policy
 from deepnb.memory.scope import Scope
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Graphs:
         clock: Callable[[], str],
         scope: Callable[[], Scope],
         search: Callable[[], MemorySearch],
+        policy: Callable[[], Policy] = Policy,
+        undoable: Callable[[str], bool] = lambda path: True,
     ) -> None:
         """`backend` and `search` give those of the thread meant just now; without a `checkpointer`, threads are kept in memory."""
         self._backend = backend
@@ -36,6 +39,7 @@ class Graphs:
         self._clock = clock
         self._scope = scope
         self._search = search
+        self._policy, self._undoable = policy, undoable
         self._made: list[tuple[Options, tuple[Any, ...], Built]] = []
         """Options, what else the graph depends on, the graph made of them."""
         self.agents: tuple[Subagent, ...] = ()
@@ -60,7 +64,17 @@ class Graphs:
         for known, others, built in self._made:
             if same(known, options) and _same(others, held) and built.guard is self._backend():
                 return built
-        built = build(options, self._backend(), self.checkpointer, self._clock, self._scope, self._search, agents)
+        built = build(
+            options,
+            self._backend(),
+            self.checkpointer,
+            self._clock,
+            self._scope,
+            self._search,
+            agents,
+            self._policy,
+            self._undoable,
+        )
         self._made = [*self._made[1 - KEPT :], (options, held, built)]
         return built
 

@@ -97,6 +97,21 @@ class Places:
         self._state.write(self._focus or self._threads.current, update)
         self._tell()
 
+    def undoable(self, path: str) -> bool:
+        """Whether what is done to a file or directory can be taken back: by going back in the thread, or by the journal."""
+        from deepagents.backends.utils import validate_path
+
+        try:
+            plain = validate_path(path)  # what the file tools make of it
+        except ValueError:
+            return False
+        if self.is_guarded(plain):
+            return True
+        folder = f"{plain.rstrip('/')}/"
+        mounts = [m.prefix for m in self.storage.mounts.values()]
+        away = any(folder.startswith(prefix) or prefix.startswith(folder) for prefix in mounts)
+        return not away and self._options().backend is None
+
     def is_shared(self, path: str) -> bool:
         """Whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
         return self.shared()(path)

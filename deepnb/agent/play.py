@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from langchain_core.messages import HumanMessage
 
+from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError
 from deepnb.core.messages import Added
@@ -38,6 +39,8 @@ class Played:
     """The last state seen, None where the run did not get that far."""
     interrupted: str | None = None
     error: str | None = None
+    asks: bool = False
+    """Whether calls wait for the user's word."""
 
 
 def play(
@@ -80,7 +83,7 @@ def play(
         error = one_line(failure)
         raise DeepnbError(error, "nothing is lost; mend it and run the cell again") from failure
     finally:
-        record(Played(tuple(joined(events)), run.values, interrupted, error))
+        record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))
 
 
 def asked(prompt: str, before: Sequence[HumanMessage] = ()) -> dict[str, Any]:
@@ -88,7 +91,9 @@ def asked(prompt: str, before: Sequence[HumanMessage] = ()) -> dict[str, Any]:
     return {"messages": [*before, HumanMessage(prompt, id=str(uuid4()))]}
 
 
-def recorded(draft: Turn, played: Played, after: Snapshot, seconds: float) -> Turn:
+def recorded(
+    draft: Turn, played: Played, after: Snapshot, seconds: float, waiting: tuple[PendingCall, ...] = ()
+) -> Turn:
     """The turn with what was played added to it: its first run, or one that resumed it."""
     events = (*draft.events, *played.events)
     return replace(
@@ -101,6 +106,7 @@ def recorded(draft: Turn, played: Played, after: Snapshot, seconds: float) -> Tu
         seconds=draft.seconds + seconds,
         interrupted=played.interrupted,
         error=played.error,
+        asked=waiting,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from deepnb.agent.approvals import SessionApprovals, take, waits
 from deepnb.agent.context import SessionContext
 from deepnb.agent.graphs import Graphs
 from deepnb.agent.options import Options, changed
@@ -17,6 +18,7 @@ from deepnb.agent.places import Places
 from deepnb.agent.state import State
 from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
+from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Event, Notice, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.memory.scope import Scope
@@ -50,8 +52,16 @@ class Session(SessionContext):
             self._state, self._threads, lambda: self.options, self._facts, lambda: self._playing is None, self._tell
         )
         self._graphs = Graphs(
-            lambda: self.backend, self.options.checkpointer, self.now, self._scope, lambda: self.storage.search
+            lambda: self.backend,
+            self.options.checkpointer,
+            self.now,
+            self._scope,
+            lambda: self.storage.search,
+            lambda: self.approvals.policy,
+            self._places.undoable,
         )
+        self.approvals = SessionApprovals(self, self._threads, self._places, self._meant)
+        """Which calls need the user's word, and which run unasked."""
         self.last: Turn | None = None
         """The turn that ended last, in whichever thread."""
         self._playing: Turn | None = None
@@ -167,6 +177,11 @@ class Session(SessionContext):
         return self._threads.current.pending
 
     @property
+    def asked(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for the user's word; each has `approve()`, `reject(why)` and `edit(args)` for `resume`."""
+        return self._threads.current.asked
+
+    @property
     def model(self) -> str:
         """The name of the model in use."""
         return self.options.model if isinstance(self.options.model, str) else self.built.model
@@ -202,6 +217,8 @@ class Session(SessionContext):
         self._idle()
         where = self._threads[thread] if thread else self._threads.current
         with self._places.on(where):
+            if where.asked:
+                raise waits(where, where is self._threads.current)
             self._graphs.agents = self.subagents.begun()
             built = self._built_for(model)
             notices = self._rerun(where, cell, rerun)
@@ -212,21 +229,43 @@ class Session(SessionContext):
             draft = Turn(len(where.turns) + 1, where.name, prompt, "", (), before, before, Usage(), None, cell=cell)
             yield from self._play(built, where, draft, True, notices, max_steps)
 
-    def resume(self, decision: str | None = None) -> Iterator[Event]:
-        """Go on with a turn that was interrupted, yielding its events.
+    def resume(self, decision: str | Decision | Sequence[Decision] | None = None) -> Iterator[Event]:
+        """Go on with a turn that was interrupted, or that waits for the user's word, yielding its events.
 
-        Where a tool was cut in the middle, `decision` says whether it is run "again" or "skip"ped.
+        Where a tool was cut in the middle, `decision` says whether it is run "again" or "skip"ped. Where calls
+        wait (`asked`) it is the word on some of them; the turn goes on, in its own thread, when there is one on each.
         """
-        thread = self._threads.current
-        last = thread.to_resume(decision)
-        if thread.cut and decision == "skip":
-            from deepnb.engine.repair import skip_tools
+        self._idle()
+        words = (decision,) if isinstance(decision, Decision) else () if isinstance(decision, str) else decision or ()
+        thread = self._threads[words[0].call.thread] if words else self._threads.current
+        choice = decision if isinstance(decision, str) else None
+        with self._places.on(thread):
+            if thread.asked:
+                self._state.start(thread)
+            if choice != "skip" and not take(thread, words):
+                self._tell()
+                return
+            last = thread.to_resume(choice)
+            answers = None
+            if thread.cut and choice == "skip":
+                from deepnb.engine.repair import skip_tools
 
-            skip_tools(self.graph, thread.config, last.events)
-        yield from self._play(self._built_for(thread.model), thread, last, False, (), None)
+                skip_tools(self.graph, thread.config, last.events)
+            elif thread.asked:
+                from deepnb.engine import approvals
+
+                answers = approvals.answers(thread.decided.values())
+            yield from self._play(self._built_for(thread.model), thread, last, False, (), None, answers)
 
     def _play(
-        self, built: Built, thread: Thread, draft: Turn, begin: bool, notices: Sequence[Event], max_steps: int | None
+        self,
+        built: Built,
+        thread: Thread,
+        draft: Turn,
+        begin: bool,
+        notices: Sequence[Event],
+        max_steps: int | None,
+        answers: Any = None,
     ) -> Iterator[Event]:
         from deepnb.agent import bringing
         from deepnb.agent.play import asked, play
@@ -236,12 +275,12 @@ class Session(SessionContext):
         limits = (max_steps if max_steps is not None else self.options.max_steps, self.options.max_tokens)
         brought = bringing.waiting(thread) if begin else None
         before = [*bringing.messages(brought), *self.skills.before_prompt(thread)] if begin else []
-        given = asked(draft.prompt, before) if begin else None
+        given = asked(draft.prompt, before) if begin else answers
         run = Run(built.graph, given, thread.config, self.recorder(thread, built, draft), *limits)
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
         thread.running, self._playing = True, draft
-        prompt = [to_message(m) for m in given["messages"]] if given else ()
+        prompt = [to_message(m) for m in given["messages"]] if begin else ()
 
         def record(played: Played) -> None:
             self._record(thread, draft, played, perf_counter() - began)
@@ -257,10 +296,10 @@ class Session(SessionContext):
         from deepnb.agent import bringing, play
 
         thread.running = False
-        whole = played.interrupted is None and played.error is None
+        whole = played.interrupted is None and played.error is None and not played.asks
         self._state.look(thread, played.values if whole else None)
         bringing.sent(thread, played.events)
-        turn = play.recorded(draft, played, thread.snapshot, seconds)
+        turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)
         thread.turns[draft.number - 1 :] = [turn]
         self.last = turn
         self.transcripts.end(turn)
@@ -388,8 +427,11 @@ class Session(SessionContext):
 
     def _scope(self) -> Scope:
         """What the agent of the turn that is running may know of memory."""
-        playing = self._playing
-        return (self._threads[playing.thread] if playing else self._threads.current).scope
+        return self._meant().scope
+
+    def _meant(self) -> Thread:
+        """The thread whose turn is running, else the current one."""
+        return self._threads[self._playing.thread] if self._playing else self._threads.current
 
     def _facts(self) -> dict[str, Any]:
         """What the journal keeps of the moment."""

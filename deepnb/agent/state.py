@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from deepnb.agent.approvals import waits
 from deepnb.agent.pool import Pool
 from deepnb.agent.thread import Thread
+from deepnb.core.approvals import PendingCall
 from deepnb.core.latest import Latest
 from deepnb.core.merge import merge
 from deepnb.core.skills import Skill
@@ -60,9 +62,13 @@ class State:
         from deepnb.engine.probe import snapshot
 
         todo: tuple[str, ...] = ()
+        asked: tuple[PendingCall, ...] = ()
         if values is None:
             state = self._graph().get_state(thread.config)
             values, todo = state.values, state.next
+            asked = self._asked(thread, state.tasks)
+        thread.asked = asked
+        thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.digest == c.digest}
         files = values.get("files") or {}
         if files != thread.files:
             thread.files = dict(files)
@@ -93,9 +99,16 @@ class State:
             self._update(thread.config, becoming(now, self._graph().get_state(_at(to)).values))
 
     def rebase(self, thread: Thread) -> None:
-        """Let the thread's memory block be made anew at its next call, and take the updates after it out."""
+        """Let the thread's memory block be made anew at its next call, and take the updates after it out.
+
+        Where calls wait for the user's word, that is done after them: written before, it would drop them.
+        """
         from deepnb.engine.repair import without_memory
 
+        self.start(thread)
+        if thread.rebases or thread.asked:
+            thread.rebases = True
+            return
         self.settle(thread)
         self._update(thread.config, without_memory(self._graph().get_state(thread.config).values))
         self.look(thread)
@@ -173,14 +186,21 @@ class State:
 
     def release(self, thread: Thread) -> None:
         """Write what was held, once nothing is left to run."""
-        if thread.held and not thread.unfinished and not thread.running:
+        if thread.unfinished or thread.running:
+            return
+        if thread.held:
             self.settle(thread)
+        if thread.rebases:
+            thread.rebases = False
+            self.rebase(thread)
 
     def settle(self, thread: Thread) -> None:
-        """Write what waits for the thread; steps that are left to run are dropped."""
+        """Write what waits for the thread; steps that are left to run are dropped, unless the user is asked about them."""
         from deepnb.engine.repair import land
 
         self.start(thread)
+        if thread.asked:
+            raise waits(thread)
         if thread.unfinished:
             land(self._graph(), thread.config)
             self.look(thread)
@@ -222,6 +242,14 @@ class State:
 
     def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
         self._graph().update_state(config, values, as_node=self._exit())
+
+    def _asked(self, thread: Thread, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
+        """The calls among a state's steps that wait for the user's word."""
+        if not any(task.interrupts for task in tasks):
+            return ()
+        from deepnb.engine.approvals import waiting
+
+        return waiting(self._graph().checkpointer, thread.name, tasks)
 
     def _newest(self, thread: Thread) -> str | None:
         from deepnb.engine.checkpoints import newest

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from deepnb.agent.approvals import todo, waits
 from deepnb.agent.pool import Pool
+from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import BroughtBack, Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
@@ -36,6 +38,14 @@ class Thread:
     brought: BroughtBack | None = None
     """What was brought back from the history and no model has answered to yet."""
     running: bool = False
+    asked: tuple[PendingCall, ...] = ()
+    """The calls of its last turn that wait for the user's word."""
+    decided: dict[str, Decision] = field(default_factory=dict)
+    """The user's word on some of them, by their key, until it is given on all."""
+    granted: frozenset[str] = frozenset()
+    """Tools that the user has allowed here, asked about one of their calls."""
+    rebases: bool = False
+    """Whether its memory block is to be made anew once nothing waits."""
     model: Any = None
     """The model of the last turn, where it was another than the session's."""
 
@@ -63,6 +73,9 @@ class Thread:
         """What it waits for, in one line; None where nothing is left to run."""
         if not self.unfinished:
             return None
+        if left := [call.name for call in self.asked if call.key not in self.decided]:
+            wait = "waits" if len(left) == 1 else "wait"
+            return f"{', '.join(left)} {wait} for your word: {todo(len(self.asked))}"
         if self.cut:
             return f"the tool {self.cut[0]} was cut in the middle: %agent resume again, or %agent resume skip"
         return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
@@ -71,6 +84,8 @@ class Thread:
         """The turn to go on with; an error where there is none, or nobody said what to do with a tool that was cut."""
         if not self.unfinished or not self.turns:
             raise DeepnbError("nothing to resume in this thread", "%agent PROMPT starts a turn")
+        if any(call.key not in self.decided for call in self.asked):
+            raise waits(self)
         if self.cut and decision not in ("again", "skip"):
             raise DeepnbError(
                 f"the tool {self.cut[0]} was cut in the middle and may have done part of its work",

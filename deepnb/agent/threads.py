@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from deepnb.agent.pool import Pool
@@ -30,6 +30,9 @@ class Threads:
                 f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are"
             )
         return self._threads[name]
+
+    def __iter__(self) -> Iterator[Thread]:
+        return iter(tuple(self._threads.values()))
 
     def infos(self) -> tuple[ThreadInfo, ...]:
         """The threads as they are listed, in the order they were made."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from deepnb.core.approvals import Effect
@@ -41,27 +42,34 @@ def marked(tool: Any) -> Effect:
     return "reads" if told == "reads" else "outside"
 
 
-def effect_of(
-    name: str,
-    args: Mapping[str, Any],
-    given: Mapping[str, Effect],
-    compiled: frozenset[str],
-    undoable: Callable[[str], bool],
-) -> Effect:
-    """What a call does.
+@dataclass(frozen=True)
+class Effects:
+    """What calls of an agent's tools do."""
 
-    `given` are the user's own tools, also where one is called like one of deepnb's; `compiled` the nested
-    agents that are graphs of the user's, whose calls can't be asked about one by one; `undoable` says of a path
-    whether what is done to it can be taken back. A tool that nothing is known of may do anything.
-    """
-    if name in given:
-        return given[name]
-    if name in READS:
-        return "reads"
-    if name in NOTES:
-        return "undoable"
-    if name == TASK:
-        return "outside" if args.get("subagent_type") in compiled else "reads"
-    if name in WRITES and isinstance(path := args.get("file_path", args.get("path")), str):
-        return "undoable" if undoable(path) else "outside"
-    return "outside"
+    undoable: Callable[[str], bool]
+    """Of a path: whether what is done to it can be taken back."""
+    given: Mapping[str, Effect] = field(default_factory=dict)
+    """The user's own tools, also where one is called like one of deepnb's."""
+    compiled: frozenset[str] = frozenset()
+    """The nested agents that are graphs of the user's: their calls can't be asked about one by one."""
+
+    def of(self, name: str, args: Mapping[str, Any]) -> Effect:
+        """What a call does; of a tool that nothing is known of it may be anything."""
+        if name in WRITES and name not in self.given:
+            path = args.get("file_path")
+            return "undoable" if isinstance(path, str) and self.undoable(path) else "outside"
+        if name == TASK and name not in self.given:
+            return "outside" if args.get("subagent_type") in self.compiled else "reads"
+        return self.possible(name)[0]
+
+    def possible(self, name: str) -> tuple[Effect, ...]:
+        """What calls of a tool may do, the least of it first."""
+        if name in self.given:
+            return (self.given[name],)
+        if name in READS:
+            return ("reads",)
+        if name in NOTES:
+            return ("undoable",)
+        if name == TASK:
+            return ("reads", "outside") if self.compiled else ("reads",)
+        return ("undoable", "outside") if name in WRITES else ("outside",)

@@ -1,0 +1,135 @@
+"""Calls that wait for the user's word: the policy in force, the decisions taken so far, what a call would change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
+from deepnb.core.diff import FileDiff
+from deepnb.core.errors import DeepnbError
+from deepnb.core.gate import redact
+from deepnb.workshop.approvals import WRITES, Effects, marked
+
+if TYPE_CHECKING:
+    from deepnb.agent.options import Options
+    from deepnb.agent.places import Places
+    from deepnb.agent.session import Session
+    from deepnb.agent.thread import Thread
+    from deepnb.agent.threads import Threads
+    from deepnb.core.approvals import Effect
+    from deepnb.core.subagents import Subagent
+
+
+class SessionApprovals:
+    """What of a session's calls needs the user's word, and what may be done unasked."""
+
+    def __init__(self, session: Session, threads: Threads, places: Places, meant: Callable[[], Thread]) -> None:
+        """`meant` gives the thread whose turn is running, else the current one."""
+        self._session = session
+        self._threads = threads
+        self._places = places
+        self._meant = meant
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force in the thread whose turn is running, else in the current one."""
+        return replace(policy_of(self._session.options.approve), granted=self._meant().granted)
+
+    def rule(self, name: str, rule: Rule) -> None:
+        """Set what happens to calls of a tool, in all threads; what was allowed in a thread before is so no more."""
+        known = [tool for tool, _ in self._session.built.tools]
+        if name not in known:
+            raise DeepnbError(f"no tool {name!r}", f"there is {', '.join(known)}")
+        self._session.configure(approve=policy_of(self._session.options.approve).ruled(name, rule).option)
+        if rule != "allow":
+            for thread in self._threads:
+                thread.granted -= {name}
+
+    def mode(self, mode: Mode) -> None:
+        """Set what happens to calls of tools without a rule of their own."""
+        self._session.configure(approve=replace(policy_of(self._session.options.approve), mode=mode).option)
+
+    def words(self, name: str) -> str:
+        """What happens to calls of a tool, in a few words."""
+        policy = self.policy
+        rules = [decide(policy, name, effect) for effect in self._session.built.effects.possible(name)]
+        if len(set(rules)) > 1:
+            return f"{rules[0]}; {rules[-1]} where it can't be taken back"
+        return f"{rules[0]} in this thread" if name in policy.granted and rules[0] == "allow" else rules[0]
+
+    def change(self, call: PendingCall) -> FileDiff | None:
+        """What a call would do to a file as it is now; None where it is no write, or can't be told."""
+        path = call.args.get("file_path")
+        if call.name not in WRITES or not isinstance(path, str):
+            return None
+        with self._places.on(self._threads[call.thread]):
+            content = self._session.backend.download_files([path])[0].content
+        try:
+            before = None if content is None else content.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        after = _after(call, before or "")
+        if after is None and call.name != "delete":
+            return None
+        return FileDiff(path, None if before is None else redact(before), None if after is None else redact(after))
+
+
+def take(thread: Thread, decisions: Sequence[Decision]) -> bool:
+    """Keep decisions on calls of a thread; whether none of its calls waits for one any more.
+
+    A decision is for the very call that was shown: another one in its place is an error.
+    """
+    waiting = {call.key: call for call in thread.asked}
+    for decision in decisions:
+        call, now = decision.call, waiting.get(decision.call.key)
+        if now is None or (now.id, now.digest) != (call.id, call.digest):
+            raise DeepnbError(f"this call of {call.name} does not wait for your word any more", "%agent says what does")
+    for decision in decisions:
+        thread.decided[decision.call.key] = decision
+        if decision.remember:
+            thread.granted |= {decision.call.name}
+            same = [call for call in thread.asked if call.name == decision.call.name]
+            thread.decided = {**{call.key: call.approve() for call in same}, **thread.decided}
+    left = [call for call in thread.asked if call.key not in thread.decided]
+    if left and not decisions:
+        raise waits(thread)
+    return not left
+
+
+def waits(thread: Thread, current: bool = True) -> DeepnbError:
+    """That nothing else can be done in a thread before the user has decided."""
+    names = ", ".join(dict.fromkeys(call.name for call in thread.asked))
+    what = f"turn {len(thread.turns)} of thread {thread.name} waits for your word on {names}"
+    return DeepnbError(what, f"{'' if current else f'%agent switch {thread.name}, then '}{todo(len(thread.asked))}")
+
+
+def todo(calls: int) -> str:
+    """What to type, where so many calls wait."""
+    if calls == 1:
+        return "%agent approve, or %agent reject WHY"
+    return "%agent approve 1, %agent reject 1 WHY, or %agent approve all"
+
+
+def effects(options: Options, agents: Sequence[Subagent], undoable: Callable[[str], bool]) -> Effects:
+    """What calls of the tools of an agent and its nested ones do."""
+    given: dict[str, Effect] = {}
+    own = [tool for agent in agents for tool in agent.tools or () if not isinstance(tool, str)]
+    layers = [*options.middleware, *(m for agent in agents for m in agent.more.get("middleware", ()))]
+    for tool in [*options.tools, *own, *(t for m in layers for t in getattr(m, "tools", ()))]:
+        name = str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
+        does = marked(tool)
+        given[name] = does if given.get(name, does) == does else "outside"
+    return Effects(undoable, given, frozenset(agent.name for agent in agents if "runnable" in agent.more))
+
+
+def _after(call: PendingCall, before: str) -> str | None:
+    """The text that a write would leave; None where there is none, or it would fail."""
+    args: Mapping[str, Any] = call.args
+    if call.name == "write_file":
+        return args["content"] if isinstance(args.get("content"), str) else None
+    old, new = args.get("old_string"), args.get("new_string")
+    if call.name != "edit_file" or not isinstance(old, str) or not isinstance(new, str) or not old or old not in before:
+        return None
+    return before.replace(old, new) if args.get("replace_all") else before.replace(old, new, 1)
