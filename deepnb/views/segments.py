@@ -8,10 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from deepnb.core.values import Compacted, Event, Notice, Offload, Path, TextDelta, ToolEnded, ToolStarted, Turn
+from deepnb.core.values import (
+    Compacted,
+    Event,
+    ModelEnded,
+    Notice,
+    Offload,
+    Path,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    Turn,
+    Usage,
+)
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.plain import clean, indent, page, short
+from deepnb.views.subagent_card import doing, is_task, task_html, task_text
 from deepnb.views.tool import Tool, tool_html, tool_text
 
 __all__ = ["Answer", "Compaction", "Note", "Segment", "Segments", "ToolSegment", "turn_segments"]
@@ -86,6 +99,10 @@ class ToolSegment(Tool):
     """A call of a tool, running until it has ended; a subagent's doings are nested in it."""
 
     nested: Segments | None = None
+    calls: int = 0
+    """Model calls made inside, those of agents nested deeper included."""
+    usage: Usage = field(default_factory=Usage)
+    """What they cost."""
 
     @property
     def children(self) -> list[Segment]:
@@ -94,13 +111,30 @@ class ToolSegment(Tool):
 
     def text(self) -> str:
         """`→ name(args)  ok 0.01 s`, what happened inside, and the first line of the result."""
+        if is_task(self):
+            return task_text(self, self.calls, self.usage, self.children, self._last)
         inside = [indent(child.text(), "  │ ") for child in self.children]
         call, result = tool_text(self)
         return page([call, *inside, *result])
 
     def html(self) -> str:
         """A card that opens to the arguments, the nested segments and the result."""
+        if is_task(self):
+            return h.box(task_html(self, self.calls, self.usage, self.children, self._last, self._now))
         return h.box(tool_html(self, [h.Html(child.html()) for child in self.children]))
+
+    @property
+    def _last(self) -> str:
+        """What was said last inside."""
+        last = self.children[-1] if self.children else None
+        return last.markdown if isinstance(last, Answer) else ""
+
+    def _now(self) -> str:
+        """What happens inside just now."""
+        last = self.children[-1]
+        if isinstance(last, Answer):
+            return last.markdown[-80:]
+        return doing(last) if isinstance(last, ToolSegment) else last.text()
 
 
 Segment = Answer | ToolSegment | Note | Compaction
@@ -146,6 +180,9 @@ class Segments:
         known = path[0] in self._tools
         nested = self._at(self._tools[path[0]]).nested if known else None
         nested = nested or Segments()
+        if isinstance(event, ModelEnded) and known:
+            tool = self._at(self._tools[path[0]])
+            tool.calls, tool.usage = tool.calls + 1, tool.usage + (event.call.usage or Usage())
         if nested._add(event, path[1:]) is None:
             return None
         at = self._tool(path[0], "task")

@@ -19,8 +19,8 @@ _ARGUMENT = 40
 _HEAD, _TAIL = 3_000, 1_000
 """Characters of a long result that its card shows."""
 
-_WORDS = {"running": "running …", "ok": "ok", "error": "error", "cut": "cut off: no result"}
-_COLOURS = {
+WORDS = {"running": "running …", "ok": "ok", "error": "error", "cut": "cut off: no result"}
+COLOURS = {
     "running": "rgba(128,128,128,0.2)",
     "ok": h.GREEN.format(0.18),
     "error": h.RED.format(0.22),
@@ -59,13 +59,13 @@ def tool_text(tool: Tool) -> tuple[str, list[str]]:
     """The line of the call, and the line of its result if there is one to show."""
     took = "" if tool.seconds is None else f" {seconds(tool.seconds)}"
     first = short(_first_line(tool.result or ""), 92)
-    return f"→ {call_line(tool.name, tool.args)}  {_WORDS[tool.status]}{took}", [f"  {first}"] if first else []
+    return f"→ {call_line(tool.name, tool.args)}  {WORDS[tool.status]}{took}", [f"  {first}"] if first else []
 
 
 def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
     """The card: its summary line opens to arguments, what happened inside, and the result."""
     took = "" if tool.seconds is None else seconds(tool.seconds)
-    state = h.join(" · ", h.swatch(_WORDS[tool.status], _COLOURS[tool.status]), "  ", h.muted(took))
+    state = h.join(" · ", h.swatch(WORDS[tool.status], COLOURS[tool.status]), "  ", h.muted(took))
     body: list[h.Child] = []
     if tool.args:
         body += [h.label("arguments"), h.pre(middle_cut(pretty(tool.args), _HEAD, _TAIL), low=True)]
