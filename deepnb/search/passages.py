@@ -10,7 +10,7 @@ import numpy as np
 
 from deepnb.search.keys import Keys, Scores, ordinal_range
 
-AROUND = 40
+AROUND = 25
 """Units to each side that are looked at; a passage of shorter lines ends there."""
 NEAR, REACH = 0.5, 400.0
 """What nearness is worth beside a score of 1, and the characters in which it falls to a third."""

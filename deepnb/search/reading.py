@@ -8,13 +8,14 @@ from collections.abc import Callable
 import numpy as np
 
 from deepnb.search.database import Database
+from deepnb.search.forms import other_forms
 from deepnb.search.fusion import COARSE, EXACT, Leg
 from deepnb.search.grams import LONGEST, Vocabulary
 from deepnb.search.keys import chunks_of, files_of
 from deepnb.search.passages import Row
 from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
 from deepnb.search.vectors import Cached, Vectors, nearest, units_of
-from deepnb.search.words import CJK, Query
+from deepnb.search.words import CJK, Query, labelling
 
 ALIKE = 0.25
 """Words with a lower cosine of their n-grams are not taken for each other."""
@@ -26,6 +27,8 @@ PLENTY = 1000
 """Units a word may be in, and still be asked for with those that look like it, however small the index is."""
 KEPT = 8_000_000
 """Postings kept in memory at most, of eight bytes."""
+LABEL = 1.0
+"""A word in the label of a line, as a part of one in its text; it counts besides that one."""
 NEAREST = 200
 """Chunks the vector leg brings along."""
 
@@ -64,11 +67,12 @@ class Reader:
     # -- legs
 
     def words(self, query: Query) -> Scored:
-        return scored([Concept(((self._postings(word), 1.0),)) for word in query.words], self._size)
+        found = [Concept(((self._postings(word, *other_forms(word)), 1.0),)) for word in query.words]
+        return scored([*found, *self._labels(query)], self._size)
 
     def grams(self, query: Query) -> Scored:
         self._read_vocabulary()
-        return scored([self._soft(word) for word in query.soft], self._size)
+        return scored([*map(self._soft, query.soft), *self._labels(query)], self._size)
 
     def exact(self, query: Query) -> Leg:
         """Units with an identifier of the query, each by how rare it is."""
@@ -128,12 +132,17 @@ class Reader:
         self._kept.clear()
         self._kept_size = 0
 
+    def _labels(self, query: Query) -> list[Concept]:
+        """The lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
+        found = (self._postings(labelling(word)) for word in query.words)
+        return [Concept(((postings, LABEL),)) for postings in found if len(postings.keys)]
+
     def _soft(self, word: str) -> Concept:
         """A word and those that look like it, each posting as sure as the word it is of is close.
 
         A word that stands everywhere, in a large index, is not worth those that look like it.
         """
-        own = self._postings(word)
+        own = self._postings(word, *other_forms(word))
         sets = [(own, 1.0)]
         if len(word) > 2 and not CJK.search(word) and len(own.units) <= max(PLENTY, self._size.units // 20):
             close = self._alike(word[:LONGEST])

@@ -27,6 +27,9 @@ ENOUGH, FEW = 2000, 100
 to their scores. In a small index, every unit with a word of the query is scored."""
 
 
+Places = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+
 @dataclass(frozen=True)
 class Postings:
     """Where a word is: unit keys in order, and after them the headings'."""
@@ -146,16 +149,23 @@ def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:
 
 
 def _between(chunks: Keys, pairs: Keys) -> Scores:
-    """How often the first or the second chunk of each pair stands in `chunks`."""
+    """How often the first or the second chunk of each pair stands in `chunks`; the shorter is looked up in the longer."""
     if not len(chunks):
         return np.zeros(len(pairs))
+    if len(chunks) < len(pairs):
+        both = np.concatenate([chunks, chunks - 1])
+        at = np.minimum(np.searchsorted(pairs, both), len(pairs) - 1)
+        return np.bincount(at[pairs[at] == both], minlength=len(pairs)).astype(np.float64)
     low = np.searchsorted(chunks, pairs, side="left")
     return (np.searchsorted(chunks, pairs + 1, side="right") - low).astype(np.float64)
 
 
-def _has(some: Keys, keys: Keys) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """For each of `keys` whether it is one of `some`; both are in order."""
+def _has(some: Keys, keys: Keys) -> Places:
+    """The places in `keys` of those that are in `some`, too; both are in order, and each key stands there once."""
     if not len(some):
-        return np.zeros(len(keys), np.bool_)
+        return np.empty(0, np.intp)
+    if len(some) < len(keys):
+        at = np.minimum(np.searchsorted(keys, some), len(keys) - 1)
+        return np.asarray(at[keys[at] == some])
     at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
-    return np.asarray(some[at] == keys)
+    return np.flatnonzero(some[at] == keys)

@@ -30,6 +30,9 @@ _CJK_STOP = re.compile(
     "ですか|ました|ません|どこ|いつ|だれ|なに|です|ます|입니까|습니까|무엇|언제|어디"
 )
 _WORD = re.compile(r"[^\W_]+")
+_LABEL = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^:：|`/\\]{0,30}?)\**[:：]\**\s*(?=[^\s/\\])")
+_MARK = "\ue000"
+"""A character of private use, which FTS5 takes for a letter: what is behind it is a word of a label."""
 _HUMP = re.compile(r"[a-z][A-Z]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -80,6 +83,27 @@ def indexed(text: str) -> str:
     if not _HUMP.search(text):
         return text
     return f"{text} {' '.join(' '.join(_CAMEL.split(word)) for word in _WORD.findall(text) if _HUMP.search(word))}"
+
+
+def label(line: str) -> str:
+    """Who or what a line is of: "Ana" of "- **Ana**: I keep bees", nothing of a line without such a label."""
+    found = _LABEL.match(line)
+    return found["label"] if found and len(found["label"].split()) <= 3 else ""
+
+
+def labelled(of: str) -> str:
+    """What FTS5 is given for a label beside the text itself."""
+    return "".join(f" {labelling(word)}" for word in terms(of))
+
+
+def labelling(word: str) -> str:
+    """The term of the index for a word in a label."""
+    return _MARK + word
+
+
+def terms(text: str) -> list[str]:
+    """Words, and pairs of characters of Chinese, Japanese and Korean."""
+    return [*words(text), *(pair for run in CJK.findall(folded(text)) for pair in pairs(run) or [run])]
 
 
 def words(text: str) -> list[str]:

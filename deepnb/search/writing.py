@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from deepnb.core.errors import DeepnbError
-from deepnb.search.chunks import Cut, cut
+from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
 from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
-from deepnb.search.words import indexed, names, words
+from deepnb.search.words import indexed, label, labelled, names, words
 
-READING = 1
+READING = 2
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
 
 
@@ -44,7 +44,7 @@ def prepared(path: str, text: str, hash_: bytes) -> Prepared:
         hash=hash_,
         text=text,
         cut=found,
-        bodies=tuple(indexed(piece) for piece in pieces),
+        bodies=tuple(_bodies(found.units, pieces)),
         names=tuple((i, name) for i, piece in enumerate(pieces) for name in sorted(names(piece))),
         words=frozenset(word for word in set(words(text)) if len(word) <= LONGEST),
     )
@@ -136,6 +136,15 @@ def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[
             last[chunk.number],
             content_hash(meaning),
         )
+
+
+def _bodies(units: tuple[Unit, ...], pieces: list[str]) -> Iterator[str]:
+    """What FTS5 is given for each unit; all the parts of a long line have its label."""
+    line, of = 0, ""
+    for unit, piece in zip(units, pieces, strict=True):
+        if unit.start != line:
+            line, of = unit.start, labelled(label(piece))
+        yield indexed(piece) + of
 
 
 def _title(path: str) -> str:

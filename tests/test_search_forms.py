@@ -1,0 +1,72 @@
+"""Forms of a word that no stemmer joins, and the label of a line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.search import Index
+from deepnb.search.forms import other_forms
+from deepnb.search.words import label
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("where did she go?", "Ana went to the weir."),
+        ("what did he buy?", "Ben bought a kiln."),
+        ("who is taking the dog?", "Ana took the dog."),
+        ("how many children has she?", "a woman with one child"),
+        ("who is her mother?", "My mum sings."),
+        ("what happened to twelve bowls?", "I sold 12 bowls."),
+    ],
+)
+def test_a_question_finds_the_word_in_another_form(asked: str, said: str) -> None:
+    index = Index()
+    index.update({"a.md": f"It rained all day.\n\n{said}\n", "b.md": "Nothing of that kind here.\n"})
+    assert said in index.search(asked, 1)[0].text
+
+
+def test_a_regular_word_has_no_other_form() -> None:
+    assert other_forms("walk") == () and other_forms("s") == () and other_forms("ing") == ()
+
+
+@given(st.text(alphabet="abegiknost", max_size=8))
+def test_a_form_is_never_its_own_other(word: str) -> None:
+    assert word not in other_forms(word)
+
+
+@pytest.mark.parametrize(
+    ("line", "of"),
+    [
+        ("Ana: I keep bees", "Ana"),
+        ("- **Ana**: I keep bees", "Ana"),
+        ("- **Ana:** I keep bees", "Ana"),
+        ("小林：我养蜜蜂", "小林"),
+        ("Project Alpha: due in May", "Project Alpha"),
+        ("12:30 lunch", ""),
+        ("https://example.invalid/a", ""),
+        ("C:\\notes", ""),
+        ("a sentence of many words that ends so: here", ""),
+        ("Ana", ""),
+        ("", ""),
+    ],
+)
+def test_a_label_is_what_stands_before_the_colon(line: str, of: str) -> None:
+    assert label(line) == of
+
+
+def test_what_a_speaker_says_comes_before_what_the_other_says_to_them() -> None:
+    index = Index()
+    index.update({"talk.md": "Ana: The bees have left for the meadow behind the mill.\n\nBen: Ana, the bees?\n"})
+    assert index.search("what of Ana's bees?", 1, passage=70)[0].text.startswith("Ana: ")
+
+
+def test_every_part_of_a_long_line_is_its_speakers() -> None:
+    index = Index()
+    much = " ".join(f"Sentence {i} is about nothing at all." for i in range(120))
+    index.update({"talk.md": f"Ana: {much} The kiln is hot.\n\nBen: {much} The kiln is hot.\n"})
+    for asked, line in (("Ana kiln", 1), ("Ben kiln", 3)):
+        (hit,) = index.search(asked, 1, passage=450)
+        assert (hit.start, "kiln" in hit.text) == (line, True)
