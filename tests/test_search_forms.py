@@ -68,5 +68,5 @@ def test_every_part_of_a_long_line_is_its_speakers() -> None:
     much = " ".join(f"Sentence {i} is about nothing at all." for i in range(120))
     index.update({"talk.md": f"Ana: {much} The kiln is hot.\n\nBen: {much} The kiln is hot.\n"})
     for asked, line in (("Ana kiln", 1), ("Ben kiln", 3)):
-        (hit,) = index.search(asked, 1, passage=450)
-        assert (hit.start, "kiln" in hit.text) == (line, True)
+        hits = [hit for hit in index.search(asked, 8, passage=450) if "kiln" in hit.text]
+        assert hits[0].start == line
