@@ -15,7 +15,7 @@ from deepnb.core.journal import DoesNotFit, Entry, replayed
 from deepnb.core.merge import Merged, merge
 from deepnb.core.values import Flush, Snapshot
 from deepnb.memory.daily import addition
-from deepnb.memory.layers import ALWAYS, layers, note_path
+from deepnb.memory.layers import ALWAYS, NOTES, layers, note_path
 from deepnb.memory.scope import LONG_TERM
 
 if TYPE_CHECKING:
@@ -238,9 +238,11 @@ class SessionMemory:
 
     def paths(self) -> tuple[str, ...]:
         """The memory files and notes that exist."""
-        files = self._session.files
-        notes = (p for p in files if p == LONG_TERM or (p.startswith("/memory/") and p.endswith(".md")))
-        return tuple(dict.fromkeys((*(p for p in (*self.sources, *ALWAYS) if p in files), *notes)))
+        backend = self._session.backend
+        named = list(dict.fromkeys((*self.sources, *ALWAYS, LONG_TERM)))
+        there = [r.path for r in backend.download_files(named) if r.content is not None]
+        below = sorted(m["path"] for m in backend.glob("**/*", NOTES).matches or () if not m.get("is_dir"))
+        return tuple(dict.fromkeys((*there, *(p for p in below if p.endswith(".md")))))
 
     def _settle(self, id_: str, *, accept: bool) -> Held:
         held = next((h for h in self._guard.held if h.id == id_), None)

@@ -12,31 +12,38 @@ GRANULE = 2_000_000_000
 """Nanoseconds in which two changes of a file may bear one time: on FAT two seconds, elsewhere a clock's tick."""
 
 Stamp = tuple[int, ...]
+"""Device, inode, mode, size, and the times of the content and of the inode; of a link, and then of its target."""
 
 
 def stamps(folder: Folder, name: str, now: int) -> dict[str, Stamp] | None:
-    """Name -> stamp of each entry, and of the file `name` in each directory in here; a link has that of its target, too.
+    """Name -> stamp of each entry: of a directory, that of the file `name` in it, if there is one.
 
     None while something is so new that its next change could bear the same time. `now` is in nanoseconds
     since 1970. A time set back by hand is seen by the time of the inode (not on Windows, which keeps none).
     """
-    found = {"": os.stat(folder.path if folder.fd is None else folder.fd)}
-    for entry in os.listdir(folder.path if folder.fd is None else folder.fd):
-        with suppress(FileNotFoundError):
-            found[entry] = info = _stat(folder, entry)
-            if stat.S_ISDIR(info.st_mode):
-                inner = os.path.join(entry, name)
-                found[inner] = info = _stat(folder, inner)
-                if stat.S_ISLNK(info.st_mode):
-                    found[os.path.join(inner, "")] = _stat(folder, inner, follow=True)
-    if any(max(info.st_mtime_ns, info.st_ctime_ns) > now - GRANULE for info in found.values()):
+    here: str | int = folder.path if folder.fd is None else folder.fd
+    found = {"": _stamp(os.stat(here))}
+    with os.scandir(here) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                found[entry.name] = _entry(folder, entry, name)
+    if any(max(stamp[4:6] + stamp[10:12]) > now - GRANULE for stamp in found.values()):
         return None
-    return {path: _stamp(info) for path, info in found.items()}
+    return found
+
+
+def _entry(folder: Folder, entry: os.DirEntry[str], name: str) -> Stamp:
+    if entry.is_dir(follow_symlinks=False):
+        inner = f"{entry.name}/{name}"
+        with suppress(FileNotFoundError):
+            info = _stat(folder, inner)
+            return _stamp(info) + (_stamp(_stat(folder, inner, follow=True)) if stat.S_ISLNK(info.st_mode) else ())
+    return _stamp(_stat(folder, entry.name))
 
 
 def _stat(folder: Folder, path: str, *, follow: bool = False) -> os.stat_result:
     if folder.fd is None:
-        return os.stat(os.path.join(folder.path, path), follow_symlinks=follow)
+        return os.stat(f"{folder.path}/{path}", follow_symlinks=follow)
     return os.stat(path, dir_fd=folder.fd, follow_symlinks=follow)
 
 
