@@ -65,8 +65,8 @@ def test_what_a_speaker_says_comes_before_what_the_other_says_to_them() -> None:
 
 def test_every_part_of_a_long_line_is_its_speakers() -> None:
     index = Index()
-    much = " ".join(f"Sentence {i} is about nothing at all." for i in range(120))
-    index.update({"talk.md": f"Ana: {much} The kiln is hot.\n\nBen: {much} The kiln is hot.\n"})
+    much = " ".join(f"Sentence {i} is about nothing at all." for i in range(60))
+    index.update({"talk.md": f"Ana: {much} The kiln is hot. {much}\n\nBen: {much} The kiln is hot. {much}\n"})
     for asked, line in (("Ana kiln", 1), ("Ben kiln", 3)):
         hits = [hit for hit in index.search(asked, 8, passage=450) if "kiln" in hit.text]
         assert hits[0].start == line
