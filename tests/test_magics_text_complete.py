@@ -33,6 +33,7 @@ SUBS = [
     "history",
     "transcript",
     "tools",
+    "subagents",
     "mount",
     "panel",
     "help",

@@ -104,7 +104,7 @@ def test_subagents_are_compared_with_themselves():
     assert s.xray(1, 2).before is None
     assert s.xray(1, 3).since == "call 2"
     assert s.xray().since == "call 1"
-    assert "answer of a subagent (t1)" in xray_view(s.xray(1, 3)).title
+    assert "answer of subagent general-purpose (t1)" in xray_view(s.xray(1, 3)).title
 
 
 def test_calls_of_a_resumed_turn_go_on_counting():

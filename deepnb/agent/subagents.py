@@ -44,6 +44,15 @@ class SessionSubagents:
             return ()
         return tuple(one.agent for one in self.all() if one.source == "file" and one.problem is None)
 
+    def names(self) -> tuple[str, ...]:
+        """Their names, broken ones included; nothing is checked and no file is read."""
+        options, files = self._session.options, self._session.snapshot.files
+        written = (
+            p.removeprefix(FOLDER).removesuffix(".md") for p in files if p.startswith(FOLDER) and p.endswith(".md")
+        )
+        built_in = (GENERAL_PURPOSE.name,) if options.general_purpose else ()
+        return tuple(dict.fromkeys((*built_in, *(agent.name for agent in options.subagents), *written)))
+
     @property
     def tools(self) -> tuple[str, ...]:
         """The names that `tools` of a subagent may hold."""

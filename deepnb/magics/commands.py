@@ -8,6 +8,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, Event, ModelEnded, ModelStarted, Notice, Usage
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live, said, show_help
+from deepnb.magics.subagent_commands import agent_subagents
 from deepnb.views.budget import budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import HistoryView, history_view
@@ -198,6 +199,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "history": agent_history,
     "transcript": agent_transcript,
     "tools": agent_tools,
+    "subagents": agent_subagents,
     "mount": agent_mount,
     "panel": agent_panel,
     "help": show_help("agent"),
@@ -223,7 +225,8 @@ def _gauge(scene: Scene) -> View:
             totals.append(event.call.budget.total)
     usage = sum((t.usage for t in scene.session.turns), Usage())
     marks = [at for at in compactions if at < len(totals)]
-    return budget_view(scene.session.budget(), scene.stamp, totals, marks, usage.cost)
+    nested = scene.session.subagents.spent()
+    return budget_view(scene.session.budget(), scene.stamp, totals, marks, usage.cost, nested)
 
 
 def _history(scene: Scene, search: str | None = None) -> HistoryView:

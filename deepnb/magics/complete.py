@@ -27,10 +27,12 @@ class Names:
     threads: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    subagents: tuple[str, ...] = ()
 
     def of(self, kind: str) -> tuple[str, ...]:
         """The names that a word of this kind may be."""
         by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "file": self.memory}
+        by_kind["subagents"] = ("add", "remove", *self.subagents)
         return by_kind.get(kind, self.skills if kind == "skill" else ())
 
 
@@ -129,6 +131,8 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
         if flag is not None:
             typed.add(flag)
             waiting = flag if flag.label and "=" not in word else None
+        elif words[1:] == ["remove"] and todo and todo[0].kind == "subagents":
+            return list(names.subagents)
         elif not todo or todo[0].kind in ("text", "file"):
             return []
         else:

@@ -9,9 +9,11 @@ from typing import Any
 from deepnb.agent.files import check_path
 from deepnb.agent.sources import at_hand
 from deepnb.core.errors import DeepnbError
+from deepnb.core.subagents import FOLDER
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live, said, show_help
+from deepnb.magics.subagent_commands import written
 from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
 from deepnb.views.memory import memory_view
@@ -88,6 +90,8 @@ def memory_write(scene: Scene, args: Args) -> Shown:
     before = scene.session.snapshot
     text = args["text"]
     scene.session.memory.write(args["path"], text if text.endswith("\n") else f"{text}\n")
+    if args["path"].startswith(FOLDER):
+        return written(scene, args["path"])
     return _changed(scene, before, f"wrote {args['path']}")
 
 

@@ -25,9 +25,10 @@ KINDS: dict[str, str] = {
     "path": r"\S+",
     "word": r"\S+",
     "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
+    "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
-TAKES_THE_REST = ("text", "file")
+TAKES_THE_REST = ("text", "file", "subagents")
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,14 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("thread", "THREAD", "thread", needed=False),),
     ),
     Sub("agent", "tools", "the tools the agent has"),
+    Sub(
+        "agent",
+        "subagents",
+        "the agents it hands tasks to, or one of them with its prompt; add writes one to fill in, or copies NAME.md (or"
+        " all of a directory) in, with --yes in the place of one of the same name; remove deletes one's file",
+        (Arg("what", "NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME", "subagents", needed=False),),
+        (Flag("--yes"),),
+    ),
     Sub(
         "agent",
         "mount",

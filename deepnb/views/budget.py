@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from deepnb.core.budget import PARTS, Budget, Rule
+from deepnb.core.subagents import Spent
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, cells, position, spark_html, sparkline
 from deepnb.views.figures import cost as cost_words
@@ -54,6 +55,8 @@ class BudgetView:
     """Indices in `history` of the calls that a compaction came before."""
     cost: float | None = None
     """US dollars of all calls of the thread, where the prices are known."""
+    nested: Mapping[str, Spent] = field(default_factory=dict)
+    """Name of a subagent -> what it spent in the thread."""
 
     @property
     def scale(self) -> int:
@@ -83,7 +86,7 @@ class BudgetView:
     def facts(self) -> tuple[str, ...]:
         """What the gauge says in words, a line each."""
         paid = (f"cost so far {cost_words(self.cost)}",) if self.cost is not None else ()
-        return (*_facts(self.budget), *paid) if self.budget else ()
+        return (*_facts(self.budget), *_nested(self.nested), *paid) if self.budget else ()
 
     @property
     def title(self) -> str:
@@ -142,9 +145,10 @@ def budget_view(
     history: Sequence[int] = (),
     compactions: Sequence[int] = (),
     cost: float | None = None,
+    nested: Mapping[str, Spent] | None = None,
 ) -> BudgetView:
     """The gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it."""
-    return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost)
+    return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost, nested or {})
 
 
 def part_look(part: str) -> tuple[str, str]:
@@ -213,6 +217,17 @@ def _facts(budget: Budget) -> tuple[str, ...]:
     elif not budget.exact:
         facts.append("figures with ~ are estimates that err high")
     return tuple(fact for fact in facts if fact)
+
+
+def _nested(spent: Mapping[str, Spent]) -> tuple[str, ...]:
+    """What subagents spent: their requests are not in the gauge, which is the main agent's."""
+    used = {name: one for name, one in spent.items() if one.calls}
+    if not used:
+        return ()
+    words = ", ".join(
+        f"{name} {one.input + one.output:,} in {counted(one.calls, 'call')}" for name, one in used.items()
+    )
+    return (f"beside this, tokens of subagents in contexts of their own: {words}",)
 
 
 def _fraction(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepnb.core.values import Turn
+from deepnb.core.values import Call, Turn
 from deepnb.views import html as h
 from deepnb.views.figures import cost, counted, seconds
 from deepnb.views.plain import page
@@ -43,13 +43,20 @@ def model_words(model: str) -> str:
     return f"{model} (no LLM)" if model == "offline" else model
 
 
+def _nested_tokens(calls: Sequence[Call]) -> str:
+    """How much of a turn's tokens is of subagents, where that was reported."""
+    tokens = sum(call.usage.input + call.usage.output for call in calls if call.usage)
+    return f", {tokens:,} of these by subagents" if tokens else ""
+
+
 def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] = ()) -> FooterView:
     """The footer of `turn`; `filled` names the placeholders that took a value of the kernel's."""
     usage = turn.usage
     facts = [f"turn {turn.number}", turn.thread]
     facts += [model_words(turn.model)] if turn.model else []
-    facts.append(counted(len(turn.calls), "call"))
-    facts.append(f"{usage.input:,} in / {usage.cached:,} cached / {usage.output:,} out")
+    nested = [call for call in turn.calls if call.path]
+    facts.append(counted(len(turn.calls), "call") + (f", {len(nested)} by subagents" if nested else ""))
+    facts.append(f"{usage.input:,} in / {usage.cached:,} cached / {usage.output:,} out{_nested_tokens(nested)}")
     facts += [cost(usage.cost)] if usage.cost is not None else []
     facts.append(seconds(turn.seconds))
     problem = None

@@ -33,7 +33,7 @@ class XrayView:
     def title(self) -> str:
         """`request of turn 2, call 1 · 4,210 tokens · answer of the main agent`."""
         x = self.xray
-        who = "the main agent" if not x.call.path else f"a subagent ({'/'.join(x.call.path)})"
+        who = "the main agent" if not x.call.path else f"subagent {x.call.agent} ({'/'.join(x.call.path)})"
         total = counted_tokens(x, x.call.budget.total)
         return f"request of turn {x.turn}, call {x.call.number} · {total} · {x.call.purpose} of {who}"
 

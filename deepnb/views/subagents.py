@@ -1,0 +1,139 @@
+"""The agents that tasks are handed to: what each is for, what it has, what it spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.core.subagents import Listed, Spent
+from deepnb.views import html as h
+from deepnb.views.figures import counted
+from deepnb.views.plain import pad, page, quoted, short, title_line, width
+from deepnb.views.table import table_html
+
+OFF = "subagents are switched off: enable_subagents=True lets the agent hand tasks on"
+NONE = "no subagents: type %agent subagents add NAME"
+
+
+@dataclass(frozen=True)
+class SubagentRow:
+    """A subagent, its tools and its model in words, and what it spent in this thread."""
+
+    listed: Listed
+    tools: str
+    model: str
+    spent: Spent
+
+    @property
+    def name(self) -> str:
+        return self.listed.agent.name
+
+    @property
+    def used(self) -> str:
+        """`3 tasks`, or why there can be none."""
+        return "can't be used" if self.listed.problem else counted(self.spent.runs, "task")
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Where it stands, what it has, what it spent; a line each."""
+        listed, spent = self.listed, self.spent
+        skills = f" · skills: {', '.join(listed.agent.skills)}" if listed.agent.skills else ""
+        lines = [listed.path or listed.source, f"tools: {self.tools} · model: {self.model}{skills}"]
+        tokens = f"{spent.input:,} tokens in / {spent.output:,} out"
+        lines += [f"{counted(spent.calls, 'call')}, {tokens} in this thread"] if spent.calls else []
+        lines += [f"problem: {listed.problem}"] if listed.problem else []
+        return (*lines, *(f"note: {note}" for note in listed.notes))
+
+
+@dataclass(frozen=True)
+class SubagentsView:
+    """All of them, the broken ones with what is wrong."""
+
+    rows: tuple[SubagentRow, ...]
+    limit: int
+    """How deep they may be nested; 0 where they are switched off."""
+    stamp: str = ""
+
+    @property
+    def title(self) -> str:
+        """`subagents · 2 · nested at most 3 deep`, and how many can't be used."""
+        broken = sum(row.listed.problem is not None for row in self.rows)
+        bad = f" · {broken} can't be used" if broken else ""
+        return f"subagents · {len(self.rows) - broken} · nested at most {self.limit} deep{bad}"
+
+    @property
+    def empty(self) -> str:
+        """Why there is nothing to list; empty where there is."""
+        return OFF if not self.limit else "" if self.rows else NONE
+
+    def text(self) -> str:
+        """For each its name, what it was used for and what it is for; below that the rest."""
+        if self.empty:
+            return page([title_line("subagents", self.stamp), self.empty])
+        names = min(32, max(width(row.name) for row in self.rows))
+        lines = [title_line(self.title, self.stamp)]
+        for row in self.rows:
+            about = short(" ".join(row.listed.agent.description.split()), 81 - names)
+            lines.append(f"  {pad(short(row.name, names), names)}  {pad(row.used, 13, right=True)}  {about}")
+            lines += [" " * (names + 19) + fact for fact in row.facts]
+        return page(lines)
+
+    def html(self) -> str:
+        """A table: subagent, what it is for, tasks, calls, tokens."""
+        if self.empty:
+            return h.box(h.heading("subagents", stamp=self.stamp), h.muted(self.empty))
+        title, *facts = self.title.split(" · ")
+        head = ("subagent", "what it is for", "tasks", "calls", "tokens in", "out")
+        cells = [_cells(row) for row in self.rows]
+        return h.box(h.heading(title, *facts, stamp=self.stamp), table_html(head, cells, right=(2, 3, 4, 5)))
+
+
+@dataclass(frozen=True)
+class SubagentView:
+    """One subagent with its system prompt, or the text of its file."""
+
+    row: SubagentRow
+    body: str
+    stamp: str = ""
+
+    @property
+    def title(self) -> str:
+        """`subagent critic · /agents/critic.md`."""
+        return f"subagent {self.row.name} · {self.row.listed.path or self.row.listed.source}"
+
+    def text(self) -> str:
+        """What it is for, what it has, what it spent; then its prompt."""
+        lines = [title_line(self.title, self.stamp), self.row.listed.agent.description.strip(), *self.row.facts[1:]]
+        return page([*lines, "", *(quoted(self.body) if self.body.strip() else ["(no system prompt)"])])
+
+    def html(self) -> str:
+        """The same, the prompt as it stands."""
+        title, where = self.title.split(" · ", 1)
+        facts = [_fact(fact) for fact in self.row.facts[1:]]
+        body = h.pre(self.body) if self.body.strip() else h.muted("(no system prompt)")
+        about = h.el("div", self.row.listed.agent.description)
+        return h.box(h.heading(title, h.code(where), stamp=self.stamp), about, *facts, body)
+
+
+def subagents_view(rows: Sequence[SubagentRow], limit: int, stamp: str = "") -> SubagentsView:
+    """The subagents in their order, nested at most `limit` deep."""
+    return SubagentsView(tuple(rows), limit, stamp)
+
+
+def subagent_view(row: SubagentRow, body: str, stamp: str = "") -> SubagentView:
+    """One subagent, with the `body` that is its prompt or its file."""
+    return SubagentView(row, body, stamp)
+
+
+def _cells(row: SubagentRow) -> tuple[str, ...]:
+    where, *facts = row.facts
+    name = h.join(h.el("b", row.name), h.el("div", h.code(where), style=h.MUTED))
+    spent = row.spent
+    kept = [fact for fact in facts if not fact.endswith("in this thread")]
+    figures = (f"{spent.runs:,}", f"{spent.calls:,}", f"{spent.input:,}", f"{spent.output:,}")
+    return name, h.join(row.listed.agent.description, *map(_fact, kept)), *figures
+
+
+def _fact(fact: str) -> h.Html:
+    broken = fact.startswith("problem: ")
+    return h.el("div", h.swatch("can't be used", h.RED.format(0.2)) if broken else None, fact, style=h.MUTED)
