@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import unicodedata
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from one_by_one import in_process
 
 from deepnb.core.prompt import SKILLS_CLOSE, SKILLS_OPEN, system_parts
 from deepnb.core.skills import skill_line
@@ -121,25 +120,18 @@ def test_a_header_as_long_as_it_may_be():
         assert (skill.problem is None) is good
 
 
-HOSTILE = """
-from deepnb.skills.rules import check
-N = 30_000
-start = b"---\\nname: ab\\ndescription: x\\n"
-for part in (b"[", b"{", b"[a,", b"- ", b"? ", b"x: ", b"&a ", b"*a ", b"\\t", b" ", b"'", b'"', b"|\\n", b"#", b"!a ",
-             b"[],", b"<<: ", b"\\n", b"\\r", b"%", b"a" , b"\\\\u0041", b"(", b"a, "):
-    for key in (b"x: ", b"", b"allowed-tools: "):
-        check(start + key + part * (N // len(part)) + b"\\n---\\n", "/s/ab/SKILL.md")
-check(b"---\\n" + b"\\r" * 9_000_000, "/s/ab/SKILL.md")
-check(b"-" * 9_000_000, "/s/ab/SKILL.md")
-check(b"---\\n" * 2_000_000, "/s/ab/SKILL.md")
-print("done")
-"""
-
-
 def test_nothing_hangs():
-    """72 long headers and three long files; the time-out is the guard."""
-    done = subprocess.run([sys.executable, "-c", HOSTILE], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "done\n", done.stderr[-2000:]
+    """Each case has 10 seconds; one that needs more is named."""
+    names, wrong = in_process("hostile_skills")
+    assert wrong == ""
+    assert len(names) >= 72 + 3 + len(CASES) + 9 + 2
+    assert len(set(names)) == len(names)
+
+
+def test_one_that_hangs_is_named_and_killed():
+    names, wrong = in_process("one_by_one", "loop(0.5)")
+    assert names == ["good", "in C"]
+    assert wrong.startswith("in C: Timeout (0:00:00.5")
 
 
 TRICKS = st.sampled_from(
