@@ -91,7 +91,7 @@ def test_agents_of_ones_own_and_of_files_count_as_well():
 def test_another_session_as_a_subagent_counts_from_where_it_is_called():
     inner = Session(model=Planned(), max_subagent_depth=3)
     spec = {"name": "other", "description": "d", "runnable": inner.graph}
-    s = Session(model=Planned(), subagents=[spec])
+    s = Session(model=Planned(), subagents=[spec], approve={"task": "allow"})
     s.run(str(Plan("a0", (("other", chain(9)),))))
     assert max(map(len, paths(s))) == 3
 
