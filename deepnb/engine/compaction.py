@@ -21,7 +21,8 @@ from deepnb.core.values import Event, Flush, Flushed, Notice, Offload
 from deepnb.engine import keys
 from deepnb.engine.appending import append_text
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import is_request
+from deepnb.engine.request import is_request, message_text
+from deepnb.engine.skills import PINNED, pinned_name
 
 _SUMMARY_ROOM = 500
 """Tokens set aside for the summary that takes the place of what goes."""
@@ -99,22 +100,28 @@ class CompactionSteps(Upstream):
         self._rebased = rebased
 
     def _compact(
-        self, request: Any, cutoff: int, session: str, offload: Offload, tell: Callable[[Event], None]
+        self,
+        request: Any,
+        cutoff: int,
+        session: str,
+        offload: Offload,
+        tell: Callable[[Event], None],
+        pinned: Sequence[str] = (),
     ) -> Done:
-        """Flush, offload, summarize, and keep beside the summary what it lost."""
+        """Flush, offload, summarize, and keep beside the summary what it lost, and the skills `pinned` to this turn."""
         messages, previous = request.messages, request.state.get(keys.OFFLOAD)
         going, _ = self._offload_inline_media(self._backend, messages[:cutoff])
         new = [m for m in going if not _is_ours(m)]
         at = self._clock()
         flush = self._flushed([m for m in new if not _is_update(m)], request.state, at, tell)
         path = self._offloaded(new, at, self._get_history_path(session))
-        said = [m for m in going if not _is_update(m) and not is_brought_back(m)]
+        said = [m for m in going if not _is_update(m) and not _is_added(m)]
         summary = self._summary(said, len(new), path, tell)
         before = _anchors(messages[0])
         found = find((to_message(m) for m in said if not _is_ours(m)), redact)
         beside = anchored(lost(joined(before, found), summary), self._room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)
-        message = HumanMessage(f"{built.content}\n\n{beside.text}".rstrip())
+        message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
         offload = replace(
             offload,
             path=path,
@@ -126,7 +133,7 @@ class CompactionSteps(Upstream):
             flush=flush,
             messages=len(new),
         )
-        message.additional_kwargs.update(recorded(offload))
+        message.additional_kwargs.update(recorded(offload), pinned=list(pinned))
         return Done(offload, message, cutoff, session)
 
     def _flushed(
@@ -198,6 +205,24 @@ class CompactionSteps(Upstream):
         gain = 0 if must or limit is None else self.token_counter(going)
         return cutoff if must or limit is None or gain >= _WORTH * limit else 0
 
+    def _pinned(
+        self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Callable[[Event], None]
+    ) -> list[str]:
+        """The skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
+        start = turn_start(messages)
+        held = messages[0].additional_kwargs.get("pinned") if start == 0 else None
+        going = [*(held or ()), *(message_text(m) for m in messages[start:cutoff] if _is_pinned(m))]
+        limit, kept = self._rule.trigger_tokens, list[str]()
+        room = None if limit is None else limit - fixed - _SUMMARY_ROOM - self.token_counter(messages[cutoff:])
+        for text in going:
+            tokens = self._count(text)
+            if room is not None and tokens > room:
+                tell(Notice(f"{pinned_name(text)} was pinned to this turn and did not fit beside the rest"))
+                continue
+            kept.append(text)
+            room = None if room is None else room - tokens
+        return kept
+
     @property
     def _room(self) -> int:
         return max(_LEAST, int(_ANCHORS * (self._rule.window or 0)))
@@ -235,10 +260,20 @@ def is_brought_back(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == keys.BROUGHT_BACK
 
 
+def _is_pinned(message: BaseMessage) -> bool:
+    """Whether it holds a skill that was pinned."""
+    return message.additional_kwargs.get("lc_source") == PINNED
+
+
+def _is_added(message: BaseMessage) -> bool:
+    """Whether it was put before a prompt, out of a file that still holds it: nobody need sum that up."""
+    return is_brought_back(message) or _is_pinned(message)
+
+
 def turn_start(messages: Sequence[BaseMessage]) -> int:
-    """Where the last turn begins: at what the user said, and what was brought back for it; 0 where that is all."""
+    """Where the last turn begins: at what the user said, and what was put before it; 0 where that is all."""
     start = next((i for i in range(len(messages) - 1, 0, -1) if is_request(messages[i])), 0)
-    while start > 0 and is_brought_back(messages[start - 1]):
+    while start > 0 and _is_added(messages[start - 1]):
         start -= 1
     return start
 

@@ -124,7 +124,7 @@ def _offload(event: Mapping[str, Any] | None) -> Offload | None:
     flush = held.get("flush")
     return Offload(
         path=event.get("file_path"),
-        summary=summary_text(message_text(message)),
+        summary=summary_text(message_text(message).partition((held.get("pinned") or ["\0"])[0])[0]),
         cutoff=event["cutoff_index"],
         at=held.get("summarized_at", ""),
         cause=held.get("cause", "trigger"),

@@ -33,6 +33,11 @@ def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
     )
 
 
+def pinned_name(text: str) -> str:
+    """The name of the skill that such a message holds."""
+    return html.unescape(text.removeprefix('<skill name="').partition('"')[0])
+
+
 def is_pinned(source: str | None, text: str, path: str) -> bool:
     """Whether a message of this source and text holds the skill at `path`."""
     return source == PINNED and f'path="{html.escape(path)}">' in text.partition("\n")[0]

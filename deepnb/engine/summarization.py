@@ -110,8 +110,13 @@ class SummarizationMiddleware(CompactionSteps):
             tell_notice("what was brought back did not fit beside the rest, and is not sent: bring back fewer messages")
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
+
+        def told(event: Event) -> None:
+            tell(lambda at: _at(event, at))
+
+        pinned = self._pinned(messages, cutoff, plan.fixed, told)
         try:
-            return self._compact(plan.request, cutoff, session, offload, lambda event: tell(lambda at: _at(event, at)))
+            return self._compact(plan.request, cutoff, session, offload, told, pinned)
         except NotOffloaded as why:
             tell_notice(f"not compacted, and nothing dropped: {why}")
             return None
