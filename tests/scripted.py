@@ -18,6 +18,11 @@ def call(name: str, /, id: str = "c1", **args: Any) -> AIMessage:  # noqa: A002
     return AIMessage("", tool_calls=[{"name": name, "args": args, "id": id}])
 
 
+def unasked(*tools: Any) -> dict[str, Any]:
+    """Options of a session with tools of the user's that run without asking."""
+    return {"tools": list(tools), "approve": {getattr(t, "name", None) or t.__name__: "allow" for t in tools}}
+
+
 class Scripted(BaseChatModel):
     """Answers are given in order; the last one is repeated. An exception among them is raised."""
 

@@ -288,6 +288,6 @@ def test_a_store_in_a_running_graph(tmp_path):
 
     place = mounted(DiskBackend(tmp_path), {"/m": mount("store:n", tmp_path)})
     answers = [call("write_file", file_path="/m/a.md", content="x"), call("ls", path="/m", id="c2"), "done"]
-    session = Session(model=Scripted(answers=answers), backend=place)
+    session = Session(model=Scripted(answers=answers), backend=place, approve={"write_file": "allow"})
     assert session.run("go").error is None
     assert session.files["/m/a.md"] == "x" and dict(session.files) == {"/m/a.md": "x"}

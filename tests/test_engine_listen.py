@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
-from scripted import Scripted, call
+from scripted import Scripted, call, unasked
 
 from deepnb import DeepnbError, Session
 from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
@@ -113,7 +113,7 @@ def test_a_tool_that_raises_ends_the_turn_in_one_line():
         """Break."""
         raise ValueError("no such\nthing")
 
-    s = Session(model=Scripted(answers=[call("broken"), "sorry"]), tools=[broken])
+    s = Session(model=Scripted(answers=[call("broken"), "sorry"]), **unasked(broken))
     with pytest.raises(DeepnbError, match=r"^ValueError: no such: nothing is lost; mend it and run the cell again$"):
         s.run("p")
     (ended,) = [e for e in s.turns[0].events if isinstance(e, ToolEnded)]

@@ -12,7 +12,7 @@ from data.credentials import Sample, samples
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from scripted import Scripted, call
+from scripted import Scripted, call, unasked
 
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
@@ -175,7 +175,7 @@ def test_by_a_tool_of_the_users_own(tmp_path: Path):
         said.append(note)
         return made[0].backend.edit(path, "- first", f"- first\n{note}").error or "kept"
 
-    s = session(tmp_path, tools=[keep_note], max_steps=None)
+    s = session(tmp_path, **unasked(keep_note), max_steps=None)
     made.append(s)
     model(s, *calls("keep_note", tried, lambda i, t: {"path": home_or_box(i), "note": t}), "ok")
     s.run("go")
@@ -300,7 +300,7 @@ def test_an_upload_by_the_agent_to_an_ordinary_file_is_asked_about(tmp_path: Pat
         return str(made[0].backend.upload_files([("/out.txt", b"password = hunter2\n")])[0].error)
 
     made = [session(tmp_path, tools=[])]
-    made[0].configure(tools=[put])
+    made[0].configure(**unasked(put))
     model(made[0], call("put"), "ok")
     made[0].run("go")
     assert "/out.txt" not in made[0].files and len(made[0].memory.pending()) == 1
@@ -317,7 +317,7 @@ def test_what_the_engine_writes_down_is_redacted(tmp_path: Path):
 
     s = session(
         tmp_path,
-        tools=[dump],
+        **unasked(dump),
         eviction_threshold=500,
         max_input_tokens=8_000,
         trigger=("tokens", 4_000),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import tool
-from scripted import Scripted, call
+from scripted import Scripted, call, unasked
 
 from deepnb import DeepnbError, Session
 
@@ -32,7 +32,7 @@ def session(said: list[str], **options: Any) -> Session:
         """Look at something."""
         return said[n]
 
-    return Session(model=Scripted(answers=["ok"]), tools=[look], max_steps=None, **options)
+    return Session(model=Scripted(answers=["ok"]), **unasked(look), max_steps=None, **options)
 
 
 def model(s: Session, *answers: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from data.credentials import samples
 from langchain_core.tools import tool
-from scripted import Scripted, call
+from scripted import Scripted, call, unasked
 
 from deepnb import Session
 
@@ -40,7 +40,7 @@ def test_what_is_typed_said_called_and_returned_is_redacted_in_the_transcript(tm
         return f"found\n{texts[int(what.split()[0])]}\nthat is all"
 
     texts = [sample.text for sample in SAMPLES]
-    s = Session(model=Scripted(answers=["ok"]), tools=[look], max_steps=None)
+    s = Session(model=Scripted(answers=["ok"]), **unasked(look), max_steps=None)
     s.memory.keep(tmp_path)
     for at in range(0, len(texts), 30):
         batch = texts[at : at + 30]

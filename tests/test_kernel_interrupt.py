@@ -28,7 +28,7 @@ def busy() -> str:
     return "counted"
 
 deepnb_session = __import__("deepnb").current()
-deepnb_session.configure(tools=[sleeper, busy])
+deepnb_session.configure(tools=[sleeper, busy], approve={"sleeper": "allow", "busy": "allow"})
 slow = TeachingModel(delay=0.05)
 sleeps = Scripted(answers=[call("sleeper"), "after sleeping"])
 counts = Scripted(answers=[call("busy"), "after counting"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
-from scripted import Scripted, call
+from scripted import Scripted, call, unasked
 
 from deepnb import Session
 from deepnb.core import tokenizer
@@ -131,7 +131,7 @@ def test_a_turn_that_runs_over_midnight_keeps_its_day():
         clock.to("2026-03-03T00:01")
         return "done"
 
-    s = session(call("later"), "one", "two", clock=clock, tools=[later])
+    s = session(call("later"), "one", "two", clock=clock, **unasked(later))
     s.memory.write("/memory/2026-03-01.md", "- of the first\n")
     s.run("a")
     s.run("b")

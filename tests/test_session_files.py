@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from deepagents.backends.protocol import BackendProtocol
-from scripted import Scripted, call
+from scripted import Scripted, call, unasked
 
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ToolEnded
@@ -145,7 +145,7 @@ def test_a_tool_that_uses_the_backend_writes_through_the_run():
         s.files["/kept.md"] = text
         return s.files["/kept.md"]
 
-    s = session(call("keep", text="x"), "done", tools=[keep])
+    s = session(call("keep", text="x"), "done", **unasked(keep))
     turn = s.run("p")
     assert turn.after.files == {"/kept.md": "x"}
     assert dict(s.files) == {"/kept.md": "x"}

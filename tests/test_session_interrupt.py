@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from scripted import Scripted, call
+from scripted import Scripted, call, unasked
 
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ModelStarted, TextDelta, ToolEnded, ToolStarted
@@ -194,7 +194,7 @@ def tool(request: pytest.FixtureRequest) -> str:
 
 def in_tool(tool: str) -> tuple[Session, Tools]:
     tools = Tools()
-    s = Session(model=Scripted(answers=[call(tool), "after the tool", "next"]), tools=tools.all)
+    s = Session(model=Scripted(answers=[call(tool), "after the tool", "next"]), **unasked(*tools.all))
     interrupted(s, "p", is_start(tool))
     return s, tools
 
@@ -276,7 +276,7 @@ def side_by_side() -> tuple[Session, Tools]:
     """One tool ends, the one beside it is cut."""
     tools = Tools()
     calls = [{"name": name, "args": {}, "id": f"id-{name}"} for name in ("fast", "busy")]
-    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after", "next"]), tools=tools.all)
+    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after", "next"]), **unasked(*tools.all))
     interrupted(s, "p", is_start("busy"), after=0.2)
     return s, tools
 
@@ -306,7 +306,7 @@ def test_what_a_tool_wrote_beside_a_cut_one_is_kept(decision):
         {"name": "write_file", "args": {"file_path": "/AGENTS.md", "content": "- tea\n"}, "id": "w"},
         {"name": "busy", "args": {}, "id": "b"},
     ]
-    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), tools=Tools().all)
+    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), **unasked(*Tools().all))
     interrupted(s, "p", is_start("busy"), after=0.2)
     assert dict(s.files) == {"/AGENTS.md": "- tea\n"}
     s.files["/mine.md"] = "waits"
@@ -336,7 +336,7 @@ def test_between_steps():
 
 
 def test_a_second_interrupt_while_the_first_is_served():
-    s, tools = Session(model=Scripted(answers=[call("blocked"), "after"]), tools=(t := Tools()).all), t
+    s, tools = Session(model=Scripted(answers=[call("blocked"), "after"]), **unasked(*(t := Tools()).all)), t
     with pytest.raises(KeyboardInterrupt):
         for event in s.stream("p"):
             if is_start("blocked")(event):
@@ -390,7 +390,7 @@ def test_a_fork_of_an_interrupted_turn_goes_on():
 def test_in_a_subagent():
     tools = Tools()
     task = call("task", id="t1", description="work", subagent_type="general-purpose")
-    s = Session(model=Scripted(answers=[task, call("busy", id="n1"), "nested end", "end"]), tools=tools.all)
+    s = Session(model=Scripted(answers=[task, call("busy", id="n1"), "nested end", "end"]), **unasked(*tools.all))
     interrupted(s, "p", is_start("busy"))
     cut = [(e.name, e.path) for e in s.turns[0].events if isinstance(e, ToolEnded) and e.status == "cut"]
     assert cut == [("busy", ("t1",)), ("task", ())]

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
-from scripted import Scripted, call
+from scripted import Scripted, call, unasked
 from shells import Shell, bare_shell, shell  # noqa: F401
 
 from deepnb import DeepnbError, Session
@@ -45,7 +45,7 @@ def nap(seconds: float) -> str:
 
 
 def session(*answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers)), tools=[nap], **options)
+    return Session(model=Scripted(answers=list(answers)), **unasked(nap), **options)
 
 
 def told(s: Session, thread: str | None = None) -> list[tuple[Any, ...]]:
@@ -280,7 +280,7 @@ def test_no_credential_reaches_the_file(tmp_path: Path) -> None:
                 ValueError(f"bad key {TOKEN}"),
             ]
         ),
-        tools=[leak],
+        **unasked(leak),
     )  # fmt: skip
     s.memory.keep(tmp_path)
     s.run(f"my token is {TOKEN}")
@@ -345,13 +345,13 @@ def test_a_cut_last_line_is_said_once_and_the_next_begins_afresh(tmp_path: Path)
 KILLED = """
 import sys, time
 sys.path.insert(0, {tests!r})
-from scripted import Scripted, call
+from scripted import call, Scripted, unasked
 from deepnb import Session
 def count(n: int) -> str:
     "Count."
     print("at", n, flush=True)
     return "x" * 20_000
-s = Session(model=Scripted(answers=[call("count", "c%d" % n, n=n) for n in range(10_000)]), tools=[count])
+s = Session(model=Scripted(answers=[call("count", "c%d" % n, n=n) for n in range(10_000)]), **unasked(count))
 s.memory.keep({where!r})
 s.run("count", max_steps=10_000)
 """

@@ -104,7 +104,7 @@ class Places:
         try:
             plain = validate_path(path)  # what the file tools make of it
         except ValueError:
-            return False
+            return True  # they refuse it
         if self.is_guarded(plain):
             return True
         folder = f"{plain.rstrip('/')}/"

@@ -56,8 +56,8 @@ class Effects:
     def of(self, name: str, args: Mapping[str, Any]) -> Effect:
         """What a call does; of a tool that nothing is known of it may be anything."""
         if name in WRITES and name not in self.given:
-            path = args.get("file_path")
-            return "undoable" if isinstance(path, str) and self.undoable(path) else "outside"
+            path = args.get("file_path")  # without one the tool does nothing
+            return "undoable" if path is None or (isinstance(path, str) and self.undoable(path)) else "outside"
         if name == TASK and name not in self.given:
             return "outside" if args.get("subagent_type") in self.compiled else "reads"
         return self.possible(name)[0]
