@@ -182,3 +182,56 @@ def test_in_the_kernel_the_next_turn_sees_a_change_and_an_unchanged_set_is_not_r
     s.run("c")
     assert sum(read) == 2
     assert s.snapshot.skills[0].description == "Does more."
+
+
+def problems(root: Path) -> dict[str, str | None]:
+    return {s.directory: s.problem for s in Catalog(["/skills/"]).read(DiskBackend(root)).skills}
+
+
+def test_a_linked_directory_is_listed_with_the_reason_and_never_left_out(folder: Path, tmp_path: Path):
+    """Links were passed over without a word."""
+    (folder / "skills/packs/two").mkdir(parents=True)
+    (folder / "skills/packs/two/SKILL.md").write_text(text("two"))
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "SKILL.md").write_text(text("out", "SECRET"))
+    (folder / "skills/two").symlink_to("packs/two")
+    (folder / "skills/out").symlink_to("../elsewhere")
+    (folder / "skills/gone").symlink_to("nothing")
+    (folder / "skills/ring").symlink_to("ring")
+    (folder / "skills/up").symlink_to(folder / "skills")
+    (folder / "skills/README.md").symlink_to("one/SKILL.md")
+    told = problems(folder)
+    assert told.pop("one") is None
+    out = "the directory is a link that leads out of its source, or nowhere: refused: take the link away, and "
+    assert told.pop("two") == (
+        "/skills/two/SKILL.md: the directory is a link to packs/two, and links are not followed: "
+        "move the directory itself here, or take the link away"
+    )
+    assert set(told) == {"out", "gone", "ring", "up"}
+    assert all(problem and out in problem for problem in told.values())
+    assert str(tmp_path) not in str(told) and "SECRET" not in str(told)
+
+
+def test_a_link_in_a_mount_and_in_a_kept_directory_is_listed_too(folder: Path):
+    (folder / "skills/out").symlink_to("/etc")
+    mounted, kept = Session(), Session()
+    mounted.mount("/skills", f"disk:{folder / 'skills'}")
+    kept.memory.keep(folder)
+    for s in (mounted, kept):
+        assert {x.directory: bool(x.problem) for x in s.skills.all()} == {"one": False, "out": True}
+        assert list(s.skills.validate()["file"]) == ["/skills/out/SKILL.md"]
+
+
+def test_a_link_that_comes_or_goes_is_seen(folder: Path, later: None):
+    disk, catalog = DiskBackend(folder), Catalog(["/skills/"])
+    assert len(catalog.read(disk).skills) == 1
+    (folder / "skills/out").symlink_to("/etc")
+    assert len(catalog.read(disk).skills) == 2
+    (folder / "skills/out").unlink()
+    assert len(catalog.read(disk).skills) == 1
+
+
+def test_a_file_that_is_far_too_large_is_not_read(folder: Path):
+    """A hole of 100 GB was read into memory before it was refused."""
+    os.truncate(folder / SKILL[1:], 10**11)
+    assert "the file has 100,000,000,000 bytes, 10,485,760 at most" in str(problems(folder)["one"])

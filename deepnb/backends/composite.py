@@ -19,6 +19,7 @@ from deepagents.backends.protocol import (
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
 from deepnb.engine.appending import append_text
+from deepnb.engine.obstacles import Obstacles, obstacles
 from deepnb.engine.versions import folder_version
 
 _ALL = "{*,.*}"
@@ -68,6 +69,12 @@ class MountedBackend(CompositeBackend):
         if any(p.startswith(base) and p != base for p in self.routes):
             return None
         return folder_version(backend, _inner(prefix, base, directory), name)
+
+    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+        """Those of the backend the directory belongs to."""
+        base = _folder(directory)
+        prefix, backend = self._owner(base)
+        return obstacles(backend, _inner(prefix, base, directory), name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Files below `path` that match, in whichever backend, by path."""

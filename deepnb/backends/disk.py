@@ -40,8 +40,10 @@ from deepagents.backends.utils import (
     slice_read_response,
 )
 
+from deepnb.backends.obstacles import obstacles
 from deepnb.backends.stamps import stamps
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
+from deepnb.engine.obstacles import Obstacles
 
 GLOB_SECONDS = 5.0
 GREP_SECONDS = float(DEFAULT_GREP_TIMEOUT)
@@ -194,6 +196,15 @@ class DiskBackend(BackendProtocol):
             return ()
         except OSError:
             return None
+
+    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+        """The links in a directory, which are not listed, and the directories in it whose file is not to be read."""
+        try:
+            at = names(directory, folder=True)
+            with self.tree.folder(at):  # no link leads there
+                return obstacles(self.tree.root.joinpath(*at), name, most)
+        except OSError:
+            return {}
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Files below `path` that match, by path; cut after some seconds, and where a directory can't be read."""

@@ -36,6 +36,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import redact
 from deepnb.core.journal import Entry
 from deepnb.engine.appending import append_text
+from deepnb.engine.obstacles import Obstacles, obstacles
 from deepnb.engine.versions import folder_version
 
 
@@ -113,6 +114,10 @@ class GuardedBackend(BackendProtocol):
     def folder_version(self, directory: str, name: str) -> Any:
         """That of the backend; None while it may not show yet what was written."""
         return None if self.record.is_ahead(directory) else folder_version(self.inner, directory, name)
+
+    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+        """Those of the backend."""
+        return obstacles(self.inner, directory, name, most)
 
     # -- writing
 

@@ -20,6 +20,7 @@ from deepagents.backends.protocol import (
 )
 
 from deepnb.engine.appending import append_text
+from deepnb.engine.obstacles import Obstacles, obstacles
 from deepnb.engine.versions import folder_version
 
 
@@ -66,6 +67,10 @@ class SplitBackend(BackendProtocol):
         """Those of both; None where one can't tell."""
         both = [folder_version(b, directory, name) for b in (self.here, self.there)]
         return None if None in both else both
+
+    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+        """Those of both."""
+        return obstacles(self.here, directory, name, most) | obstacles(self.there, directory, name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         both = [(b, b.glob(pattern, path)) for b in (self.here, self.there)]

@@ -21,6 +21,7 @@ from deepagents.backends.protocol import (
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.engine.appending import append_text
+from deepnb.engine.obstacles import Obstacles, obstacles
 from deepnb.engine.versions import folder_version
 from deepnb.memory.layers import NOTES, note_day
 from deepnb.memory.scope import Scope
@@ -93,6 +94,10 @@ class ScopedBackend(BackendProtocol):
         """That of the guard, for the scope of the moment."""
         version = folder_version(self.inner, directory, name)
         return None if version is None else (self._scope(), version)
+
+    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+        """Those of the guard."""
+        return obstacles(self.inner, directory, name, most)
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as the guard does; gives the error, if any."""

@@ -13,9 +13,10 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.core.skills import Finding, Skill
+from deepnb.engine.obstacles import Kind, obstacles
 from deepnb.engine.versions import folder_version
 from deepnb.skills.names import normal
-from deepnb.skills.rules import FILE_NAME, Checked, check, unreadable
+from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 
 DISABLED = ".disabled"
 """The file of a source that names, a line each, the skills that are switched off."""
@@ -44,6 +45,9 @@ class _Place:
         return self.path.rpartition("/")[0]
 
 
+Bars = dict[_Place, tuple[Kind, str | int]]
+
+
 class Catalog:
     """The skills below some directories of a backend."""
 
@@ -59,12 +63,13 @@ class Catalog:
         versions = self._told(backend)
         if versions and versions == self._versions:
             return self._last[1]
+        bars = self._bars(backend)
         listings = [backend.ls(source) for source in self.sources]
-        places = _places(self.sources, listings)
+        places = [p for p in _places(self.sources, listings) if p not in bars]
         paths = self._paths(places)
         told = dict(zip(paths, backend.download_files(paths), strict=True))
         odd = [(p, backend.ls(p.directory)) for p in self._missing(places, told)]
-        found, self._versions = self._found(places, told, listings, odd), versions
+        found, self._versions = self._found(places, told, listings, odd, bars), versions
         return found
 
     async def aread(self, backend: Any) -> Found:
@@ -72,18 +77,27 @@ class Catalog:
         versions = await asyncio.to_thread(self._told, backend)
         if versions and versions == self._versions:
             return self._last[1]
+        bars = await asyncio.to_thread(self._bars, backend)
         listings = [await backend.als(source) for source in self.sources]
-        places = _places(self.sources, listings)
+        places = [p for p in _places(self.sources, listings) if p not in bars]
         paths = self._paths(places)
         told = dict(zip(paths, await backend.adownload_files(paths), strict=True))
         odd = [(p, await backend.als(p.directory)) for p in self._missing(places, told)]
-        found, self._versions = self._found(places, told, listings, odd), versions
+        found, self._versions = self._found(places, told, listings, odd, bars), versions
         return found
 
     def _told(self, backend: Any) -> list[Any]:
         """The versions of the sources, taken before anything is read; empty where one can't be told."""
         versions = [folder_version(backend, source, FILE_NAME) for source in self.sources]
         return [] if None in versions else versions
+
+    def _bars(self, backend: Any) -> Bars:
+        """What is not read, and why: links, which no listing shows, and files that are too large."""
+        return {
+            _Place(source, f"{source}{name}/{FILE_NAME}"): what
+            for source in self.sources
+            for name, what in obstacles(backend, source, FILE_NAME, BYTES).items()
+        }
 
     def _paths(self, places: Sequence[_Place]) -> list[str]:
         """What is had in one batch: the skills' files, and what says which are switched off."""
@@ -98,15 +112,17 @@ class Catalog:
         told: Mapping[str, Any],
         listings: Sequence[Any],
         odd: Sequence[tuple[_Place, Any]],
+        bars: Bars,
     ) -> Found:
         marks = {path: _mark(response) for path, response in told.items()}
         errors = tuple((s, e) for s, found in zip(self.sources, listings, strict=True) if (e := _error(found)))
         strange = tuple((p, kind) for p, listing in odd if (kind := _strange(listing)))
-        seen = (tuple(marks.items()), errors, strange)
+        seen = (tuple(marks.items()), errors, strange, tuple(bars.items()))
         if self._last[0] == seen:
             return self._last[1]
         checked = [(p, c) for p in places if (c := self._check(p.path, told[p.path], marks[p.path]))]
         checked += [(p, unreadable(p.path, kind)) for p, kind in strange]
+        checked += [(p, barred(p.path, *what)) for p, what in bars.items()]
         checked += [(_Place(s, s), _no_source(s, error)) for s, error in errors]
         self._checked = {(p.path, marks[p.path]): c for p, c in checked if p.path in marks}
         off = disabled(told[source + DISABLED].content for source in self.sources)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from deepnb.core.skills import Finding, Skill
+from deepnb.engine.obstacles import Kind
 from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
 from deepnb.skills.names import near, normal, wrong_name
 
@@ -55,7 +56,7 @@ def check(data: bytes, path: str) -> Checked:
     """A SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
     made = _Made(path)
     if len(data) > BYTES:
-        made.broken(0, f"the file has {len(data):,} bytes, {BYTES:,} at most", "move what is long into other files")
+        _refuse_large(made, len(data))
     else:
         try:
             _check_fields(read(data).fields, made)
@@ -74,6 +75,27 @@ def unreadable(path: str, why: str) -> Checked:
     }.get(why, "see whether it is there, and a file of text")
     made.broken(0, f"{FILE_NAME} can't be read ({why})", do)
     return _checked(made)
+
+
+def barred(path: str, kind: Kind, detail: str | int) -> Checked:
+    """A SKILL.md that is not read for what stands in the way, as `deepnb.engine.obstacles` names it."""
+    made = _Made(path)
+    if kind == "large":
+        _refuse_large(made, int(detail))
+    elif kind == "file link":
+        do = "put a copy of the file there in its place"
+        made.broken(0, f"{FILE_NAME} is a link that leads out of its directory, and is not followed", do)
+    elif kind == "link":
+        do = "move the directory itself here, or take the link away"
+        made.broken(0, f"the directory is a link to {detail}, and links are not followed", do)
+    else:
+        do = "take the link away, and %skills add DIRECTORY makes a copy of what it led to"
+        made.broken(0, "the directory is a link that leads out of its source, or nowhere: refused", do)
+    return _checked(made)
+
+
+def _refuse_large(made: _Made, size: int) -> None:
+    made.broken(0, f"the file has {size:,} bytes, {BYTES:,} at most", "move what is long into other files")
 
 
 def _checked(made: _Made) -> Checked:
