@@ -68,7 +68,7 @@ def test_threads(shell: Shell) -> None:
     assert shell.ok("%agent switch main").strip() == "thread main, after turn 2"
     assert "thread early, forked from main@1" in shell.ok("%agent fork early --at 1")
     assert "thread early is back after turn 0, memory stays as it is" in shell.ok("%agent rewind 0")
-    assert re.search(r"early +← current +0 +0 +main@1", shell.ok("%agent threads"))
+    assert re.search(r"early +← current +↶ +0 +0 +main@1", shell.ok("%agent threads"))
     assert "taken back: rewind to turn 0; thread early, turn 1" in shell.ok("%agent undo")
     assert "taken back: fork early; thread main, turn 2" in shell.ok("%agent undo")
     assert "taken back: new thread side" in shell.ok("%agent undo")
@@ -88,7 +88,7 @@ def test_threads_made_apart_and_threads_others_read(shell: Shell) -> None:
     assert "new thread open; memory and skills stay; others read along: MEMORY.md is kept from it" in told
     assert "tea" in shell.ok("%agent what do you know about my preferences?")
     out = shell.ok("%agent threads")
-    assert re.search(r"apart +empty +1 +2", out) and re.search(r"open +← current, shared +1 +2", out)
+    assert re.search(r"apart +empty +● +1 +2", out) and re.search(r"open +← current, shared +● +1 +2", out)
     assert "taken back: new thread open" in shell.ok("%agent undo")
     assert "taken back: new thread apart" in shell.ok("%agent undo")
     assert "tea" in shell.ok("%memory")

@@ -35,7 +35,9 @@ SUBS = [
     "tools",
     "subagents",
     "mount",
+    "graph",
     "panel",
+    "dashboard",
     "help",
 ]
 MEMORY = [

@@ -86,7 +86,10 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("xray 3", Command("xray", {"at": "3"})),
         ("xray 3.12", Command("xray", {"at": "3.12"})),
         ("tools", Command("tools")),
-        ("panel", Command("panel")),
+        ("panel", Command("panel", {"what": None})),
+        ("panel threads", Command("panel", {"what": "threads"})),
+        ("graph", Command("graph")),
+        ("dashboard", Command("dashboard")),
         ("help", Command("help", {"sub": None})),
         ("help new", Command("help", {"sub": "new"})),
         ("new -h", Command("help", {"sub": "new"})),
@@ -296,7 +299,7 @@ USAGES = {
         " rewind N [--memory]; undo; resume [again|skip]; turns; budget; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD]; tools;"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
-        " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; panel; help [SUB]"
+        " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; graph; panel [memory|budget|history|skills|prompt|threads]; dashboard; help [SUB]"
     ),
     "memory": (
         "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"

@@ -26,7 +26,7 @@ from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_text, table_view
-from deepnb.views.threads import flags, threads_view, tree, turns_view
+from deepnb.views.threads import ThreadCard, flags, lane, threads_view, tree, turns_view
 from deepnb.views.view import View
 
 BUDGET = Budget({"user": 5_204}, rule_for(8_000), 14)
@@ -80,16 +80,30 @@ def test_skills_with_what_they_cost_and_what_is_wrong():
 
 
 def test_threads_stand_below_what_they_were_forked_from():
-    threads = [ThreadInfo("a", 1, 3, parent="b@2"), ThreadInfo("b", 5, 22, True), ThreadInfo("c", 1, 1, parent="a@1")]
+    threads = [
+        ThreadInfo("a", 3, 3, parent="b@2"),
+        ThreadInfo("b", 5, 22, True, compacted=(4,), rewound=((7, 3),)),
+        ThreadInfo("c", 1, 1, parent="a@1"),
+    ]
     assert [(depth, t.name) for depth, t in tree(threads)] == [(0, "b"), (1, "a"), (2, "c")]
     assert threads_view(threads).text() == (
         "threads\n"
-        "thread             turns  messages  forked from\n"
-        "──────  ─────────  ─────  ────────  ───────────\n"
-        "b       ← current      5        22\n"
-        "└ a                    1         3  b@2\n"
-        "└── c                  1         1  a@1"
+        "thread             ● turn ○ forked ↓ compacted ↶ rewound to  turns  messages  forked from\n"
+        "──────  ─────────  ────────────────────────────────────────  ─────  ────────  ───────────\n"
+        "b       ← current  ●─●─●↶─↓●─●                                   5        22\n"
+        "└ a                ○─○─●                                         3         3  b@2\n"
+        "└── c              ○                                             1         1  a@1"
     )
+
+
+def test_a_long_thread_shows_its_last_turns():
+    assert lane(ThreadInfo("a", 45, 90, compacted=(3, 44))) == "…25─" + "─".join(["●"] * 18) + "─↓●─●"
+    assert lane(ThreadInfo("a", 0, 0, rewound=((2, 0),))) == "↶"
+
+
+def test_the_card_of_a_thread_is_one_line():
+    card = ThreadCard(1, ThreadInfo("a", 3, 8, parent="b@2"))
+    assert card.text() == "a · ○─○─● · 3 turns · 8 messages · forked from b@2"
 
 
 def test_threads_with_odd_parents_are_all_shown():

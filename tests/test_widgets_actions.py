@@ -42,10 +42,23 @@ def test_a_mistake_is_one_line_above_the_rows():
     assert "it is &lt;gone&gt;: type something else" in panel.widget.children[0].value
 
 
-def test_tabs_refresh_all_their_panels():
+def test_of_tabs_the_one_that_is_seen_follows_and_the_others_when_turned_to():
     items: list[str] = []
     rows = lambda: [Row(i, notice_view(i), []) for i in items]  # noqa: E731
     tabs = Tabs([("One", ActionPanel(rows, notice_view("none"))), ("Two", ActionPanel(rows, notice_view("none")))])
+
     items.append("new")
     tabs.refresh()
-    assert ["new" in str(t.children[1].children[0].children[0].value) for t in tabs.widget.children] == [True, True]
+    seen = [hasattr(t.children[1].children[0], "children") for t in tabs.widget.children]
+    assert seen == [True, False]
+    tabs.widget.selected_index = 1
+    assert [hasattr(t.children[1].children[0], "children") for t in tabs.widget.children] == [True, True]
+
+
+def test_a_row_is_made_anew_when_its_state_changes():
+    state = ["one"]
+    panel = ActionPanel(lambda: [Row("a", notice_view(state[0]), [("go", lambda: None)], state[0])], notice_view(""))
+    state[0] = "two"
+    panel.refresh()
+    (row,) = panel.widget.children[1].children
+    assert "two" in row.children[0].value and buttons(panel)[0].tooltip == "go a"

@@ -63,6 +63,8 @@ class Built:
     """What calls of its tools do."""
     nested: Mapping[str, Measured]
     """The models of the subagents that have one of their own, by agent."""
+    stack: tuple[Any, ...]
+    """The middleware of the main agent, the outermost first."""
 
 
 def build(
@@ -158,7 +160,7 @@ def build(
     compaction = next(m for m in main if isinstance(m, SummarizationMiddleware))
     flush = Flusher(backend, model) if options.enable_memory else None
     named = tuple(lines.items())
-    return Built(graph, mine.label, rule, meter, compaction, named, guarded, flush, _exit(graph), does, nested)
+    return Built(graph, mine.label, rule, meter, compaction, named, guarded, flush, _exit(graph), does, nested, tuple(stack))
 
 
 def _files(backend: Any, options: Options, names: Sequence[str] | None) -> list[Any]:

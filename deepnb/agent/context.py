@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deepnb.agent.thread import Thread
     from deepnb.agent.transcripts import Transcripts
     from deepnb.context.ledger import Recorder
+    from deepnb.core.stack import Stack
     from deepnb.core.values import Turn
     from deepnb.core.xray import Xray
 
@@ -51,6 +52,28 @@ class SessionContext:
         from deepnb.agent.calls import xray
 
         return xray(self.turns, turn, call)
+
+    def stack(self: Session) -> Stack:
+        """The layers of the main agent in the order a request passes them, with what each added to the last one."""
+        from deepnb.agent.stack import stack
+
+        sent = self.xray() if self.requests() else None
+        built = self.built
+        return stack(built.stack, [name for name, _ in built.tools], built.model, sent)
+
+    def requests(self: Session) -> list[tuple[str, tuple[int, int]]]:
+        """The calls of the thread whose request was kept, oldest first: a name, and turn and call for `xray`."""
+        from deepnb.agent.calls import calls
+
+        return [
+            (
+                f"turn {turn.number}, call {c.number} · {c.purpose}{f' of {c.agent}' if c.agent else ''}",
+                (turn.number, c.number),
+            )
+            for turn in self.turns
+            for c in calls(turn)
+            if c.request is not None
+        ]
 
     def ledger(self: Session) -> pd.DataFrame:
         """One row per model call of the current thread. Figures are tokens."""

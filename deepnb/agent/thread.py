@@ -25,6 +25,8 @@ class Thread:
     scope: Scope = MAIN
     """What it may know of that; decided when it is made."""
     turns: list[Turn] = field(default_factory=list)
+    rewound: tuple[tuple[int, int], ...] = ()
+    """Each time it was taken back: from which turn, to which."""
     snapshot: Snapshot = field(default_factory=lambda: Snapshot(""))
     """The state as last seen, at the checkpoint it names."""
     files: dict[str, Any] = field(default_factory=dict)

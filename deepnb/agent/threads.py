@@ -45,6 +45,8 @@ class Threads:
                 t.parent,
                 t.scope.empty,
                 t.scope.shared,
+                tuple(turn.number for turn in t.turns if turn.compacted),
+                t.rewound,
             )
             for t in self._threads.values()
         )
@@ -102,7 +104,7 @@ class Threads:
 
         def take_back() -> None:
             state.back(thread, now.snapshot)
-            thread.turns, thread.held = now.turns, now.held
+            thread.turns, thread.held, thread.rewound = now.turns, now.held, now.rewound
             state.look(thread, share=False)
             if memory:
                 state.unrestore(thread.pool, common, restored)
@@ -110,6 +112,7 @@ class Threads:
         state.back(thread, to)
         self._undo.append((what or f"rewind to turn {number}", thread, take_back))
         thread.turns, thread.held = now.turns[:number], {}
+        thread.rewound = (*now.rewound, (len(now.turns), number))
         state.look(thread, share=False)
         if memory:
             state.restore(thread)

@@ -15,7 +15,7 @@ from deepnb.core.skills import Skill
 
 __all__ = [
     "Asked", "BroughtBack", "Call", "Cause", "Compacted", "Decided", "Decision", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Offload", "Path", "PendingCall", "Purpose", "Skill", "Snapshot", "TextDelta", "ThreadInfo", "ToolCall", "ToolEnded",
+    "Offload", "Path", "PendingCall", "Purpose", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ToolCall", "ToolEnded",
     "ToolStarted",
     "Turn", "Usage",
 ]  # fmt: skip
@@ -153,6 +153,10 @@ class ThreadInfo:
     """Whether it has memory, notes and skills of its own, begun with none."""
     shared: bool = False
     """Whether others read along: then long-term memory is kept from it."""
+    compacted: tuple[int, ...] = ()
+    """Turns in which its context was compacted."""
+    rewound: tuple[tuple[int, int], ...] = ()
+    """Each time it was taken back: from which turn, to which."""
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -207,6 +211,15 @@ class ModelStarted:
 @dataclass(frozen=True, slots=True)
 class TextDelta:
     """A piece of the answer, to be joined to the pieces before it of the same call."""
+
+    text: str
+    call: int
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A piece of what a model thinks before it answers, to be joined to the pieces before it of the same call."""
 
     text: str
     call: int
@@ -274,7 +287,7 @@ class Decided:
     path: Path = ()
 
 
-Event = ModelStarted | TextDelta | ModelEnded | ToolStarted | ToolEnded | Flushed | Compacted | Notice | Asked | Decided
+Event = ModelStarted | TextDelta | ThinkingDelta | ModelEnded | ToolStarted | ToolEnded | Flushed | Compacted | Notice | Asked | Decided
 
 
 @dataclass(frozen=True)
@@ -308,6 +321,11 @@ class Turn:
     def calls(self) -> tuple[Call, ...]:
         """The turn's rows of the ledger."""
         return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
+
+    @property
+    def compacted(self) -> bool:
+        """Whether the context of the main agent was compacted in it."""
+        return any(isinstance(e, Compacted) and not e.path for e in self.events)
 
 
 def ranges(numbers: Sequence[int]) -> str:

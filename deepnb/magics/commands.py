@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Compacted, Event, ModelEnded, ModelStarted, Notice, Usage
+from deepnb.core.values import Event, ModelStarted, Notice
+from deepnb.magics.panel_commands import (
+    agent_dashboard,
+    agent_graph,
+    agent_panel,
+    budget_picture,
+    history_picture,
+)
 from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, live, said, show_help
+from deepnb.magics.showing import Args, Shown, said, show_help
 from deepnb.magics.subagent_commands import agent_subagents
-from deepnb.views.budget import budget_view
 from deepnb.views.compaction import compaction_view
-from deepnb.views.history import HistoryView, history_view
 from deepnb.views.notice import notice_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
-from deepnb.views.view import View
 from deepnb.views.xray import xray_view
-from deepnb.widgets.actions import Tabs
-from deepnb.widgets.history import HistoryPanel
-from deepnb.widgets.panels import Page, Stack
 from deepnb.widgets.progress import Progress
 
 _RUN = 10_000
@@ -103,7 +104,7 @@ def agent_turns(scene: Scene, args: Args) -> Shown:
 
 
 def agent_budget(scene: Scene, args: Args) -> Shown:
-    scene.show(_gauge(scene))
+    scene.show(budget_picture(scene))
     return scene.session.ledger() if scene.session.turns else None
 
 
@@ -134,7 +135,7 @@ def agent_compact(scene: Scene, args: Args) -> Shown:
 
 def agent_history(scene: Scene, args: Args) -> Shown:
     if args["bring"] is None:
-        return _history(scene, args["search"])
+        return history_picture(scene, args["search"])
     if args["bring"] == "none":
         scene.session.bring_back(None)
         return said("nothing stands before the next prompt")
@@ -171,18 +172,6 @@ def agent_mount(scene: Scene, args: Args) -> Shown:
     )
 
 
-def agent_panel(scene: Scene, args: Args) -> Shown:
-    session = scene.session
-    panel = None
-    if scene.screen.notebook:
-        history = HistoryPanel(
-            lambda words: _history(scene, words), session.bring_back, lambda: session.bring_back(None)
-        )
-        panel = Tabs([("Budget", Page(lambda: _gauge(scene))), ("History", history)])
-    live(scene, panel, lambda: Stack(_gauge(scene), _history(scene)), "agent panel: budget and history")
-    return None
-
-
 AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "status": agent_status,
     "use": agent_use,
@@ -201,7 +190,9 @@ AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "tools": agent_tools,
     "subagents": agent_subagents,
     "mount": agent_mount,
+    "graph": agent_graph,
     "panel": agent_panel,
+    "dashboard": agent_dashboard,
     "help": show_help("agent"),
 }
 
@@ -213,24 +204,6 @@ def _places(scene: Scene) -> tuple[str, ...]:
     lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
     lines += [f"{held} change{'s wait' if held > 1 else ' waits'} for you: %memory pending"] if held else []
     return tuple(lines)
-
-
-def _gauge(scene: Scene) -> View:
-    totals: list[int] = []
-    compactions: list[int] = []
-    for event in (e for t in scene.session.turns for e in t.events if not e.path):
-        if isinstance(event, Compacted):
-            compactions.append(len(totals))
-        elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
-            totals.append(event.call.budget.total)
-    usage = sum((t.usage for t in scene.session.turns), Usage())
-    marks = [at for at in compactions if at < len(totals)]
-    nested = scene.session.subagents.spent()
-    return budget_view(scene.session.budget(), scene.stamp, totals, marks, usage.cost, nested)
-
-
-def _history(scene: Scene, search: str | None = None) -> HistoryView:
-    return history_view(scene.session.history(), scene.stamp, search, scene.session.brought_back)
 
 
 def _picked(text: str) -> tuple[int, list[int] | None]:

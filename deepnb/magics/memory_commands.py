@@ -32,29 +32,32 @@ def memory_picture(scene: Scene, args: Args) -> Shown:
 
 
 def memory_panel(scene: Scene, args: Args) -> Shown:
-    session = scene.session
-
-    def changes(turn: int) -> View:
-        if not turn:
-            return diff_view((), "before turn 1")
-        record = session.turn(turn)
-        return diff_view(session.memory.between(record.before, record.after), f"memory in turn {turn}")
-
-    def now() -> View:
-        return _picture(scene)
-
-    def twin() -> View:
-        views: list[View] = [now(), changes(len(session.turns)), journal_view(session.memory.entries())]
-        return Stack(*views, _pending(scene)) if session.memory.pending() else Stack(*views)
-
-    panel = None
-    if scene.screen.notebook:
-        turns = TurnPanel(lambda: len(session.turns), changes, now)
-        journal = ActionPanel(lambda: _journal_rows(scene), journal_view(()))
-        pending = ActionPanel(lambda: _pending_rows(scene), pending_view(()))
-        panel = Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
-    live(scene, panel, twin, "memory panel: memory by turn, its journal, what waits for you")
+    panel = memory_tabs(scene) if scene.screen.notebook else None
+    live(scene, panel, lambda: memory_twin(scene), "memory panel: memory by turn, its journal, what waits for you")
     return None
+
+
+def memory_tabs(scene: Scene) -> Tabs:
+    """Memory by turn, its journal and what waits, to touch."""
+    session = scene.session
+    turns = TurnPanel(lambda: len(session.turns), lambda turn: _changes(scene, turn), lambda: _picture(scene))
+    journal = ActionPanel(lambda: _journal_rows(scene), journal_view(()))
+    pending = ActionPanel(lambda: _pending_rows(scene), pending_view(()))
+    return Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
+
+
+def memory_twin(scene: Scene) -> View:
+    """The same without anything to touch."""
+    memory = scene.session.memory
+    views = [_picture(scene), _changes(scene, len(scene.session.turns)), journal_view(memory.entries())]
+    return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
+
+
+def _changes(scene: Scene, turn: int) -> View:
+    if not turn:
+        return diff_view((), "before turn 1")
+    record = scene.session.turn(turn)
+    return diff_view(scene.session.memory.between(record.before, record.after), f"memory in turn {turn}")
 
 
 def _journal_rows(scene: Scene) -> list[Row]:

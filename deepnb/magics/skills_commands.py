@@ -13,12 +13,17 @@ from deepnb.widgets.actions import ActionPanel, Row
 
 
 def skills_picture(scene: Scene, args: Args) -> Shown:
-    return _picture(scene)
+    return skills_view_of(scene)
 
 
 def skills_panel(scene: Scene, args: Args) -> Shown:
-    panel = ActionPanel(lambda: _rows(scene), notice_view(EMPTY)) if scene.screen.notebook else None
-    live(scene, panel, lambda: _picture(scene), "skills panel: what each costs, which were read, what goes on or off")
+    panel = ActionPanel(lambda: skills_rows(scene), notice_view(EMPTY)) if scene.screen.notebook else None
+    live(
+        scene,
+        panel,
+        lambda: skills_view_of(scene),
+        "skills panel: what each costs, which were read, what goes on or off",
+    )
     return None
 
 
@@ -110,19 +115,23 @@ SKILLS: Mapping[str, Callable[[Scene, Args], Shown]] = {
 }
 
 
-def _picture(scene: Scene) -> SkillsView:
+def skills_view_of(scene: Scene) -> SkillsView:
+    """The skills, what each costs, which were read."""
     session, skills = scene.session, scene.session.skills
     return skills_view(
         skills.all(), session.count, scene.stamp, texts=skills.texts(), reads=skills.reads(), pinned=skills.pinned
     )
 
 
-def _rows(scene: Scene) -> list[Row]:
-    """A card for each skill, with what can be done with it; its key changes with what the card shows."""
-    return [Row(_key(card), card, _actions(scene, card)) for card in map(SkillCard, _picture(scene).rows)]
+def skills_rows(scene: Scene) -> list[Row]:
+    """A card for each skill, with what can be done with it; made anew when what the card shows has changed."""
+    return [
+        Row(card.row.skill.name, card, _actions(scene, card), _state(card))
+        for card in map(SkillCard, skills_view_of(scene).rows)
+    ]
 
 
-def _key(card: SkillCard) -> str:
+def _state(card: SkillCard) -> str:
     row = card.row
     return " · ".join([row.name, row.cost, *row.facts, row.skill.problem or ""])
 

@@ -31,6 +31,9 @@ KINDS: dict[str, str] = {
 TAKES_THE_REST = ("text", "file", "subagents")
 
 
+PANELS = ("memory", "budget", "history", "skills", "prompt", "threads")
+
+
 @dataclass(frozen=True)
 class Arg:
     """One word of a subcommand (or the rest of its line): its key in `Command.args`, and what it may be."""
@@ -185,7 +188,14 @@ SUBCOMMANDS: tuple[Sub, ...] = (
             Arg("spec", "disk:DIR|store[:NAMESPACE]|state", "file", needed=False),
         ),
     ),
-    Sub("agent", "panel", "budget and history, live"),
+    Sub("agent", "graph", "the middleware in its order: what each does, where it comes from, what tokens it adds"),
+    Sub(
+        "agent",
+        "panel",
+        "budget and history, live, or one panel by name: memory, budget, history, skills, prompt or threads",
+        (Arg("what", "", "choice", needed=False, choices=PANELS),),
+    ),
+    Sub("agent", "dashboard", "all panels as tabs, live: memory, budget, history, skills, prompt, threads"),
     Sub("agent", "help", "this text, or that of one subcommand", (_sub(),)),
     Sub("memory", "panel", "memory by turn, live"),
     Sub("memory", "show", "the text of a memory file, or of all", (Arg("path", "PATH", "file", needed=False),)),

@@ -10,7 +10,7 @@ from deepnb.core.values import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.figures import counted
-from deepnb.views.plain import middle_cut, pad, page, quoted, short, title_line
+from deepnb.views.plain import indent, middle_cut, pad, page, quoted, short, title_line
 from deepnb.views.sought import NOTHING, Sought, sought
 
 EMPTY = (
@@ -27,6 +27,8 @@ _ALL, _LEAST, _MOST = 60_000, 300, 6_000
 """Characters of messages in one picture, and of one message at least and at most."""
 _ITEMS = 300
 """Messages of one section in a picture."""
+_NEWEST = 8
+WHERE = "messages and summaries: %agent history, or %agent history WORDS to search them"
 _HITS = 6
 """Lines of one message that are quoted where something was looked for."""
 
@@ -68,6 +70,8 @@ class HistoryView:
     sought: Sought = NOTHING
     brought: BroughtBack | None = None
     """What stands before the next prompt."""
+    brief: bool = False
+    """Whether only the newest sections are listed, without their messages."""
 
     @property
     def shown(self) -> tuple[Shown, ...]:
@@ -101,6 +105,9 @@ class HistoryView:
         if not self.sections:
             return page([title_line("offloaded history", self.stamp), EMPTY])
         lines = [title_line(self.title, self.stamp), *filter(None, (self.waiting, self.found))]
+        if self.brief:
+            heads = [indent(" · ".join((shown.title, *shown.facts))) for shown in self.shown[-_NEWEST:]]
+            return page([*lines, *self._earlier, *heads, WHERE])
         for shown in self.shown:
             lines += ["", " · ".join((shown.title, *shown.facts)), *_section_lines(shown)]
         return page([*lines, "", BRING] if self.shown else lines)
@@ -111,12 +118,23 @@ class HistoryView:
             return h.box(h.heading("offloaded history", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
         told = [h.el("div", h.muted(line)) for line in (self.waiting, self.found) if line]
+        if self.brief:
+            heads = [h.el("li", head_html(shown)) for shown in self.shown[-_NEWEST:]]
+            earlier = [h.muted(line) for line in self._earlier]
+            return h.box(
+                h.heading(title, *facts, stamp=self.stamp), *told, *earlier, h.el("ul", *heads), h.muted(WHERE)
+            )
         room = _room(self.shown)
         folds = [
             h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.sought))
             for shown in self.shown
         ]
         return h.box(h.heading(title, *facts, stamp=self.stamp), *told, *folds)
+
+    @property
+    def _earlier(self) -> list[str]:
+        more = len(self.shown) - _NEWEST
+        return [f"{counted(more, 'earlier section')}"] if more > 0 else []
 
 
 def history_view(

@@ -1,11 +1,13 @@
-"""The threads of a session as a tree, and the turns of a thread as a list."""
+"""The threads of a session as a tree, each a line of turns, and the turns of a thread as a list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from deepnb.core.values import Compacted, ThreadInfo, Turn
-from deepnb.views.figures import seconds
+from deepnb.core.values import ThreadInfo, Turn
+from deepnb.views import html as h
+from deepnb.views.figures import counted, seconds
 from deepnb.views.plain import short
 from deepnb.views.table import TableView, table_view
 
@@ -13,6 +15,10 @@ NO_THREADS = "no thread yet: type %agent new NAME"
 NO_TURNS = "no turn yet: type %agent PROMPT"
 
 _WORDS = 34
+OWN, INHERITED, COMPACTED, REWOUND = "●", "○", "↓", "↶"
+LEGEND = f"{OWN} turn  {INHERITED} forked  {COMPACTED} compacted  {REWOUND} rewound to"
+_LANE = 20
+"""Turns that a line shows, its last ones."""
 
 
 def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
@@ -21,13 +27,53 @@ def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
         (
             f"└{'──' * (depth - 1)} {thread.name}" if depth else thread.name,
             marks(thread),
+            lane(thread),
             f"{thread.turns:,}",
             f"{thread.messages:,}",
             thread.parent or "",
         )
         for depth, thread in tree(threads)
     ]
-    return table_view(("thread", "", "turns", "messages", "forked from"), rows, "threads", (2, 3), NO_THREADS, stamp)
+    head = ("thread", "", LEGEND if any(thread.turns for thread in threads) else "", "turns", "messages", "forked from")
+    return table_view(head, rows, "threads", (3, 4), NO_THREADS, stamp)
+
+
+def lane(thread: ThreadInfo) -> str:
+    """Its turns in a row: those of the thread it was forked from, its own, compactions, and where it was taken back to."""
+    own = int(number) if (number := (thread.parent or "").rpartition("@")[2]).isdigit() else 0
+    first = max(1, thread.turns - _LANE + 1)
+    back = {to for _, to in thread.rewound}
+    signs = [
+        f"{COMPACTED if n in thread.compacted else ''}{OWN if n > own else INHERITED}{REWOUND if n in back else ''}"
+        for n in range(first, thread.turns + 1)
+    ]
+    before = f"…{first - 1}─" if first > 1 else REWOUND if 0 in back else ""
+    return before + "─".join(signs)
+
+
+@dataclass(frozen=True)
+class ThreadCard:
+    """One thread with its line of turns."""
+
+    depth: int
+    thread: ThreadInfo
+
+    def text(self) -> str:
+        """One line."""
+        return " · ".join(part for part in (self.thread.name, lane(self.thread), *self.facts) if part)
+
+    def html(self) -> str:
+        """The same, set in under the thread it comes from."""
+        name = h.join(h.el("b", self.thread.name), "  ", lane(self.thread))
+        facts = h.muted(" · ", " · ".join(self.facts))
+        return h.box(h.el("div", name, facts, style=f"margin:0 0 0 {2 * self.depth}em"))
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        t = self.thread
+        came = f"forked from {t.parent}" if t.parent else ""
+        words = (marks(t), counted(t.turns, "turn"), counted(t.messages, "message"), came)
+        return tuple(word for word in words if word)
 
 
 def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
@@ -57,7 +103,7 @@ def flags(turn: Turn) -> tuple[str, ...]:
     found = {
         "error": turn.error is not None,
         "interrupted": turn.interrupted is not None,
-        "compacted": any(isinstance(event, Compacted) and not event.path for event in turn.events),
+        "compacted": turn.compacted,
     }
     return tuple(name for name, there in found.items() if there)
 

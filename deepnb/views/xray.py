@@ -14,9 +14,10 @@ from deepnb.views.budget import figure, part_look
 from deepnb.views.diff import diff_html
 from deepnb.views.figures import counted, percent
 from deepnb.views.plain import indent, middle_cut, page, quoted, title_line
-from deepnb.views.table import table_text
+from deepnb.views.table import table_html, table_text
 
 EMPTY = "no model call yet: type %agent PROMPT"
+WHERE = "what was sent, word for word: %agent xray, or %agent xray TURN.CALL"
 _CUT = {"tools": (160, 60)}
 HEAD, TAIL = 1_000, 400
 """Characters of a piece's beginning and end that the text shows (fewer of a tool's schema); the HTML folds, and shows all."""
@@ -28,6 +29,8 @@ class XrayView:
 
     xray: Xray
     stamp: str = ""
+    brief: bool = False
+    """Whether parts and changes are listed, without what was sent in them."""
 
     @property
     def title(self) -> str:
@@ -63,6 +66,8 @@ class XrayView:
         ]
         lines += ["", *self.facts]
         lines += [f"  {_sign(change)} {self._named(change.piece)}" for change in self.xray.changes]
+        if self.brief:
+            return page([*lines, WHERE])
         for change in self.xray.changes:
             if change.before and change.after:
                 lines += ["", indent(_diff(change).unified().rstrip("\n"))]
@@ -77,6 +82,8 @@ class XrayView:
         title, *facts = self.title.split(" · ")
         body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
         body += [h.el("div", fact) for fact in self.facts]
+        if self.brief:
+            return h.box(*body, *self._outline())
         if changes := self.xray.changes:
             shown = [self._change(change) for change in changes]
             body.append(h.fold(f"{counted(len(changes), 'change')} since {self.xray.since}", *shown, opened=True))
@@ -86,6 +93,15 @@ class XrayView:
             folds = [self._piece(piece) for piece in pieces]
             body.append(h.fold(h.join(h.swatch(letter, colour), words), *folds))
         return h.box(*body)
+
+    def _outline(self) -> list[h.Child]:
+        rows = []
+        for part, pieces in self.xray.parts.items():
+            letter, colour = part_look(part)
+            tokens = figure(self.xray.call.budget, _sum(pieces))
+            rows.append((h.swatch(letter, colour), part, counted(len(pieces), "piece"), tokens))
+        changes = [h.el("li", f"{_sign(change)} {self._named(change.piece)}") for change in self.xray.changes]
+        return [table_html(("", "part", "", "tokens"), rows, right=(3,)), h.el("ul", *changes), h.muted(WHERE)]
 
     def _named(self, piece: Sent) -> str:
         return f"{_name(piece)} · {counted_tokens(self.xray, piece.tokens)}"

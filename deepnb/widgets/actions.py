@@ -26,6 +26,8 @@ class Row:
     key: str
     view: View
     actions: Sequence[tuple[str, Callable[[], object]]]
+    state: str = ""
+    """What the picture says beside the key: with another state the row is made anew."""
 
 
 class ActionPanel:
@@ -36,7 +38,7 @@ class ActionPanel:
 
         self._w, self._rows, self._empty = w, rows, empty
         self._said = w.HTML()
-        self._keys: tuple[str, ...] | None = None
+        self._keys: tuple[tuple[str, str], ...] | None = None
         self._list = w.VBox()
         self.widget: Any = w.VBox([self._said, self._list])
         self.refresh()
@@ -44,7 +46,7 @@ class ActionPanel:
     def refresh(self) -> None:
         """Show the rows there are now; where they are the same ones nothing is made anew."""
         rows = self._rows()
-        keys = tuple(row.key for row in rows)
+        keys = tuple((row.key, row.state) for row in rows)
         if keys == self._keys:
             return
         self._keys = keys
@@ -72,17 +74,21 @@ class ActionPanel:
 
 
 class Tabs:
-    """Panels side by side, refreshed together."""
+    """Panels side by side, one of them seen."""
 
     def __init__(self, panels: Sequence[tuple[str, Refreshable]]) -> None:
         import ipywidgets as w
 
         self._panels = [panel for _, panel in panels]
-        self.widget: Any = w.Tab(children=[p.widget for p in self._panels], titles=[name for name, _ in panels])
+        self.widget: Any = w.Tab(
+            children=[p.widget for p in self._panels], titles=[name for name, _ in panels], selected_index=0
+        )
+        self.widget.observe(lambda _: self.refresh(), names="selected_index")
 
     def refresh(self) -> None:
-        for panel in self._panels:
-            panel.refresh()
+        """Show the one that is seen as things are now; the others follow when they are turned to."""
+        if (at := self.widget.selected_index) is not None:
+            self._panels[at].refresh()
 
 
 def close(widget: Any) -> None:

@@ -1,0 +1,86 @@
+"""The middleware of an agent as layers, with what each added to the last request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deepnb.core.stack import Layer, Stack
+from deepnb.core.xray import Xray
+
+_KNOWN: Mapping[str, Layer] = {
+    layer.name: layer
+    for layer in (
+        Layer(
+            "MemoryMiddleware", "puts memory into the system prompt, read once per thread", "deepagents", ("memory",)
+        ),
+        Layer("FreshMemoryMiddleware", "reads memory again before every model call", "Synaptic", ("memory",)),
+        Layer(
+            "DeltaMemoryMiddleware",
+            "keeps the memory block as it was and tells changes as diffs",
+            "deepnb",
+            ("memory",),
+        ),
+        Layer(
+            "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"
+        ),
+        Layer("MemoryToolsMiddleware", "notes of the day, and search over all notes", "NeoMAGI"),
+        Layer("SkillsMiddleware", "tells name, description and path of each skill", "deepagents", ("skills",)),
+        Layer(
+            "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"
+        ),
+        Layer("DelegationMiddleware", "hands tasks to subagents, down to a depth", "deepagents"),
+        Layer(
+            "SummarizationMiddleware",
+            "flushes to the daily note, writes old messages to a file, and sums them up",
+            "deepagents",
+            ("summary",),
+        ),
+        Layer("PatchToolCallsMiddleware", "gives a tool call that was cut a result", "deepagents"),
+        Layer(
+            "GuardMiddleware",
+            "keeps credentials out of files, and what tools say out of memory until you accept it",
+            "deepnb",
+        ),
+        Layer("ApprovalMiddleware", "asks for your word before a call that nothing can take back", "LangChain"),
+    )
+}
+
+
+def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xray | None) -> Stack:
+    """The layers of an agent: its system prompt, its middleware in order, tools that are none's, the conversation.
+
+    `tools` are all that it binds; `sent` is the request whose pieces are counted.
+    """
+    layers = [Layer("system prompt", "who the agent is, and how it works", "deepnb", ("system",))]
+    layers += [_layer(one, tools) for one in middleware]
+    own = {name for layer in layers for name in layer.tools}
+    if rest := tuple(name for name in tools if name not in own):
+        layers.append(Layer("tools", "functions that look at the notebook, and your own", "deepnb", (), rest))
+    layers.append(Layer("conversation", "what was asked, said and found", "", ("user", "assistant", "tool results")))
+    if sent is None:
+        return Stack(tuple(layers), model)
+    parts = Counter[str]()
+    schemas = Counter[str]()
+    for piece in sent.request:
+        if piece.part == "tools":
+            schemas[piece.label] += piece.tokens
+        else:
+            parts[piece.part] += piece.tokens
+    counted = [
+        replace(layer, tokens=sum(parts[p] for p in layer.parts) + sum(schemas[t] for t in layer.tools))
+        for layer in layers
+    ]
+    return Stack(tuple(counted), model, f"turn {sent.turn}, call {sent.call.number}", sent.call.budget.exact)
+
+
+def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
+    names = (str(getattr(tool, "name", tool)) for tool in getattr(middleware, "tools", ()))
+    tools = tuple(name for name in names if name in bound)
+    for kind in type(middleware).__mro__:
+        if (known := _KNOWN.get(kind.__name__)) is not None:
+            return replace(known, tools=tools)
+    words = next(iter((type(middleware).__doc__ or "").strip().splitlines()), "")
+    return Layer(str(getattr(middleware, "name", type(middleware).__name__)), words, "yours", (), tools)

@@ -1,0 +1,38 @@
+"""What a request passes on its way to the model, layer by layer, and what each adds to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One middleware of an agent, or a part of the request that is none's."""
+
+    name: str
+    does: str
+    """In one line."""
+    origin: str
+    """The system it comes from: deepagents, LangChain, Synaptic, NeoMAGI, deepnb, or `yours`."""
+    parts: tuple[str, ...] = ()
+    """The parts of a request (`core.budget.PARTS`) that are its."""
+    tools: tuple[str, ...] = ()
+    """The tools that it gives the model."""
+    tokens: int | None = None
+    """What it added to the request that was looked at; None before the first."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The layers in the order in which a request passes them, the outermost first, and whose request was looked at."""
+
+    layers: tuple[Layer, ...]
+    model: str
+    call: str = ""
+    """`turn 2, call 1`; empty before the first."""
+    exact: bool = True
+    """Whether tokens were counted, not estimated."""
+
+    @property
+    def tokens(self) -> int:
+        return sum(layer.tokens or 0 for layer in self.layers)

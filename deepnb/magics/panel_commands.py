@@ -1,0 +1,142 @@
+"""Panels of %agent, the dashboard, and the graph: session -> pictures that can be touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Compacted, ModelEnded, Usage
+from deepnb.magics.memory_commands import memory_tabs, memory_twin
+from deepnb.magics.scene import Scene
+from deepnb.magics.showing import Args, Shown, live
+from deepnb.magics.skills_commands import skills_rows, skills_view_of
+from deepnb.views.budget import BudgetView, budget_view
+from deepnb.views.history import HistoryView, history_view
+from deepnb.views.notice import notice_view
+from deepnb.views.skills import EMPTY as NO_SKILLS
+from deepnb.views.stack import stack_view
+from deepnb.views.threads import ThreadCard, threads_view, tree
+from deepnb.views.view import View
+from deepnb.views.xray import EMPTY as NO_CALL
+from deepnb.views.xray import xray_view
+from deepnb.widgets.actions import ActionPanel, Refreshable, Row, Tabs
+from deepnb.widgets.history import HistoryPanel
+from deepnb.widgets.panels import Page, Stack
+from deepnb.widgets.prompt import Place, PromptPanel
+from deepnb.widgets.threads import ThreadsPanel
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A panel: the word for it, what it shows, how it is made, and its static twin."""
+
+    title: str
+    about: str
+    panel: Callable[[Scene], Refreshable]
+    twin: Callable[[Scene], View]
+
+
+def agent_panel(scene: Scene, args: Args) -> Shown:
+    """Budget and history, or the one that is named."""
+    name = args["what"]
+    if name is None:
+        return _show(scene, ("budget", "history"), "agent panel: budget and history")
+    if name not in KINDS:
+        raise DeepnbError(f"no panel {name!r}", f"%agent panel {'|'.join(KINDS)}, or %agent dashboard for all")
+    return _show(scene, (name,), f"agent panel: {KINDS[name].about}")
+
+
+def agent_dashboard(scene: Scene, args: Args) -> Shown:
+    return _show(scene, tuple(KINDS), "dashboard: " + ", ".join(kind.title.lower() for kind in KINDS.values()))
+
+
+def agent_graph(scene: Scene, args: Args) -> Shown:
+    return stack_view(scene.session.stack(), scene.stamp)
+
+
+def _show(scene: Scene, names: tuple[str, ...], text: str) -> Shown:
+    chosen = [KINDS[name] for name in names]
+    panel = Tabs([(kind.title, kind.panel(scene)) for kind in chosen]) if scene.screen.notebook else None
+    live(scene, panel, lambda: Stack(*(kind.twin(scene) for kind in chosen)), text)
+    return None
+
+
+def budget_picture(scene: Scene) -> BudgetView:
+    """The gauge of the last request, with the totals of the calls until then."""
+    totals: list[int] = []
+    compactions: list[int] = []
+    for event in (e for t in scene.session.turns for e in t.events if not e.path):
+        if isinstance(event, Compacted):
+            compactions.append(len(totals))
+        elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
+            totals.append(event.call.budget.total)
+    usage = sum((t.usage for t in scene.session.turns), Usage())
+    marks = [at for at in compactions if at < len(totals)]
+    nested = scene.session.subagents.spent()
+    return budget_view(scene.session.budget(), scene.stamp, totals, marks, usage.cost, nested)
+
+
+def history_picture(scene: Scene, search: str | None = None) -> HistoryView:
+    """The offloaded history, with something looked for in it."""
+    return history_view(scene.session.history(), scene.stamp, search, scene.session.brought_back)
+
+
+def _threads(scene: Scene) -> ThreadsPanel:
+    session = scene.session
+
+    def rows() -> list[Row]:
+        return [_thread_row(scene, ThreadCard(depth, thread)) for depth, thread in tree(session.threads)]
+
+    return ThreadsPanel(rows, lambda: len(session.turns), session.rewind, session.undo)
+
+
+def _thread_row(scene: Scene, card: ThreadCard) -> Row:
+    session, name = scene.session, card.thread.name
+    acts: list[tuple[str, Callable[[], object]]] = (
+        [("fork", lambda: session.fork())] if card.thread.current else [("switch", lambda: session.switch(name))]
+    )
+    return Row(name, card, acts, state=card.text())
+
+
+def _prompt(scene: Scene) -> PromptPanel:
+    def calls() -> list[tuple[str, Place]]:
+        return [(name, place) for name, place in scene.session.requests()]
+
+    def at(place: Place | None) -> View:
+        return notice_view(NO_CALL) if place is None else xray_view(scene.session.xray(*place), scene.stamp)
+
+    return PromptPanel(calls, at)
+
+
+def _prompt_twin(scene: Scene) -> View:
+    requests = scene.session.requests()
+    return replace(xray_view(scene.session.xray(), scene.stamp), brief=True) if requests else notice_view(NO_CALL)
+
+
+KINDS: Mapping[str, Kind] = {
+    "memory": Kind("Memory", "memory by turn, its journal, what waits for you", memory_tabs, memory_twin),
+    "budget": Kind(
+        "Budget", "what fills the context", lambda scene: Page(lambda: budget_picture(scene)), budget_picture
+    ),
+    "history": Kind(
+        "History",
+        "what was offloaded, to search and bring back",
+        lambda scene: HistoryPanel(
+            lambda words: history_picture(scene, words),
+            scene.session.bring_back,
+            lambda: scene.session.bring_back(None),
+        ),
+        lambda scene: replace(history_picture(scene), brief=True),
+    ),
+    "skills": Kind(
+        "Skills",
+        "what each costs, which were read",
+        lambda scene: ActionPanel(lambda: skills_rows(scene), notice_view(NO_SKILLS)),
+        skills_view_of,
+    ),
+    "prompt": Kind("Prompt", "what each call was sent", _prompt, _prompt_twin),
+    "threads": Kind(
+        "Threads", "threads, forks and rewinds", _threads, lambda s: threads_view(s.session.threads, s.stamp)
+    ),
+}

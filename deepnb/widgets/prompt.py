@@ -1,0 +1,50 @@
+"""The requests to touch: choose a call, and see what the model was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deepnb.views.view import View
+
+Place = tuple[int, int]
+"""A call: its turn, and its number there."""
+
+
+class PromptPanel:
+    """The calls of a thread to choose from, the newest one chosen, and the picture of that one."""
+
+    def __init__(self, calls: Callable[[], Sequence[tuple[str, Place]]], at: Callable[[Place | None], View]) -> None:
+        """`calls` gives a name and the place of each; `at` the picture of one, of None where there is none yet."""
+        import ipywidgets as w
+
+        self._calls, self._at = calls, at
+        self._choice = w.Dropdown(description="call", layout=w.Layout(width="24em"))
+        self._picture = w.HTML()
+        self._shown: object = ()
+        self._filling = False
+        self._choice.observe(lambda _: self._show(), names="value")
+        self.widget: Any = w.VBox([self._choice, self._picture])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Offer what there is now; a choice that stood at the newest call follows it."""
+        calls = list(self._calls())
+        before = [place for _, place in self._choice.options]
+        if calls != list(self._choice.options):
+            chosen, newest = self._choice.value, before[-1] if before else None
+            places = [place for _, place in calls]
+            self._filling = True
+            self._choice.options = calls
+            follows = chosen == newest or chosen not in places
+            self._choice.value = chosen if not follows else places[-1] if places else None
+            self._filling = False
+        self._choice.disabled = not calls
+        self._show()
+
+    def _show(self) -> None:
+        place = self._choice.value
+        if self._filling or self._shown == (place, len(self._choice.options)):
+            return
+        self._shown = (place, len(self._choice.options))
+        self._picture.value = self._at(place).html()

@@ -1,0 +1,60 @@
+"""The threads to touch: switch to one, fork one, take the current one back, and undo that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.views.notice import notice_view
+from deepnb.widgets.actions import ActionPanel, Row
+
+
+class ThreadsPanel:
+    """A row for each thread with its buttons, and below them a turn to take the current one back to."""
+
+    def __init__(
+        self,
+        rows: Callable[[], Sequence[Row]],
+        last: Callable[[], int],
+        rewind: Callable[[int], object],
+        undo: Callable[[], object],
+    ) -> None:
+        """`last` is the number of the current thread's last turn; `rewind` takes the turn to go back to."""
+        import ipywidgets as w
+
+        self._last = last
+        self._list = ActionPanel(rows, notice_view("no thread yet: type %agent new NAME"))
+        self._turn = w.BoundedIntText(min=0, max=0, description="after turn", layout=w.Layout(width="12em"))
+        self._rewind = w.Button(
+            description="rewind",
+            tooltip="take the current thread back to just after this turn",
+            layout=w.Layout(width="auto"),
+        )
+        self._undo = w.Button(
+            description="undo", tooltip="take back the last rewind, fork or new", layout=w.Layout(width="auto")
+        )
+        self._said = w.HTML()
+        self._rewind.on_click(lambda _: self._act(lambda: rewind(self._turn.value)))
+        self._undo.on_click(lambda _: self._act(undo))
+        below = w.HBox([self._turn, self._rewind, self._undo], layout=w.Layout(flex_flow="row wrap"))
+        self.widget: Any = w.VBox([self._list.widget, below, self._said])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the threads as they are now; the turn stays as it was chosen where there still is one."""
+        self._list.refresh()
+        last = self._last()
+        at_end = self._turn.value >= self._turn.max
+        self._turn.max = last
+        if at_end:
+            self._turn.value = last
+        self._rewind.disabled = self._turn.disabled = last == 0
+
+    def _act(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+            self._said.value = ""
+        except DeepnbError as error:
+            self._said.value = notice_view(str(error), "error").html()
+        self.refresh()
