@@ -59,7 +59,6 @@ def test_nested_agents_carry_their_path():
     assert turn.budget is not None
     assert turn.budget.parts["assistant"] > 0
     assert list(s.ledger()["agent"]) == ["main", "general-purpose", "general-purpose", "main"]
-    assert list(s.ledger()["within"]) == ["", "t1", "t1", ""]
 
 
 def test_two_agents_side_by_side_are_told_apart():

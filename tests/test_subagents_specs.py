@@ -215,8 +215,8 @@ def test_calls_stand_in_the_ledger_under_their_agents_name():
     inner = call("task", id="t2", description="x", subagent_type="general-purpose")
     s = session(GO, inner, "at two", "at one", "end", subagents=[CRITIC])
     s.run("p")
-    told = s.ledger()[["agent", "within"]].values.tolist()
-    assert told == [["main", ""], ["critic", "t1"], ["general-purpose", "t1/t2"], ["critic", "t1"], ["main", ""]]
+    assert list(s.ledger()["agent"]) == ["main", "critic", "general-purpose", "critic", "main"]
+    assert [c.path for c in s.last.calls] == [(), ("t1",), ("t1", "t2"), ("t1",), ()]
 
 
 def test_side_by_side_each_call_has_its_own_name():

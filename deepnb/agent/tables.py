@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     """One row per model call: what was sent by part, as counted here, and beside it what the provider reported.
 
-    `agent` is main, or the name of a subagent, and `within` the ids of the `task` calls it is nested in,
-    outermost first. Figures are tokens; `cost` is US dollars, and empty where no price was given; what the provider did
+    `agent` is main, or the name of a subagent, however deep it is nested. Figures are tokens; `cost` is US dollars, and empty where no price was given; what the provider did
     not report is empty, too.
     """
     rows = [
@@ -32,7 +31,6 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
             "call": call.number,
             "purpose": call.purpose,
             "agent": call.agent or ("/".join(call.path) or "main"),
-            "within": "/".join(call.path),
             "model": call.model or turn.model,
             **{part: call.budget.parts.get(part, 0) for part in PARTS},
             "total": call.budget.total,
@@ -48,7 +46,7 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
         for call in turn.calls
     ]
     reported = ["reported", "cached", "output"]
-    columns = ["turn", "call", "purpose", "agent", "within", "model", *PARTS, "total", "exact"]
+    columns = ["turn", "call", "purpose", "agent", "model", *PARTS, "total", "exact"]
     columns += ["reported", "cached", "cached_share", "output", "cost", "seconds"]
     kinds = {**dict.fromkeys(reported, "Int64"), "cached_share": "Float64", "cost": "Float64"}
     return pd.DataFrame(rows, columns=columns).astype(kinds)

@@ -47,7 +47,9 @@ class Subagent:
 GENERAL_PURPOSE = Subagent(
     "general-purpose",
     "Does any task of several steps by itself, with all tools of the main agent but those of memory. For work whose"
-    " steps need not be seen, such as searching many files.",
+    " steps need not be seen: searching many files, reading long ones, looking through data, trying something out. Use"
+    " it also where you are not sure to find what you look for at the first tries. It knows nothing of the"
+    " conversation.",
     """\
 You are a subagent: another agent has handed you one task, and it sees nothing of your work but your last message.
 Do the task with your tools, then answer in full: what your last message leaves out is lost.""",
