@@ -16,6 +16,7 @@ from deepnb.core.values import (
     Offload,
     Snapshot,
     TextDelta,
+    ThinkingDelta,
     ToolEnded,
     ToolStarted,
     Turn,
@@ -127,11 +128,41 @@ def test_a_finished_turn_has_no_running_tool():
     assert [child.status for child in tool.children] == ["cut"]
 
 
-def test_a_long_result_shows_its_head_its_tail_and_what_was_left_out():
+def test_a_long_result_shows_its_head_and_its_tail_and_unfolds_the_rest():
     segments = turn_segments(_turn(STARTED, replace(ENDED, result="a" * 5_000 + "z" * 5_000)))
     shown = segments.html()
-    assert "6,000 characters left out" in shown
-    assert shown.count("a" * 3_000) == 1 and "a" * 3_001 not in shown and "z" * 1_001 not in shown
+    head, _, rest = shown.partition("show all: 6,000 characters more</summary>")
+    assert "a" * 3_000 in head and "a" * 3_001 not in head
+    assert "a" * 2_000 + "z" * 4_000 + "</pre></details>" in rest and rest.count("z" * 1_000 + "</pre>") == 2
+    huge = turn_segments(_turn(STARTED, replace(ENDED, result="a" * 1_000_000))).html()
+    assert len(huge) < 40_000 and "characters left out" in huge
+
+
+def test_thoughts_fold_and_show_their_end_alone_while_they_grow():
+    segments = Segments()
+    for word in ("First ", "the planets. " * 100, "Then <b>the moons</b>."):
+        assert segments.add(ThinkingDelta(word, 1)) == 0
+    growing = segments.html()
+    assert "<details" in growing and "&lt;b&gt;the moons" in growing and "First" not in growing
+    assert len(growing) < 1_000
+    assert segments.add(TextDelta("Jupiter.", 1)) == 1
+    ended = segments.html()
+    assert "First the planets." in ended and "thinking · 1,328 characters" in ended and " open" not in ended
+    assert segments.text().startswith("thinking: First the planets.") and segments.text().endswith("\n\nJupiter.")
+
+
+def test_what_a_running_subagent_shows_does_not_grow_with_what_it_did():
+    segments = Segments()
+    segments.add(ToolStarted("t", "task", {"subagent_type": "critic", "description": "look"}))
+    sizes = []
+    for i in range(200):
+        segments.add(TextDelta("said " * 100, i, path=("t",)))
+        segments.add(ToolStarted(f"c{i}", "ls", {}, path=("t",)))
+        segments.add(ToolEnded(f"c{i}", "ls", "file " * 100, "ok", 0.1, path=("t",)))
+        sizes.append(len(segments.html()) + len(segments.text()))
+    assert max(sizes) < 20_000
+    segments.add(ToolEnded("t", "task", "done", "ok", 1.0))
+    assert segments.html().count(("said " * 100).strip()) == 200, "when it is over, all is there"
 
 
 def test_long_arguments_are_shortened_on_the_line_and_whole_in_the_card():

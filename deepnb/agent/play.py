@@ -21,6 +21,7 @@ from deepnb.core.values import (
     ModelStarted,
     Snapshot,
     TextDelta,
+    ThinkingDelta,
     ToolEnded,
     ToolStarted,
     Turn,
@@ -111,24 +112,25 @@ def recorded(
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
-    """The events with neighbouring pieces of one answer joined."""
+    """The events with neighbouring pieces of one answer, or of one thought, joined."""
     out: list[Event] = []
     pieces: list[str] = []
     for event in events:
         last = out[-1] if out else None
         if (
-            isinstance(event, TextDelta)
-            and isinstance(last, TextDelta)
+            isinstance(event, TextDelta | ThinkingDelta)
+            and isinstance(last, TextDelta | ThinkingDelta)
+            and type(last) is type(event)
             and (last.call, last.path) == (event.call, event.path)
         ):
             pieces.append(event.text)
             continue
-        if pieces and isinstance(last, TextDelta):
+        if pieces and isinstance(last, TextDelta | ThinkingDelta):
             out[-1] = replace(last, text=last.text + "".join(pieces))
             pieces = []
         out.append(event)
-    if pieces and isinstance(out[-1], TextDelta):
-        out[-1] = replace(out[-1], text=out[-1].text + "".join(pieces))
+    if pieces and isinstance(last := out[-1], TextDelta | ThinkingDelta):
+        out[-1] = replace(last, text=last.text + "".join(pieces))
     return out
 
 

@@ -56,6 +56,7 @@ from deepnb.core.values import (
     Offload,
     Path,
     TextDelta,
+    ThinkingDelta,
     ToolEnded,
     ToolStarted,
     Turn,
@@ -188,13 +189,15 @@ class Chain:
         return _written(self._head)
 
     def event(self, event: Event | Added) -> Iterator[Told]:
-        """The lines of an event. Pieces of an answer make none: the answer does, when it has ended."""
+        """The lines of an event. Pieces of an answer make none (the answer does, when it has ended), nor do thoughts."""
         path = event.path
         match event:
             case Added():
                 yield from self._added(event)
             case TextDelta():
                 self._pieces += [] if path else [event.text]
+            case ThinkingDelta():
+                pass
             case ModelStarted():
                 if not path:
                     self._pieces.clear()

@@ -31,13 +31,14 @@ from deepnb.core.values import (
     Path,
     Purpose,
     TextDelta,
+    ThinkingDelta,
     ToolEnded,
     ToolStarted,
     Usage,
 )
 from deepnb.engine import keys
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import message_text
+from deepnb.engine.request import message_text, thinking_text
 
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
 """(messages as sent, tools as bound) -> what they cost, by part."""
@@ -106,6 +107,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Run of a `task` call -> the name of the subagent it is for."""
         self._models: dict[UUID, tuple[Call, float]] = {}
         self._spoke: set[UUID] = set()
+        self._thought: set[UUID] = set()
         self._busy: dict[UUID, int] = {}
         self._calls = ledger.calls
         self._cancelled = threading.Event()
@@ -169,7 +171,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         self._check()
-        text = message_text(chunk.message) if chunk is not None and hasattr(chunk, "message") else token
+        text = token
+        if chunk is not None and hasattr(chunk, "message"):
+            self._think(run_id, thinking_text(chunk.message))
+            text = message_text(chunk.message)
         self._say(run_id, text if isinstance(text, str) else "")
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
@@ -181,9 +186,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         message = getattr(response.generations[0][0], "message", None) if response.generations else None
         if run_id not in self._spoke and message is not None:
             self._models[run_id] = known
+            if run_id not in self._thought:
+                self._think(run_id, thinking_text(message))
             self._say(run_id, message_text(message))
             del self._models[run_id]
         self._spoke.discard(run_id)
+        self._thought.discard(run_id)
         told = usage(message)
         self._spent += told.input + told.output if told else 0
         paid = self._ledger.billed(told, call.model, call.path, call.agent) if told else None
@@ -269,6 +277,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
             self._spoke.add(run_id)
             self._emit(TextDelta(text, known[0].number, known[0].path))
+
+    def _think(self, run_id: UUID, text: str) -> None:
+        if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
+            self._thought.add(run_id)
+            self._emit(ThinkingDelta(text, known[0].number, known[0].path))
 
     def _tool_ended(self, run_id: UUID, result: str, status: Any) -> None:
         path = self._path(self._parent.get(run_id))

@@ -73,6 +73,14 @@ def message_text(message: BaseMessage) -> str:
     )
 
 
+def thinking_text(message: BaseMessage) -> str:
+    """What a model thought, as its provider tells it; LangChain gives it one form, blocks of type `reasoning`."""
+    if isinstance(message.content, str) and not message.additional_kwargs.get("reasoning_content"):
+        return ""
+    blocks = getattr(message, "content_blocks", ())
+    return "".join(str(b.get("reasoning") or "") for b in blocks if b.get("type") == "reasoning")
+
+
 def tool_name(tool: Any) -> str:
     """The name of a bound tool, by which it is told apart from the others."""
     if isinstance(tool, Mapping):

@@ -17,7 +17,7 @@ MONO = "font-family:monospace;font-size:12px"
 SOFT = "background:rgba(128,128,128,0.08)"
 GREEN, RED = "rgba(46,160,67,{})", "rgba(248,81,73,{})"
 
-_BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:2px 0 8px 0"
+_BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:"
 _FRAME = f"border:1px solid {LINE};border-radius:6px;margin:6px 0;padding:4px 10px"
 _PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;overflow-wrap:anywhere"
 _VOID = frozenset({"br", "hr"})
@@ -55,9 +55,9 @@ def el(tag: str, *children: Child, **attributes: str | bool | None) -> Html:
     return Html(f"<{tag}{written}>{join(*children)}</{tag}>")
 
 
-def box(*children: Child) -> Html:
-    """The <div> that every view is."""
-    return el("div", *children, style=_BOX)
+def box(*children: Child, above: bool = True, below: bool = True) -> Html:
+    """The <div> that every view is, with room above and below it."""
+    return el("div", *children, style=f"{_BOX}{'2px' if above else '0'} 0 {'8px' if below else '0'} 0")
 
 
 def frame(*children: Child) -> Html:

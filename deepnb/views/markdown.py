@@ -2,12 +2,15 @@
 
 markdown-it with raw HTML off makes the markup, the rules here give it our few inline styles, and
 nh3 then lets through listed elements, and of `style` only the very values that the rules wrote.
+A text may come in pieces, each in an output of its own: a `Border` says what is open between two of
+them, so that both are drawn without a seam. All margins are above, so that pieces add up.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,68 +28,124 @@ _MOST = 100_000
 _MOST_SIGNS = 20_000
 """So are those with more signs of Markdown in one paragraph: on brackets the parser's time grows faster."""
 
-_CELL = f"border-bottom:1px solid {h.LINE};padding:3px 12px 3px 0;text-align:"
+_CELL = "padding:3px 12px 3px 0;text-align:"
+_TABLE = "border-collapse:collapse;border:none;font-size:13px;color:inherit;margin:"
+_QUOTE = f"border-left:3px solid {h.LINE};padding:0 12px;margin:"
+_LIST = "padding-left:2em;margin:"
+_PRE = "font:12px/1.45 monospace;background:#8881;"
+_FIRST, _JOINED = "{} 0 0 0", "0"
+
 _STYLES = {
-    "table_open": "border-collapse:collapse;border:none;margin:8px 0;font-size:13px;color:inherit",
-    "tr_open": "background:transparent",
-    "blockquote_open": f"border-left:3px solid {h.LINE};margin:8px 0;padding:0 12px",
-    "pre": f"{h.MONO};line-height:1.45;{h.SOFT};border-radius:6px;margin:8px 0;padding:8px 10px;overflow-x:auto;white-space:pre",
+    "table_open": _TABLE + _FIRST.format("8px"),
+    "tr_open": f"background:transparent;border-bottom:1px solid {h.LINE}",
+    "blockquote_open": _QUOTE + _FIRST.format("8px"),
+    "bullet_list_open": _LIST + _FIRST.format("6px"),
+    "ordered_list_open": _LIST + _FIRST.format("6px"),
+    "paragraph_open": "margin:" + _FIRST.format("6px"),
     "code": f"{h.MONO};{h.SOFT};border-radius:4px;padding:1px 4px",
-    "h1": "font-size:1.35em;line-height:1.3;margin:14px 0 6px 0",
-    "h2": "font-size:1.2em;line-height:1.3;margin:12px 0 6px 0",
-    "h3": "font-size:1.08em;line-height:1.3;margin:10px 0 4px 0",
-    "p": "margin:6px 0",
+    "h1": "font-size:1.35em;line-height:1.3;margin:14px 0 0 0",
+    "h2": "font-size:1.2em;line-height:1.3;margin:12px 0 0 0",
+    "h3": "font-size:1.08em;line-height:1.3;margin:10px 0 0 0",
 }
-_ALLOWED_STYLES = frozenset({*_STYLES.values(), *(_CELL + side for side in ("left", "right", "center"))})
+_CONTINUED = {
+    "table_open": _TABLE + _JOINED,
+    "blockquote_open": _QUOTE + _JOINED,
+    "bullet_list_open": _LIST + _JOINED,
+    "ordered_list_open": _LIST + _JOINED,
+    "list_item_open": "list-style:none",
+    "paragraph_open": "margin:0",
+    "head": "background:transparent;visibility:collapse",
+}
+# (something before it, something after it) -> the box of a block of code
+_CODE = {
+    (False, False): _PRE + "margin:8px 0 0 0;border-radius:6px;padding:8px 10px;white-space:pre;overflow-x:auto",
+    (False, True): _PRE + "margin:8px 0 0 0;border-radius:6px 6px 0 0;padding:8px 10px 0 10px;white-space:pre-wrap",
+    (True, True): _PRE + "margin:0;padding:0 10px;white-space:pre-wrap",
+    (True, False): _PRE + "margin:0;border-radius:0 0 6px 6px;padding:0 10px 8px 10px;white-space:pre-wrap",
+}
+_SIDES = [_CELL + side for side in ("left", "right", "center")]
+_ALLOWED_STYLES = frozenset({*_STYLES.values(), *_CONTINUED.values(), *_CODE.values(), *_SIDES})
+_FIXED = ";table-layout:fixed;max-width:100%;width:{}px"
+_PART = ";width:{}%"
+_SIZED = re.compile(
+    "|".join(
+        re.escape(base + size).replace(r"\{\}", r"\d{1,5}")
+        for size, bases in (
+            (_FIXED, (_STYLES["table_open"], _CONTINUED["table_open"])),
+            (_PART, _SIDES),
+        )
+        for base in bases
+    )
+)
 _TAGS = {
-    *(
-        [
-            "a",
-            "b",
-            "blockquote",
-            "br",
-            "code",
-            "del",
-            "em",
-            "h1",
-            "h2",
-            "h3",
-            "h4",
-            "h5",
-            "h6",
-            "hr",
-            "i",
-            "li",
-            "ol",
-            "p",
-            "pre",
-            "s",
-            "strong",
-        ]
-    ),
-    *(["table", "tbody", "td", "th", "thead", "tr", "ul"]),
+    *("a", "b", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li"),
+    *("ol", "p", "pre", "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
-_STYLED = ("table", "tr", "td", "th", "blockquote", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", "p")
+_STYLED = (
+    *("table", "tr", "td", "th", "blockquote", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", "p"),
+    *("ul", "li"),
+)
 _SIGNS = re.compile(r"[\[\]*_`<>!~|&\\()]")
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 
 
-def markdown_html(text: str) -> h.Html:
-    """`text` as sanitised markup; one that is too long for the parser as plain text."""
-    text = clean(text)
+@dataclass(frozen=True)
+class Border:
+    """What is open where a text was cut in two."""
+
+    source: str = ""
+    """Markdown that, put before the rest, opens it again."""
+    open: tuple[str, ...] = ()
+    """Types of the tokens that go on behind it, outermost first; none where a new block begins."""
+    numbers: tuple[int, ...] = ()
+    """For each of these that is an ordered list, the number of its next item (or of the one that goes on); else 0."""
+    widths: tuple[int, ...] = ()
+    """Of a table's columns, in characters: all pieces of a table have the same."""
+
+
+def markdown_html(
+    text: str, above: Border | None = None, below: Border | None = None, links: MutableMapping[str, Any] | None = None
+) -> h.Html:
+    """`text` as sanitised markup; one that is too long for the parser as plain text.
+
+    `above` and `below` are the borders to the pieces before and after it; `links` keeps the link
+    definitions of all pieces.
+    """
+    source = clean((above.source if above else "") + text)
     if len(text) > _MOST or _signs(text) > _MOST_SIGNS:
-        return h.pre(text)
+        return h.pre(clean(text))
+    parser = _parser()
+    env: dict[str, Any] = {} if links is None else {"references": links}
+    tokens = parser.parse(source, env)
+    if above:
+        _join_above(tokens, above)
+    if below:
+        _join_below(tokens, below)
     return h.Html(
         nh3.clean(
-            _parser().render(text),
+            parser.renderer.render(tokens, parser.options, env),
             tags=_TAGS,
-            attributes={"a": {"href", "target"}, "ol": {"start"}, **{tag: {"style"} for tag in _STYLED}},
+            attributes={**{tag: {"style"} for tag in _STYLED}, "a": {"href", "target"}, "ol": {"start", "style"}},
             attribute_filter=_attribute,
             url_schemes={"http", "https", "mailto"},
             link_rel="noopener noreferrer",
             clean_content_tags=set(),
         )
     )
+
+
+def blocks(source: str, links: MutableMapping[str, Any]) -> list[Token]:
+    """The block tokens of `source`, with the lines each takes; what is inside a line is left alone."""
+    parser = _parser()
+    tokens: list[Token] = []
+    parser.block.parse(clean(source), parser, {"references": links}, tokens)
+    return tokens
+
+
+def last_child(tokens: Sequence[Token], level: int, begin: int = 0) -> tuple[int, int]:
+    """(how many blocks there are on a level from `begin` on, where the last of them begins)."""
+    found = [i for i in range(begin, len(tokens)) if tokens[i].level == level and tokens[i].nesting >= 0]
+    return len(found), found[-1] if found else -1
 
 
 def _signs(text: str) -> int:
@@ -96,8 +155,51 @@ def _signs(text: str) -> int:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
-        return value if value in _ALLOWED_STYLES else None
+        return value if value in _ALLOWED_STYLES or _SIZED.fullmatch(value) else None
     return value
+
+
+def _join_above(tokens: list[Token], border: Border) -> None:
+    """Draw the first blocks as what goes on from the piece before."""
+    for at, kind in enumerate(border.open):
+        if at >= len(tokens) or tokens[at].type != kind:
+            return
+        token = tokens[at]
+        if kind in ("fence", "code_block"):
+            token.meta["above"] = True
+        else:
+            token.attrs["style"] = _CONTINUED[kind]
+        if kind == "ordered_list_open":
+            token.attrs["start"] = border.numbers[at]
+        if kind == "table_open":
+            head = next(t for t in tokens[at:] if t.type == "tr_open")
+            head.attrs["style"] = _CONTINUED["head"]
+            _size(tokens, at, border.widths)
+
+
+def _join_below(tokens: list[Token], border: Border) -> None:
+    """Draw the last blocks as what goes on in the piece after."""
+    at = -1
+    for level, kind in enumerate(border.open):
+        _, at = last_child(tokens, level, at + 1)
+        if at < 0 or tokens[at].type != kind:
+            return
+        if kind in ("fence", "code_block"):
+            tokens[at].meta["below"] = True
+        elif kind == "table_open":
+            _size(tokens, at, border.widths)
+
+
+def _size(tokens: list[Token], table: int, widths: Sequence[int]) -> None:
+    """Give a table's columns fixed shares of a fixed width."""
+    whole = sum(widths) or 1
+    style = str(tokens[table].attrs["style"])
+    if "table-layout" in style:
+        return
+    tokens[table].attrs["style"] = style + _FIXED.format(7 * whole + 12 * len(widths))
+    head = [t for t in tokens[table:] if t.type == "th_open"][: len(widths)]
+    for token, wide in zip(head, widths, strict=False):
+        token.attrs["style"] = str(token.attrs["style"]) + _PART.format(round(100 * wide / whole))
 
 
 @lru_cache(maxsize=1)
@@ -124,15 +226,15 @@ def _style(state: Any) -> None:
             token.attrs["style"] = _CELL + side
         elif token.type == "heading_open":
             token.attrs["style"] = _STYLES.get(token.tag, _STYLES["h3"])
-        elif token.type == "paragraph_open":
-            token.attrs["style"] = _STYLES["p"]
         elif token.type in _STYLES:
-            token.attrs["style"] = _STYLES[token.type]
+            nested = token.level > 0 and token.type.endswith("list_open")
+            token.attrs["style"] = (_CONTINUED if nested else _STYLES)[token.type]
 
 
 def _fence(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    body = h.el("code", tokens[at].content, style="")
-    return h.el("pre", body, style=_STYLES["pre"]) + "\n"
+    meta = tokens[at].meta
+    box = _CODE[bool(meta.get("above")), bool(meta.get("below"))]
+    return h.el("pre", h.el("code", tokens[at].content, style=""), style=box) + "\n"
 
 
 _code_block = _fence

@@ -6,6 +6,7 @@ event, not with what was said before: an answer keeps its pieces and joins them 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deepnb.core.values import (
@@ -16,6 +17,7 @@ from deepnb.core.values import (
     Offload,
     Path,
     TextDelta,
+    ThinkingDelta,
     ToolEnded,
     ToolStarted,
     Turn,
@@ -27,7 +29,12 @@ from deepnb.views.plain import clean, indent, page, short
 from deepnb.views.subagent_card import doing, is_task, task_html, task_text
 from deepnb.views.tool import Tool, tool_html, tool_text
 
-__all__ = ["Answer", "Compaction", "Note", "Segment", "Segments", "ToolSegment", "turn_segments"]
+__all__ = ["Answer", "Compaction", "Note", "Segment", "Segments", "Thinking", "ToolSegment", "turn_segments"]
+
+_TAIL = 400
+"""Characters of a thought, or of what a subagent says, that are shown while it grows: then it is sent whole."""
+_LATEST = 12
+"""Of what happens inside a call that runs, so many things are shown."""
 
 
 @dataclass
@@ -53,6 +60,29 @@ class Answer:
         from deepnb.views.markdown import markdown_html
 
         return h.box(markdown_html(self.markdown))
+
+
+@dataclass
+class Thinking:
+    """What the model thought in one call, behind a fold; while it grows, its end alone."""
+
+    call: int
+    parts: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def words(self) -> str:
+        """The pieces joined, or the last of them while there come more."""
+        return "".join(self.parts) if self.ended else _tail(self.parts)
+
+    def text(self) -> str:
+        """`thinking: ...`, its first words."""
+        return page([f"thinking: {short(self.words, 90)}"] if self.ended else ["thinking ..."])
+
+    def html(self) -> str:
+        """A fold with the words as they are."""
+        title = f"thinking · {len(self.words):,} characters" if self.ended else "thinking ..."
+        return h.box(h.fold(h.muted(title), h.pre(self.words), framed=False))
 
 
 @dataclass
@@ -112,20 +142,29 @@ class ToolSegment(Tool):
     def text(self) -> str:
         """`→ name(args)  ok 0.01 s`, what happened inside, and the first line of the result."""
         if is_task(self):
-            return task_text(self, self.calls, self.usage, self.children, self._last)
-        inside = [indent(child.text(), "  │ ") for child in self.children]
+            return task_text(self, self.calls, self.usage, self._inside, self._last)
+        inside = [indent(child.text(), "  │ ") for child in self._inside]
         call, result = tool_text(self)
         return page([call, *inside, *result])
 
     def html(self) -> str:
         """A card that opens to the arguments, the nested segments and the result."""
         if is_task(self):
-            return h.box(task_html(self, self.calls, self.usage, self.children, self._last, self._now))
-        return h.box(tool_html(self, [h.Html(child.html()) for child in self.children]))
+            return h.box(task_html(self, self.calls, self.usage, self._inside, self._last, self._now))
+        return h.box(tool_html(self, [h.Html(child.html()) for child in self._inside]))
+
+    @property
+    def _inside(self) -> Sequence[Segment | _Brief]:
+        """What happened inside; in short while the call runs, for all of it is sent again with each change."""
+        if self.status != "running":
+            return self.children
+        return [_Brief(child) for child in self.children[-_LATEST:]]
 
     @property
     def _last(self) -> str:
-        """What was said last inside."""
+        """What was said last inside; nobody asks while there may come more."""
+        if self.status == "running":
+            return ""
         last = self.children[-1] if self.children else None
         return last.markdown if isinstance(last, Answer) else ""
 
@@ -133,11 +172,28 @@ class ToolSegment(Tool):
         """What happens inside just now."""
         last = self.children[-1]
         if isinstance(last, Answer):
-            return last.markdown[-80:]
+            return _tail(last.parts)[-80:]
         return doing(last) if isinstance(last, ToolSegment) else last.text()
 
 
-Segment = Answer | ToolSegment | Note | Compaction
+Segment = Answer | Thinking | ToolSegment | Note | Compaction
+
+
+@dataclass(frozen=True)
+class _Brief:
+    """A nested segment in short."""
+
+    segment: Segment
+
+    def text(self) -> str:
+        if isinstance(self.segment, Answer):
+            return clean(_tail(self.segment.parts))
+        if isinstance(self.segment, ToolSegment) and not is_task(self.segment):
+            return page([tool_text(self.segment)[0]])
+        return self.segment.text()
+
+    def html(self) -> str:
+        return h.el("div", self.text())
 
 
 class Segments:
@@ -155,7 +211,11 @@ class Segments:
     def _add(self, event: Event, path: Path) -> int | None:
         if path:
             return self._nest(event, path)
+        if not isinstance(event, ThinkingDelta):
+            self._thought()
         match event:
+            case ThinkingDelta(text=text, call=call) if text:
+                return self._think(text, call)
             case TextDelta(text=text, call=call) if text:
                 return self._say(text, call)
             case ToolStarted():
@@ -198,6 +258,20 @@ class Segments:
         answer.parts.append(text)
         return at
 
+    def _think(self, text: str, call: int) -> int:
+        last = self.segments[-1] if self.segments else None
+        if not isinstance(last, Thinking) or last.call != call:
+            last = Thinking(call)
+            self._append(last)
+        last.parts.append(text)
+        last.ended = False
+        return len(self.segments) - 1
+
+    def _thought(self) -> None:
+        """A thought is over as soon as anything else happens."""
+        if self.segments and isinstance(last := self.segments[-1], Thinking):
+            last.ended = True
+
     def _tool(self, id: str, name: str) -> int:  # noqa: A002
         if id not in self._tools:
             self._tools[id] = self._append(ToolSegment(id, name))
@@ -211,6 +285,15 @@ class Segments:
     def _append(self, segment: Segment) -> int:
         self.segments.append(segment)
         return len(self.segments) - 1
+
+    def close(self) -> None:
+        """Nothing more comes: a call that still runs was cut."""
+        self._thought()
+        for segment in self.segments:
+            if isinstance(segment, ToolSegment):
+                segment.status = "cut" if segment.status == "running" else segment.status
+                if segment.nested:
+                    segment.nested.close()
 
     def text(self) -> str:
         """All segments, a blank line between an answer and what is not one."""
@@ -230,13 +313,17 @@ def turn_segments(turn: Turn) -> Segments:
     segments = Segments()
     for event in turn.events:
         segments.add(event)
-    _close(segments)
+    segments.close()
     return segments
 
 
-def _close(segments: Segments) -> None:
-    for segment in segments.segments:
-        if isinstance(segment, ToolSegment):
-            segment.status = "cut" if segment.status == "running" else segment.status
-            if segment.nested:
-                _close(segment.nested)
+def _tail(parts: Sequence[str]) -> str:
+    """The end of what the pieces say together, without joining them all."""
+    out: list[str] = []
+    room = _TAIL
+    for part in reversed(parts):
+        out.append(part[-room:])
+        room -= len(part)
+        if room <= 0:
+            return "..." + "".join(reversed(out))
+    return "".join(reversed(out))

@@ -13,7 +13,7 @@ from deepnb.core.values import Usage
 from deepnb.views import html as h
 from deepnb.views.figures import counted, seconds
 from deepnb.views.plain import clean, indent, middle_cut, page, short
-from deepnb.views.tool import COLOURS, WORDS, Tool, call_line
+from deepnb.views.tool import COLOURS, WORDS, Tool, call_line, long_text
 
 _TASK = 60
 """Columns of the task in its line."""
@@ -64,7 +64,7 @@ def task_html(
         body += [h.label("what it did"), h.el("div", *shown, style=nest)]
     result = (tool.result or "").strip()
     if result and result != last.strip():
-        body += [h.label("report"), h.pre(middle_cut(result, _HEAD, _TAIL), low=True)]
+        body += [h.label("report"), long_text(result)]
     return h.fold(line, *body)
 
 

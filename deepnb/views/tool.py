@@ -16,8 +16,8 @@ Status = Literal["running", "ok", "error", "cut"]
 _LINE = 84
 """Columns of a call's own part of its line: status and time come after it."""
 _ARGUMENT = 40
-_HEAD, _TAIL = 3_000, 1_000
-"""Characters of a long result that its card shows."""
+_HEAD, _TAIL, _MIDDLE = 3_000, 1_000, 30_000
+"""Characters of a long result that its card shows at once, and of those between them that it unfolds."""
 
 WORDS = {"running": "running …", "ok": "ok", "error": "error", "cut": "cut off: no result"}
 COLOURS = {
@@ -75,9 +75,22 @@ def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
     if tool.result is not None:
         body += [
             h.label("result"),
-            h.pre(middle_cut(tool.result, _HEAD, _TAIL), low=True) if tool.result else " (empty)",
+            long_text(tool.result) if tool.result else " (empty)",
         ]
     return h.fold(h.join(h.code(call_line(tool.name, tool.args)), state), *(body or [h.muted("no arguments")]))
+
+
+def long_text(text: str) -> h.Html:
+    """A block of text; of a long one its head and its tail, with a fold that shows all between them."""
+    between = len(text) - _HEAD - _TAIL
+    if between <= 60:
+        return h.pre(text, low=True)
+    middle = text[_HEAD : len(text) - _TAIL]
+    return h.join(
+        h.pre(text[:_HEAD], low=True),
+        h.fold(f"show all: {between:,} characters more", h.pre(middle_cut(middle, _MIDDLE, 0)), framed=False),
+        h.pre(text[len(text) - _TAIL :], low=True),
+    )
 
 
 def pretty(value: Any) -> str:

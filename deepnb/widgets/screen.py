@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from deepnb.views.view import View
@@ -15,6 +15,9 @@ class Output(Protocol):
 
     def update(self, view: View) -> None:
         """Show another view where the first one stands."""
+
+    def become(self, widget: Any, text: str) -> None:
+        """Show an ipywidget where the view stands, with a text for where there are none."""
 
 
 class Screen(Protocol):
@@ -47,6 +50,57 @@ class Terminal:
         return _Printed()
 
 
+class Reserved:
+    """Outputs kept free in the cell that runs, to be filled in order later: by a widget's callback, which can make none.
+
+    What comes when all are filled is shown in the last one, below what is there.
+    """
+
+    notebook = True
+
+    def __init__(self, screen: Screen, count: int) -> None:
+        self._free = [screen.show(_Views()) for _ in range(count)]
+        self._last: tuple[Output, _Views] | None = None
+
+    @property
+    def free(self) -> int:
+        """How many are not filled yet."""
+        return len(self._free)
+
+    def show(self, view: View) -> Output:
+        if not self._free and self._last is not None:
+            output, shown = self._last
+            shown.views.append(view)
+            output.update(shown)
+            return _Part(output, shown, len(shown.views) - 1)
+        output, shown = self._free.pop(0), _Views([view])
+        output.update(shown)
+        self._last = (output, shown)
+        return _Part(output, shown, 0)
+
+    def widget(self, widget: Any, text: str) -> Output:
+        output = self._free.pop(0)
+        output.become(widget, text)
+        return output
+
+
+class Counted:
+    """Another screen, with the number of outputs made on it."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self.notebook = screen.notebook
+        self.shown = 0
+
+    def show(self, view: View) -> Output:
+        self.shown += 1
+        return self._screen.show(view)
+
+    def widget(self, widget: Any, text: str) -> Output:
+        self.shown += 1
+        return self._screen.widget(widget, text)
+
+
 class Notebook:
     """Outputs of text/html and text/plain with a display id: they survive in the saved file as they are."""
 
@@ -58,17 +112,16 @@ class Notebook:
         return shown
 
     def widget(self, widget: Any, text: str) -> Output:
-        from IPython.display import publish_display_data
-
-        mime = "application/vnd.jupyter.widget-view+json"
-        view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
         shown = _Displayed(_new_id())
-        publish_display_data({mime: view, "text/plain": text}, transient={"display_id": shown.id})
+        shown.publish_widget(widget, text, update=False)
         return shown
 
 
 class _Printed:
     def update(self, view: View) -> None:
+        """What is printed stays."""
+
+    def become(self, widget: Any, text: str) -> None:
         """What is printed stays."""
 
 
@@ -80,6 +133,17 @@ class _Displayed:
     def update(self, view: View) -> None:
         self.publish(view, update=True)
 
+    def become(self, widget: Any, text: str) -> None:
+        self.publish_widget(widget, text, update=True)
+
+    def publish_widget(self, widget: Any, text: str, *, update: bool) -> None:
+        from IPython.display import publish_display_data
+
+        self._last = None
+        mime = "application/vnd.jupyter.widget-view+json"
+        view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+        publish_display_data({mime: view, "text/plain": text}, transient={"display_id": self.id}, update=update)
+
     def publish(self, view: View, *, update: bool) -> None:
         from IPython.display import publish_display_data
 
@@ -88,6 +152,33 @@ class _Displayed:
             self._last = now
             data = {"text/html": now[0], "text/plain": now[1]}
             publish_display_data(data, transient={"display_id": self.id}, update=update)
+
+
+class _Views:
+    """Views below each other in one output; with none it takes no room."""
+
+    def __init__(self, views: Sequence[View] = ()) -> None:
+        self.views = list(views)
+
+    def text(self) -> str:
+        return "\n".join(view.text() for view in self.views)
+
+    def html(self) -> str:
+        return "".join(view.html() for view in self.views) or "<div></div>"
+
+
+class _Part:
+    """One of the views in an output."""
+
+    def __init__(self, output: Output, shown: _Views, at: int) -> None:
+        self._output, self._shown, self._at = output, shown, at
+
+    def update(self, view: View) -> None:
+        self._shown.views[self._at] = view
+        self._output.update(self._shown)
+
+    def become(self, widget: Any, text: str) -> None:
+        self._output.become(widget, text)
 
 
 _KERNEL = uuid.uuid4().hex[:8]

@@ -3,69 +3,174 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TextIO
 
-from deepnb.core.values import Event, TextDelta
-from deepnb.views.segments import Answer, Segment, Segments
+from deepnb.core.values import Asked, Event, ModelStarted, TextDelta, ThinkingDelta
+from deepnb.views.notice import notice_view
+from deepnb.views.pieces import Growing, Piece
+from deepnb.views.segments import Answer, Segments, Thinking
 from deepnb.views.view import View
-from deepnb.widgets.screen import Output, Screen
+from deepnb.widgets.flow import Flow
+from deepnb.widgets.screen import Screen
 
 MAX_OUTPUTS = 20
 """JupyterLab hides a cell's outputs from the 51st on; a turn never makes more than this."""
+_BELOW = 2
+"""Of these, for what stands below the turn."""
+
+_WHOLE, _SHORT = 800, 400
+"""Characters an answer has before its first cut, and that its open end has from then on."""
+
+_OFTEN = 0.22
+"""Seconds after which an open end is shown anew in any case, while it is short."""
+_FREE, _PER_CHARACTER, _PER_SECOND = 6_000, 6, 20_000
+"""Bytes that may be sent to show an answer more often than that: at first, and for each new character; and in all,
+for each second, where an end is long."""
+
+_WAITING = {
+    "answer": "waiting for the model ...",
+    "summary": "the context is compacted: summing up ...",
+    "flush": "the context is compacted: asking what is worth keeping ...",
+}
 
 
 class NotebookTurn:
-    """Outputs that grow: one for each answer, one for each run of cards between two answers."""
+    """Outputs that grow: answers cut where they are finished, the cards between two answers together.
 
-    def __init__(self, screen: Screen, hz: float = 15.0, clock: Callable[[], float] = time.monotonic) -> None:
+    `most` is how many outputs it makes, those of `finish` included.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        hz: float = 15.0,
+        clock: Callable[[], float] = time.monotonic,
+        most: int = MAX_OUTPUTS,
+        patience: float = 1.0,
+    ) -> None:
+        """After `patience` seconds of silence a line says what is waited for."""
         self._screen = screen
         self._pause = 1.0 / hz if hz > 0 else 0.0
         self._clock = clock
         self._segments = Segments()
-        self._group_of: list[int] = []
-        self._groups: list[list[int]] = []
-        self._outputs: list[Output] = []
-        self._dirty: set[int] = set()
+        self._flow = Flow(screen, max(most - _BELOW, 1), _SHORT)
+        self._growing: dict[int, Growing] = {}
+        self._known = 0
         self._flushed = float("-inf")
+        self._credit = _FREE
+        self._cost = 0
+        self._asked = False
+        self._thought: Thinking | None = None
+        self._lock = threading.Lock()
+        self._patience = patience
+        self._timer: threading.Timer | None = None
+        self._waiting: View | None = None
 
     def add(self, event: Event) -> None:
         """Take an event; text is shown at most `hz` times a second, everything else at once."""
-        at = self._segments.add(event)
-        if at is None:
-            return
-        while len(self._group_of) < len(self._segments.segments):
-            self._place(len(self._group_of))
-        self._dirty.add(self._group_of[at])
-        if not isinstance(event, TextDelta) or self._clock() - self._flushed >= self._pause:
-            self.flush()
+        with self._lock:
+            self._stop_waiting()
+            self._asked |= isinstance(event, Asked)
+            at = self._segments.add(event)
+            if self._thought is not None and self._thought.ended:
+                self._changed(self._thought)
+                self._thought = None
+            if at is not None:
+                self._take(at, event)
+                if not isinstance(event, TextDelta | ThinkingDelta) or self._due(len(event.text)):
+                    self._flush()
+            if isinstance(event, ModelStarted) and not event.path:
+                self._wait(_WAITING[event.call.purpose])
 
     def finish(self, *views: View) -> None:
         """Show what is not shown yet, then the views below it (a footer)."""
-        self.flush()
-        for view in views:
-            self._screen.show(view)
+        with self._lock:
+            self._stop_waiting()
+            if not self._asked:
+                self._segments.close()
+            self._flow.end()
+            below = list(views)
+            if self._waiting is not None:
+                self._flow.replace(self._waiting, below.pop(0) if below else notice_view("nothing came"))
+                self._waiting = None
+            self._flush()
+            for view in below:
+                self._screen.show(view)
 
     def flush(self) -> None:
         """Show every output that has changed."""
-        for group in sorted(self._dirty):
-            view = _Group([self._segments.segments[i] for i in self._groups[group]])
-            if group < len(self._outputs):
-                self._outputs[group].update(view)
-            else:
-                self._outputs.append(self._screen.show(view))
-        self._dirty.clear()
-        self._flushed = self._clock()
+        with self._lock:
+            self._flush()
 
-    def _place(self, index: int) -> None:
-        """Put a new segment into the last group, or into one of its own; the last place takes all the rest."""
-        segments = self._segments.segments
-        cards = index > 0 and not isinstance(segments[index], Answer) and not isinstance(segments[index - 1], Answer)
-        if not self._groups or not (cards or len(self._groups) >= MAX_OUTPUTS - 2):
-            self._groups.append([])
-        self._groups[-1].append(index)
-        self._group_of.append(len(self._groups) - 1)
+    def _flush(self) -> None:
+        self._credit = max(self._credit - self._flow.send(), 0)
+        self._flushed, self._cost = self._clock(), 0
+
+    def _take(self, at: int, event: Event) -> None:
+        """Give the flow what the event made or changed."""
+        segment = self._segments.segments[at]
+        new = at >= self._known
+        self._known = len(self._segments.segments)
+        self._thought = segment if isinstance(segment, Thinking) else self._thought
+        if not isinstance(segment, Answer) or not isinstance(event, TextDelta):
+            self._place(segment) if new else self._changed(segment)
+            return
+        growing = self._growing.setdefault(at, Growing())
+        growing.add(event.text)
+        self._place(growing.end) if new else self._changed(growing.end)
+        enough = _WHOLE if growing.end.above is None else _SHORT
+        if len(growing.end.markdown) > enough and self._flow.last[-1] is growing.end and growing.cut():
+            self._flow.begin(growing.end)
+
+    def _place(self, thing: View) -> None:
+        """Show a new thing: in the place of the line that waits for it, with other cards, or in a run of its own."""
+        if self._waiting is not None:
+            self._flow.replace(self._waiting, thing)
+            self._waiting = None
+        elif not isinstance(thing, Piece) and self._flow.last and not isinstance(self._flow.last[-1], Piece):
+            self._flow.join(thing) if self._flow.light else self._flow.begin(thing)
+        else:
+            self._flow.begin(thing)
+
+    def _changed(self, thing: View) -> None:
+        self._cost = max(self._cost, self._flow.changed_at(thing))
+
+    def _due(self, characters: int) -> bool:
+        """Whether the growing text is to be shown now: soon while that is cheap, and five times a second."""
+        self._credit += _PER_CHARACTER * characters
+        since = self._clock() - self._flushed
+        if since < self._pause:
+            return False
+        return self._credit >= self._cost or since >= max(_OFTEN, self._cost / _PER_SECOND)
+
+    def _wait(self, line: str) -> None:
+        """Say `line` if nothing comes for a while."""
+        # The context says which cell an output belongs to.
+        self._timer = threading.Timer(self._patience, copy_context().run, args=(self._say, line))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _say(self, line: str) -> None:
+        with self._lock:
+            if self._timer is None:
+                return
+            self._flush()
+            waiting = notice_view(line)
+            if self._waiting is None:
+                self._flow.begin(waiting)
+            else:
+                self._flow.replace(self._waiting, waiting)
+            self._waiting = waiting
+            self._flush()
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class TerminalTurn:
@@ -84,7 +189,12 @@ class TerminalTurn:
         if at is None:
             return
         segment = self._segments.segments[at]
-        if isinstance(segment, Answer) and isinstance(event, TextDelta):
+        if isinstance(segment, Thinking):
+            if at != self._printed:
+                self._line()
+                self._print(segment.text() + "\n")
+            self._printed = at
+        elif isinstance(segment, Answer) and isinstance(event, TextDelta):
             if at != self._printed:
                 self._line()
                 self._print("\n" if self._printed >= 0 else "")
@@ -125,19 +235,6 @@ class QuietTurn:
         """Show the views."""
         for view in views:
             self._screen.show(view)
-
-
-class _Group:
-    """Segments shown in one output."""
-
-    def __init__(self, segments: list[Segment]) -> None:
-        self._segments = segments
-
-    def text(self) -> str:
-        return "\n".join(s.text() for s in self._segments)
-
-    def html(self) -> str:
-        return "".join(s.html() for s in self._segments)
 
 
 def turn_display(screen: Screen, *, hz: float) -> NotebookTurn | TerminalTurn:
