@@ -10,6 +10,7 @@ from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, dec
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import redact
+from deepnb.core.values import Decided
 from deepnb.workshop.approvals import WRITES, Effects, marked
 
 if TYPE_CHECKING:
@@ -25,12 +26,20 @@ if TYPE_CHECKING:
 class SessionApprovals:
     """What of a session's calls needs the user's word, and what may be done unasked."""
 
-    def __init__(self, session: Session, threads: Threads, places: Places, meant: Callable[[], Thread]) -> None:
-        """`meant` gives the thread whose turn is running, else the current one."""
+    def __init__(
+        self,
+        session: Session,
+        threads: Threads,
+        places: Places,
+        meant: Callable[[], Thread],
+        tell: Callable[[], None],
+    ) -> None:
+        """`meant` gives the thread whose turn is running, else the current one; `tell` is called after a decision."""
         self._session = session
         self._threads = threads
         self._places = places
         self._meant = meant
+        self._tell = tell
 
     @property
     def policy(self) -> Policy:
@@ -50,6 +59,26 @@ class SessionApprovals:
     def mode(self, mode: Mode) -> None:
         """Set what happens to calls of tools without a rule of their own."""
         self._session.configure(approve=replace(policy_of(self._session.options.approve), mode=mode).option)
+
+    def take(self, decisions: Sequence[Decision]) -> bool:
+        """Keep the user's word on calls that wait in one thread; whether its turn can go on (`session.resume`)."""
+        if self._threads.busy():
+            raise DeepnbError("a turn is running", "interrupt it, or wait until it has ended")
+        try:
+            return take(self._threads[decisions[0].call.thread], decisions)
+        finally:
+            self._tell()
+
+    def asked(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for the user's word, in whichever thread."""
+        return tuple(c for thread in self._threads for c in thread.asked if c.key not in thread.decided)
+
+    def decided(self) -> dict[str, Decision]:
+        """Key of a call -> the user's word on it, where its turn waits for another word, or was the last to run."""
+        last = self._session.last
+        followed = [e.decision for e in (last.events if last else ()) if isinstance(e, Decided)]
+        kept = [d for thread in self._threads for d in thread.decided.values()]
+        return {d.call.key: d for d in (*followed, *kept)}
 
     def words(self, name: str) -> str:
         """What happens to calls of a tool, in a few words."""

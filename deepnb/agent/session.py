@@ -60,7 +60,7 @@ class Session(SessionContext):
             lambda: self.approvals.policy,
             self._places.undoable,
         )
-        self.approvals = SessionApprovals(self, self._threads, self._places, self._meant)
+        self.approvals = SessionApprovals(self, self._threads, self._places, self._meant, self._tell)
         """Which calls need the user's word, and which run unasked."""
         self.last: Turn | None = None
         """The turn that ended last, in whichever thread."""

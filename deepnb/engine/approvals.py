@@ -108,7 +108,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         given = answer[_OURS]
         shown, reason = value["args"], str(given.get("reason") or "")
         changed = {k: args[k] if k in args and v == shown.get(k) else v for k, v in (given.get("args") or {}).items()}
-        waited = to_call(value, "", "")
+        waited = to_call(value, str(given.get("key", "")), str(get_config()["configurable"].get("thread_id", "")))
         tell(lambda _: Decided(Decision(waited, given["kind"], given.get("args"), reason), waited.path))
         if given["kind"] == "approve":
             return request, None
@@ -183,6 +183,7 @@ def _answer(decision: Decision) -> dict[str, Any]:
     ours = {
         "id": call.id,
         "digest": call.digest,
+        "key": call.key,
         "kind": decision.kind,
         "args": None if decision.args is None else dict(decision.args),
         "reason": decision.reason,

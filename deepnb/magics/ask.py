@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from deepnb.agent.session import Session
+from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Event, Turn
 from deepnb.magics.interpolate import Filled, fill
@@ -18,6 +19,7 @@ from deepnb.views.notice import notice_view
 from deepnb.views.segments import Answer
 from deepnb.views.text_file import text_view
 from deepnb.views.view import View
+from deepnb.widgets.screen import Counted, Screen
 from deepnb.widgets.turn import QuietTurn, turn_display
 
 FORGETS = "threads and memory live in this kernel: a restart forgets them"
@@ -50,7 +52,16 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
 
 def resume(scene: Scene, decision: str | None) -> None:
     """Go on with the interrupted turn and show what comes."""
-    watch(scene, scene.session.resume(decision))
+    watch(scene, scene.session.resume(decision), deliver=_kept(scene, scene.session.thread))
+
+
+def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None) -> None:
+    """Take the user's word on calls that wait; with the last one the turn goes on, on `screen` where one is given."""
+    thread = words[0].call.thread
+    if scene.session.approvals.take(words):
+        watch(scene, scene.session.resume(words), deliver=_kept(scene, thread), screen=screen)
+    elif screen is None and scene.session.pending:
+        scene.show(notice_view(scene.session.pending))
 
 
 def watch(
@@ -61,12 +72,15 @@ def watch(
     filled: Filled | None = None,
     notes: Sequence[str] = (),
     deliver: Callable[[Turn], Sequence[View]] = lambda turn: (),
+    screen: Screen | None = None,
 ) -> Turn:
     """Show a turn while it happens; an interrupt ends it in order and then stops Run All.
 
-    `deliver` is given a turn that ended well and says what to show of it above the footer.
+    `deliver` is given a turn that ended well and says what to show of it above the footer. A turn whose calls
+    wait for the user's word ends with their card. `screen` is where to show it, the cell's if not given.
     """
-    display = QuietTurn(scene.screen) if quiet else turn_display(scene.screen, hz=scene.config.stream_hz)
+    counted = Counted(screen or scene.screen)
+    display = QuietTurn(counted) if quiet else turn_display(counted, hz=scene.config.stream_hz)
     before = scene.session.last
     problem: DeepnbError | None = None
     try:
@@ -84,6 +98,8 @@ def watch(
     views: Sequence[View] = ()
     if turn.interrupted is not None:
         problem = DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
+    elif turn.asked:
+        scene.unfinished[turn.thread] = deliver
     elif problem is None:
         try:
             views = deliver(turn)
@@ -91,9 +107,16 @@ def watch(
             views, problem = [text_view("", turn.text)], error
     placeholders = filled or Filled("", (), ())
     display.finish(*views, footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes]))
+    if turn.asked and problem is None:
+        scene.cards.show(scene, turn, screen or scene.screen, counted.shown, decide)
     if problem is not None:
         raise problem
     return turn
+
+
+def _kept(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
+    """What was to be done with the answer of a thread's turn before it waited."""
+    return scene.unfinished.pop(thread, lambda turn: ())
 
 
 def _closed(events: Iterator[Event]) -> None:

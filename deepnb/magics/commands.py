@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Event, ModelStarted, Notice
+from deepnb.magics.approval_commands import agent_tools
 from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
@@ -154,10 +155,6 @@ def agent_transcript(scene: Scene, args: Args) -> Shown:
     )
     scene.show(notice_view(f"transcript of thread {one.thread}, {where}", "ok"))
     return table
-
-
-def agent_tools(scene: Scene, args: Args) -> Shown:
-    return table_view(("tool", "what it does"), scene.session.built.tools, title="tools")
 
 
 def agent_mount(scene: Scene, args: Args) -> Shown:

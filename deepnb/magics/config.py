@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from traitlets import Dict, Enum, Float, Int, TraitError, Unicode, validate
+from traitlets import Dict, Enum, Float, Int, TraitError, Unicode, Union, validate
 from traitlets.config import Configurable
 
 from deepnb.core.errors import DeepnbError
@@ -17,6 +17,7 @@ OPTIONS = {
     "window": "max_input_tokens",
     "memory_refresh": "memory_refresh",
     "max_steps": "max_steps",
+    "approve": "approve",
     "prices": "prices",
 }
 
@@ -40,6 +41,12 @@ class DeepNB(Configurable):
     ).tag(config=True)
     rerun = Enum(
         ("continue", "replace"), "continue", help="Running a cell again: the thread goes on, or is taken back first."
+    ).tag(config=True)
+    approve = Union(
+        [Unicode(), Dict()],
+        "outside",
+        help="Which calls of tools ask first: outside (what can't be taken back), writes (all that changes anything),"
+        ' read-only (nothing may be changed), or rules such as {"write_file": "ask", "my_tool": "allow"}.',
     ).tag(config=True)
     stream_hz = Float(15.0, min=0.5, max=60.0, help="How often a second the growing answer is shown anew.").tag(
         config=True
@@ -78,6 +85,7 @@ class DeepNB(Configurable):
             self.window = options.max_input_tokens
             self.memory_refresh = options.memory_refresh
             self.prices = dict(options.prices)
+            self.approve = options.approve
             if options.max_steps is not None:
                 self.max_steps = options.max_steps
             if options.trigger is None or options.trigger[0] == "fraction":

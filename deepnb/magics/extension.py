@@ -91,6 +91,10 @@ class Extension:
             return ask.ask(self.scene, parsed, cell=body is not None)
         if magic == "agent" and parsed.name == "resume":
             return ask.resume(self.scene, parsed.args["choice"])  # type: ignore[arg-type]
+        if magic == "agent" and parsed.name in ("approve", "reject", "edit"):
+            from deepnb.magics.approval_commands import decisions
+
+            return ask.decide(self.scene, decisions(self.scene, parsed.name, parsed.args))
         table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
         shown = table[parsed.name](self.scene, parsed.args)
         if shown is None or not (hasattr(shown, "text") and hasattr(shown, "html")):

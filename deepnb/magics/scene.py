@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from deepnb.agent.session import Session
+from deepnb.core.values import Turn
 from deepnb.magics.config import DeepNB
 from deepnb.views.view import View
 from deepnb.widgets.panels import Live
 from deepnb.widgets.screen import Screen
+
+if TYPE_CHECKING:
+    from deepnb.magics.approval_commands import Cards
 
 
 @dataclass
@@ -27,6 +32,20 @@ class Scene:
     """The id of the cell that is running, where the front end sends one."""
     live: Live
     """The panels that follow the session."""
+
+    @cached_property
+    def cards(self) -> Cards:
+        """The cards of calls that wait for the user's word."""
+        from deepnb.magics.approval_commands import Cards
+
+        cards = Cards()
+        self.session.subscribe(lambda: cards.follow(self.session.approvals))
+        return cards
+
+    @cached_property
+    def unfinished(self) -> dict[str, Callable[[Turn], Sequence[View]]]:
+        """Thread -> what is to be done with the answer of its turn, which waits for the user's word."""
+        return {}
 
     @property
     def stamp(self) -> str:

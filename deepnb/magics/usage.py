@@ -20,6 +20,8 @@ KINDS: dict[str, str] = {
     "name": r"\w(?:[\w.\-]*\w)?",
     "thread": r"\w(?:[\w.\-]*\w)?",
     "skill": r"\S+",
+    "tool": r"\w[\w.\-]*",
+    "which": r"all|[0-9]{1,3}",
     "model": r"\w(?:\S*[^\s?!.,;:])?",
     "url": r"\w+://\S+",
     "path": r"\S+",
@@ -28,7 +30,7 @@ KINDS: dict[str, str] = {
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
-TAKES_THE_REST = ("text", "file", "subagents")
+TAKES_THE_REST = ("text", "json", "file", "subagents")
 
 
 PANELS = ("memory", "budget", "history", "skills", "prompt", "threads")
@@ -147,6 +149,26 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "go on after an interrupt; a tool call that was cut is run again, or skipped",
         (Arg("choice", "", "choice", needed=False, choices=("again", "skip")),),
     ),
+    Sub(
+        "agent",
+        "approve",
+        "let a call that waits for your word run: number N of those shown, or all; --thread: calls of its tool in this"
+        " thread from now on, too",
+        (Arg("which", "N|all", "which", needed=False),),
+        (Flag("--thread"),),
+    ),
+    Sub(
+        "agent",
+        "reject",
+        "refuse a call that waits (number N first, or all, where several do), and tell the agent why",
+        (Arg("what", "[N|all] WHY", "text", needed=False),),
+    ),
+    Sub(
+        "agent",
+        "edit",
+        "let a call that waits run with other arguments (number N first, where several do)",
+        (Arg("what", "[N] JSON", "json"),),
+    ),
     Sub("agent", "turns", "the turns of this thread"),
     Sub("agent", "budget", "what the context costs, by part, and how far the trigger is"),
     Sub(
@@ -170,7 +192,16 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "all that happened in a thread, a line each, as a DataFrame",
         (Arg("thread", "THREAD", "thread", needed=False),),
     ),
-    Sub("agent", "tools", "the tools the agent has"),
+    Sub(
+        "agent",
+        "tools",
+        "the tools, and which calls ask for your word; ask, allow or deny the calls of one; ask for what can't be taken"
+        " back (outside), for all that changes anything (writes), or let nothing be changed (read-only)",
+        (
+            Arg("rule", "", "choice", needed=False, choices=("ask", "allow", "deny", "outside", "writes", "read-only")),
+            Arg("name", "NAME", "tool", needed=False),
+        ),
+    ),
     Sub(
         "agent",
         "subagents",

@@ -1,0 +1,160 @@
+"""Calls that wait for the user's word: what they would do, what to type, and afterwards what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.diff import FileDiff
+from deepnb.views import html as h
+from deepnb.views.diff import diff_html
+from deepnb.views.figures import counted
+from deepnb.views.plain import clean, middle_cut, page, short, title_line
+from deepnb.views.tool import call_line, pretty
+
+_LINES = 60
+"""Lines of a diff that a terminal shows."""
+_HEAD, _TAIL = 3_000, 1_000
+
+_WORDS = {"approve": "approved", "edit": "approved with other arguments", "reject": "rejected"}
+_COLOURS = {"approve": h.GREEN.format(0.18), "edit": h.GREEN.format(0.18), "reject": h.RED.format(0.22)}
+_WAITS = "rgba(210,153,34,0.25)"
+
+WHY = {
+    "outside": "it can't be taken back",
+    "undoable": "it changes the agent's files",
+    "reads": "it is one you want to be asked about",
+}
+
+
+@dataclass(frozen=True)
+class CallCard:
+    """One call: as it waits, or as it was decided."""
+
+    number: int
+    """Counted from 1 among the calls that wait together."""
+    call: PendingCall
+    change: FileDiff | None = None
+    """What it would do to a file."""
+    decision: Decision | None = None
+    gone: bool = False
+    """Whether it does not wait any more, though nobody decided: the thread was taken back."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it waits."""
+        return self.decision is None and not self.gone
+
+    @property
+    def title(self) -> str:
+        """`1 · write_file, asked by the subagent critic`."""
+        who = f", asked by the subagent {self.call.agent}" if self.call.agent else ""
+        return f"{self.number} · {self.call.name}{who}"
+
+    @property
+    def why(self) -> str:
+        """Why the user is asked."""
+        return WHY[self.call.effect]
+
+    @property
+    def state(self) -> str:
+        """What was decided, in a few words."""
+        if self.decision is None:
+            return "taken back with its turn" if self.gone else "waits for your word"
+        reason = f": {self.decision.reason}" if self.decision.reason else ""
+        return _WORDS[self.decision.kind] + reason + (", and allowed in this thread" if self.decision.remember else "")
+
+    @property
+    def shown(self) -> Mapping[str, object]:
+        """The arguments that are shown beside the diff: those that it does not show."""
+        args = self.call.args
+        if self.change is None:
+            return args
+        return {k: v for k, v in args.items() if k not in ("content", "old_string", "new_string")}
+
+
+@dataclass(frozen=True)
+class ApprovalView:
+    """The calls of a turn that wait together."""
+
+    cards: tuple[CallCard, ...]
+    stamp: str = ""
+
+    @property
+    def title(self) -> str:
+        """How many wait."""
+        if not any(card.open for card in self.cards):
+            return f"decided · {counted(len(self.cards), 'call')}"
+        return f"waiting for your word · {counted(len(self.cards), 'call')}"
+
+    @property
+    def todo(self) -> tuple[str, ...]:
+        """What to type, a line each."""
+        if not any(card.open for card in self.cards):
+            return ()
+        n = "" if len(self.cards) == 1 else " N"
+        every = "" if len(self.cards) == 1 else ", or N as all"
+        return (
+            f"%agent approve{n} runs it, with --thread also the next ones of its tool in this thread{every}",
+            f"%agent reject{n} WHY tells the agent why not",
+            f"%agent edit{n} {{...}} runs it with other arguments, as a JSON object",
+        )
+
+    def text(self) -> str:
+        """Each call with its arguments and its diff, then what to type; afterwards a line each."""
+        if not self.todo:
+            return page(f"{call_line(card.call.name, card.call.args)}  {card.state}" for card in self.cards)
+        lines = [title_line(self.title, self.stamp)]
+        for card in self.cards:
+            lines += ["", f"{card.title} · {card.state} ({card.why})", *_argument_lines(card)]
+            if card.change is not None:
+                lines += _diff_lines(card.change)
+        return page([*lines, "", *self.todo])
+
+    def html(self) -> str:
+        """A frame for each call; what was decided stands in a word on its first line."""
+        frames = [h.frame(*_card_html(card)) for card in self.cards]
+        hints = [h.el("div", h.muted(line)) for line in self.todo]
+        return h.box(h.heading(self.title, stamp=self.stamp), *frames, *hints)
+
+
+def approval_view(cards: Sequence[CallCard], stamp: str = "") -> ApprovalView:
+    """Calls that wait together, or what was decided of them."""
+    return ApprovalView(tuple(cards), stamp)
+
+
+def _argument_lines(card: CallCard) -> list[str]:
+    lines: list[str] = []
+    for name, value in card.shown.items():
+        text = value if isinstance(value, str) else pretty(value)
+        first, *rest = clean(text).rstrip("\n").split("\n")
+        if not rest and len(first) <= 90:
+            lines.append(f"  {name}: {first}")
+            continue
+        shown = [first, *rest]
+        lines += [f"  {name}:", *(f"  │ {line}" for line in shown[:_LINES])]
+        lines += [f"  … {len(shown) - _LINES:,} more lines"] if len(shown) > _LINES else []
+    return lines
+
+
+def _diff_lines(change: FileDiff) -> list[str]:
+    lines = change.unified().rstrip("\n").split("\n") if change.before != change.after else ["(no change)"]
+    more = [f"  … {len(lines) - _LINES:,} more lines"] if len(lines) > _LINES else []
+    return [*(f"  {line}" for line in lines[:_LINES]), *more]
+
+
+def _card_html(card: CallCard) -> list[h.Child]:
+    colour = _COLOURS[card.decision.kind] if card.decision else _WAITS
+    head = h.el("div", h.el("b", card.title), " · ", h.swatch(short(card.state, 200), colour))
+    body: list[h.Child] = []
+    if card.shown:
+        body += [h.label("arguments"), h.pre(middle_cut(pretty(dict(card.shown)), _HEAD, _TAIL), low=True)]
+    if card.change is not None:
+        body += [h.label(f"{card.change.path} · {card.change.kind}"), diff_html(card.change)]
+    if card.open:
+        return [head, h.el("div", h.muted(f"asked because {card.why}")), *body]
+    if card.decision is not None and card.decision.args is not None:
+        body += [h.label("ran with"), h.pre(middle_cut(pretty(dict(card.decision.args)), _HEAD, _TAIL), low=True)]
+    line = h.code(call_line(card.call.name, card.call.args))
+    return [head, h.fold(line, *(body or [h.muted("no arguments")]), framed=False)]

@@ -1,0 +1,108 @@
+"""Buttons for calls that wait for the user's word; what they are for stands in the static card above them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.errors import DeepnbError
+from deepnb.views.notice import notice_view
+from deepnb.views.tool import pretty
+from deepnb.widgets.actions import close
+
+Decide = Callable[[Decision], object]
+
+
+class ApprovalButtons:
+    """A row of controls for each call: approve, reject with a reason, edit, allow its tool in this thread.
+
+    A `DeepnbError` that `decide` raises is said below the row, and the call still waits.
+    """
+
+    def __init__(self, calls: Sequence[PendingCall], decide: Decide) -> None:
+        import ipywidgets as w
+
+        self._w, self._decide = w, decide
+        self._said = w.HTML()
+        self._rows = {call.key: w.VBox(self._row(n, call)) for n, call in enumerate(calls, 1)}
+        self.widget: Any = w.VBox([*self._rows.values(), self._said], layout=w.Layout(width="100%"))
+
+    def decided(self, keys: Sequence[str]) -> None:
+        """These calls have been decided: their rows go."""
+        gone = [self._rows.pop(key) for key in keys if key in self._rows]
+        self.widget.children = [*self._rows.values(), self._said]
+        for row in gone:
+            close(row)
+
+    def wait(self, waiting: bool = True) -> None:
+        """Take no click while the turn goes on."""
+        for row in self._rows.values():
+            for part in _parts(row):
+                if hasattr(part, "disabled"):
+                    part.disabled = waiting
+
+    def say(self, problem: str) -> None:
+        """One line below the buttons; empty for none."""
+        self._said.value = notice_view(problem, "error").html() if problem else ""
+
+    def close(self) -> None:
+        """End them: ipywidgets keeps a widget for ever unless it is closed."""
+        close(self.widget)
+
+    def _row(self, number: int, call: PendingCall) -> list[Any]:
+        w, name = self._w, f"call {number}, {call.name}"
+        approve = self._button("approve", f"approve {name}", "success")
+        reason = w.Text(placeholder="reason", description="why not", tooltip=f"why {name} is rejected")
+        reject = self._button("reject", f"reject {name}", "danger")
+        edit = self._button("edit ...", f"change the arguments of {name}")
+        allow = self._button(
+            f"allow {call.name} in this thread", f"approve {name}, and ask no more about its tool here"
+        )
+        text = pretty(dict(call.args))
+        area = w.Textarea(
+            text,
+            rows=min(max(text.count("\n") + 2, 4), 16),
+            description="arguments",
+            tooltip=f"arguments of {name}, as JSON",
+            layout=w.Layout(width="99%"),
+        )
+        run = self._button("approve as edited", f"run {name} with these arguments", "success")
+        editor = w.VBox([area, run], layout=w.Layout(display="none", width="100%"))
+
+        def toggle(_: Any) -> None:
+            editor.layout.display = "none" if editor.layout.display == "" else ""
+
+        approve.on_click(lambda _: self._click(call.approve))
+        reject.on_click(lambda _: self._click(lambda: call.reject(reason.value)))
+        edit.on_click(toggle)
+        allow.on_click(lambda _: self._click(lambda: call.approve(remember=True)))
+        run.on_click(lambda _: self._click(lambda: call.edit(arguments(area.value))))
+        label = w.HTML(f"<b>{number}</b>")
+        flow = w.Layout(flex_flow="row wrap", align_items="center")
+        return [w.HBox([label, approve, reason, reject, edit, allow], layout=flow), editor]
+
+    def _button(self, word: str, tooltip: str, style: str = "") -> Any:
+        return self._w.Button(
+            description=word, tooltip=tooltip, button_style=style, layout=self._w.Layout(width="auto")
+        )
+
+    def _click(self, made: Callable[[], Decision]) -> None:
+        self.say("")
+        try:
+            self._decide(made())
+        except DeepnbError as error:
+            self.say(str(error))
+
+
+def arguments(text: str) -> Any:
+    """The value of a JSON text; a mistake is one line that says where it is."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise DeepnbError(f"that is no JSON ({error})", 'write an object such as {"file_path": "/a.md"}') from None
+
+
+def _parts(widget: Any) -> list[Any]:
+    return [widget, *(part for child in getattr(widget, "children", ()) for part in _parts(child))]
