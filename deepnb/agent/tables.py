@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     """One row per model call: what was sent by part, as counted here, and beside it what the provider reported.
 
-    `agent` is main, or the name of a subagent, however deep it is nested. Figures are tokens; `cost` is US dollars, and empty where no price was given; what the provider did
+    `agent` is main, or the name of a subagent, however deep it is nested. Figures are tokens; `cost` is US dollars,
+    and empty where no price was given; what the provider did
     not report is empty, too.
     """
     rows = [
