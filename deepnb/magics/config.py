@@ -44,7 +44,7 @@ class DeepNB(Configurable):
     ).tag(config=True)
     approve = Union(
         [Unicode(), Dict()],
-        "outside",
+        default_value="outside",
         help="Which calls of tools ask first: outside (what can't be taken back), writes (all that changes anything),"
         ' read-only (nothing may be changed), or rules such as {"write_file": "ask", "my_tool": "allow"}.',
     ).tag(config=True)
