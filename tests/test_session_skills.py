@@ -35,7 +35,9 @@ def test_new_list_show_write():
     skill = Skill("csv-report", 'Says "what" a CSV holds: all of it.', path, source="skills")
     assert s.skills.all() == (skill,)
     assert s.skills.show("csv-report") == (skill, s.files[path])
-    assert s.skills.list().to_numpy().tolist() == [["csv-report", skill.description, "on", "skills", path, "", ""]]
+    columns = ["name", "description", "state", "read_in", "read_whole", "source", "path", "overrides", "problem"]
+    row = ["csv-report", skill.description, "on", (), False, "skills", path, "", ""]
+    assert s.skills.list()[columns].to_numpy().tolist() == [row]
     with pytest.raises(DeepnbError, match="there is a skill 'csv-report' already"):
         s.skills.new("csv-report")
     s.skills.write("csv-report", text("csv-report", "Anew."))

@@ -8,7 +8,7 @@ import pytest
 from scripted import Scripted, call
 
 from deepnb.core.skills import Skill, SkillRead, skill_line
-from deepnb.magics.skills_commands import _rows
+from deepnb.magics.skills_commands import skills_rows
 from deepnb.views.skills import GRANTS, SkillCard, skill_view, skills_view
 from deepnb.widgets.actions import ActionPanel, Row
 
@@ -78,7 +78,7 @@ def test_the_picture_says_what_was_read(shell):
 def test_a_panel_button_does_what_the_magic_does(shell):
     scene = shell.ip._deepnb.scene
     shell.ok("%skills add clear-plot")
-    panel = ActionPanel(lambda: _rows(scene), skills_view([], len))
+    panel = ActionPanel(lambda: skills_rows(scene), skills_view([], len))
 
     def click(word: str) -> None:
         buttons = [b for row in panel._list.children for b in row.children[1].children]
@@ -96,7 +96,9 @@ def test_a_panel_button_does_what_the_magic_does(shell):
     assert "read whole in turn 1" in panel._list.children[0].children[0].value
     shell.ok("%%skills broken\nx")
     panel.refresh()
-    assert [len(row.children[1].children) for row in panel._list.children] == [2, 0]
+    shell.ok("%%skills broken-too\nx")
+    panel.refresh()
+    assert [len(row.children[1].children) for row in panel._list.children] == [2, 0, 0]
 
 
 def test_the_panel_in_a_terminal_is_its_picture(shell):
@@ -150,9 +152,9 @@ def test_nothing_of_a_skill_runs_in_the_page(bad):
 def test_a_row_of_the_panel_is_drawn_again_when_what_it_shows_changes(shell):
     scene = shell.ip._deepnb.scene
     shell.ok("%skills add clear-plot")
-    first: list[Row] = _rows(scene)
+    first: list[Row] = skills_rows(scene)
     shell.ok("%agent Use the clear-plot skill")
-    assert [r.key for r in _rows(scene)] != [r.key for r in first]
+    assert [r.state for r in skills_rows(scene)] != [r.state for r in first]
 
 
 def test_the_model_that_reads_half_is_seen(shell):

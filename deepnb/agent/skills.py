@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from deepnb.agent.files import refused
 from deepnb.core.errors import DeepnbError
-from deepnb.core.skills import Finding, Skill, SkillRead
+from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.skills.catalog import DISABLED, Catalog, Found, disabled
 from deepnb.skills.rules import FILE_NAME, check
 from deepnb.skills.scaffold import check_name, scaffold
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from deepnb.agent.session import Session
     from deepnb.agent.thread import Thread
     from deepnb.skills.packages import Package
+
+
+COLUMNS = (
+    *("name", "description", "state", "tokens", "body", "read_in", "read_whole"),
+    *("source", "path", "overrides", "problem"),
+)
 
 
 class SessionSkills:
@@ -44,14 +50,35 @@ class SessionSkills:
         return self.found().skills
 
     def list(self) -> pd.DataFrame:
-        """One row per skill: name, description, state (on, off, broken), source, path, what it overrides, problem."""
+        """One row per skill: name, description, state (on, off, broken), what it costs, what was read of it, where it is.
+
+        `tokens` are those of its line in every request, `body` those that reading its file adds. `read_in`
+        are the turns of this thread in which the agent was shown its file, `read_whole` whether it saw all
+        of it as it is now.
+        """
         import pandas as pd
 
-        rows = [
-            (s.name or s.directory, s.description, _state(s), s.source, s.path, ", ".join(s.overrides), s.problem or "")
-            for s in self.all()
-        ]
-        return pd.DataFrame(rows, columns=["name", "description", "state", "source", "path", "overrides", "problem"])
+        skills, texts = self.all(), self.texts()
+        reads, count = self._reads(texts), self._session.count
+        rows = []
+        for s in skills:
+            read = reads.get(s.path)
+            rows.append(
+                {
+                    "name": s.name or s.directory,
+                    "description": s.description,
+                    "state": _state(s),
+                    "tokens": count(skill_line(s.name, s.description, s.path)) if s.usable else 0,
+                    "body": count(texts[s.path]) if s.path in texts else None,
+                    "read_in": read.turns if read else (),
+                    "read_whole": bool(read and read.whole and not read.changed),
+                    "source": s.source,
+                    "path": s.path,
+                    "overrides": ", ".join(s.overrides),
+                    "problem": s.problem or "",
+                }
+            )
+        return pd.DataFrame(rows, columns=COLUMNS).astype({"body": "Int64"})
 
     def show(self, name: str) -> tuple[Skill, str]:
         """A skill, one that can't be used too, and the text of its SKILL.md."""
@@ -61,9 +88,22 @@ class SessionSkills:
 
     def reads(self) -> dict[str, SkillRead]:
         """Path -> which turns of this thread read a skill's file, and whether all of it."""
-        from deepnb.skills.reads import reads
+        return self._reads(self.texts())
 
-        return reads(self._session.turns, self.texts())
+    def preapproved(self) -> dict[str, tuple[str, ...]]:
+        """Tool -> the skills in use in this thread that ask to have it approved; of the tools there are.
+
+        In use is a skill that was read or pinned here and is the same file still. One that the agent wrote last
+        asks for nothing: it could write itself the leave. Nothing is granted by this.
+        """
+        from deepnb.skills.allowed import preapproved
+
+        reads = self.reads()
+        wrote = {e.path: e.origin for e in self._session.backend.journal()}
+        users = {p for p, read in reads.items() if not read.changed and wrote.get(p, "user") in ("user", "external")}
+        used = [s for s in self.all() if s.usable and s.path in users]
+        there = {name for name, _ in self._session.built.tools}
+        return {tool: names for tool, names in preapproved(used).items() if tool in there}
 
     def texts(self) -> dict[str, str]:
         """Path -> text of the SKILL.md of each skill that can be used or switched on, in one batch."""
@@ -223,6 +263,11 @@ class SessionSkills:
         return {name: i for name, i in pins.items() if i not in sent}
 
     # -- helpers
+
+    def _reads(self, texts: Mapping[str, str]) -> dict[str, SkillRead]:
+        from deepnb.skills.reads import reads
+
+        return reads(self._session.turns, texts)
 
     @property
     def _source(self) -> str:

@@ -126,7 +126,7 @@ def skills_view_of(scene: Scene) -> SkillsView:
 def skills_rows(scene: Scene) -> list[Row]:
     """A card for each skill, with what can be done with it; made anew when what the card shows has changed."""
     return [
-        Row(card.row.skill.name, card, _actions(scene, card), _state(card))
+        Row(card.row.skill.path, card, _actions(scene, card), _state(card))
         for card in map(SkillCard, skills_view_of(scene).rows)
     ]
 

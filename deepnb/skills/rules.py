@@ -7,13 +7,13 @@ field it does not know is a note, since other programs have fields of their own.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from deepnb.core.skills import Finding, Skill
 from deepnb.engine.obstacles import Kind
+from deepnb.skills.allowed import words
 from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
 from deepnb.skills.names import near, normal, wrong_name
 
@@ -23,8 +23,6 @@ BYTES = 10 * 1024 * 1024
 DESCRIPTION = 1024
 COMPATIBILITY = 500
 KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-
-_TOOL = re.compile(r"(?:[^\s()]|\([^()]*\))+|[()]")
 
 
 @dataclass(frozen=True)
@@ -204,7 +202,7 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
             return
         if "," in value.text:
             made.note(line, "allowed-tools has commas", "separate the tools by spaces")
-        yield from (tool for word in _TOOL.findall(value.text) if (tool := word.strip(",")))
+        yield from (tool for word in words(value.text) if (tool := word.strip(",")))
         return
     if isinstance(value, Fields):
         made.broken(value.line, "allowed-tools is a mapping", "write allowed-tools: and the tools, separated by spaces")
