@@ -142,7 +142,7 @@ class ToolSegment(Tool):
     def text(self) -> str:
         """`→ name(args)  ok 0.01 s`, what happened inside, and the first line of the result."""
         if is_task(self):
-            return task_text(self, self.calls, self.usage, self._inside, self._last)
+            return task_text(self, self.calls, self.usage, self._inside, self.said_last)
         inside = [indent(child.text(), "  │ ") for child in self._inside]
         call, result = tool_text(self)
         return page([call, *inside, *result])
@@ -150,7 +150,7 @@ class ToolSegment(Tool):
     def html(self) -> str:
         """A card that opens to the arguments, the nested segments and the result."""
         if is_task(self):
-            return h.box(task_html(self, self.calls, self.usage, self._inside, self._last, self._now))
+            return h.box(task_html(self, self.calls, self.usage, self._inside, self.said_last, self._now))
         return h.box(tool_html(self, [h.Html(child.html()) for child in self._inside]))
 
     @property
@@ -161,7 +161,7 @@ class ToolSegment(Tool):
         return [_Brief(child) for child in self.children[-_LATEST:]]
 
     @property
-    def _last(self) -> str:
+    def said_last(self) -> str:
         """What was said last inside; nobody asks while there may come more."""
         if self.status == "running":
             return ""

@@ -37,14 +37,18 @@ def is_task(tool: Tool) -> bool:
 
 def task_text(tool: Tool, calls: int, usage: Usage, inside: Sequence[Inside], last: str) -> str:
     """`→ subagent critic: "list files"  ok 0.36 s · 2 calls · 5,764 in / 31 out`, what it did, what it reported."""
-    facts = [
-        f"{WORDS[tool.status]}{'' if tool.seconds is None else ' ' + seconds(tool.seconds)}",
-        *_spent(calls, usage),
-    ]
     lines = [indent(one.text(), "  │ ") for one in inside]
-    result = clean(tool.result or "").strip()
-    report = [] if not result or result == last.strip() else [f"  {short(result, 92)}"]
-    return page([f"→ subagent {_who(tool)}  {' · '.join(facts)}", *lines, *report])
+    return page([f"{task_head(tool)}  {_state(tool, calls, usage)}", *lines, *_report(tool, last)])
+
+
+def task_head(tool: Tool) -> str:
+    """`→ subagent critic: "list files"`."""
+    return page([f"→ subagent {_who(tool)}"])
+
+
+def task_end(tool: Tool, calls: int, usage: Usage, last: str) -> str:
+    """How it ended and what it spent, and its report where that is not what was said last."""
+    return page([f"  {_state(tool, calls, usage)}", *_report(tool, last)])
 
 
 def task_html(
@@ -71,6 +75,16 @@ def task_html(
 def doing(tool: Tool) -> str:
     """What a call is, in a few words: for the line of the subagent that makes it."""
     return f"subagent {_who(tool)}" if is_task(tool) else call_line(tool.name, tool.args, 60)
+
+
+def _state(tool: Tool, calls: int, usage: Usage) -> str:
+    took = "" if tool.seconds is None else f" {seconds(tool.seconds)}"
+    return " · ".join([f"{WORDS[tool.status]}{took}", *_spent(calls, usage)])
+
+
+def _report(tool: Tool, last: str) -> list[str]:
+    result = clean(tool.result or "").strip()
+    return [] if not result or result == last.strip() else [f"  {short(result, 92)}"]
 
 
 def _who(tool: Tool) -> str:

@@ -16,6 +16,7 @@ from deepnb.views.segments import Answer, Segments, Thinking
 from deepnb.views.view import View
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.screen import Screen
+from deepnb.widgets.task_lines import TaskLines
 
 MAX_OUTPUTS = 20
 """JupyterLab hides a cell's outputs from the 51st on; a turn never makes more than this."""
@@ -174,12 +175,13 @@ class NotebookTurn:
 
 
 class TerminalTurn:
-    """Text printed as it comes; a tool call is printed when it has ended."""
+    """Text printed as it comes; a tool call is printed when it has ended, a subagent's one by one."""
 
     def __init__(self, screen: Screen, out: TextIO | None = None) -> None:
         self._screen = screen
         self._out = out or sys.stdout
         self._segments = Segments()
+        self._tasks = TaskLines()
         self._printed = -1
         self._column = 0
 
@@ -189,7 +191,12 @@ class TerminalTurn:
         if at is None:
             return
         segment = self._segments.segments[at]
-        if isinstance(segment, Thinking):
+        if (lines := self._tasks.take(segment, event)) is not None:
+            for line in lines:
+                self._line()
+                self._print(line + "\n")
+                self._printed = at
+        elif isinstance(segment, Thinking):
             if at != self._printed:
                 self._line()
                 self._print(segment.text() + "\n")
