@@ -162,7 +162,7 @@ def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
     s = played()
     view = budget_view(s.budget(), nested=s.subagents.spent())
     assert view.budget.total == [c for c in s.last.calls if not c.path][-1].budget.total
-    line = "beside this, tokens of subagents in contexts of their own: critic 12 in 1 call"
+    line = "beside this, 12 tokens in 1 call of subagents: %agent subagents says whose"
     assert line in view.text() and line in view.html()
     assert "beside this" not in budget_view(s.budget()).text()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from deepnb.core.errors import DeepnbError
+from deepnb.core.subagents import Listed, Spent
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, said
 from deepnb.views.notice import notice_view
@@ -23,11 +24,12 @@ def agent_subagents(scene: Scene, args: Args) -> Shown:
             f"which one to {word}", f"%agent subagents {word} NAME{' (or FILE.md, or DIR)' * (word == 'add')}"
         )
     if not word:
-        rows = [_row(scene, name) for name in (one.agent.name for one in scene.session.subagents.all())]
+        spent = scene.session.subagents.spent()
+        rows = [_row(scene, one, spent.get(one.agent.name, Spent())) for one in scene.session.subagents.all()]
         options = scene.session.options
         limit = options.max_subagent_depth if options.enable_subagents else 0
         return subagents_view(rows, limit, scene.stamp)
-    row = _row(scene, word)
+    row = _row(scene, *scene.session.subagents.show(word))
     return subagent_view(row, scene.session.subagents.text(row.listed), scene.stamp)
 
 
@@ -55,7 +57,6 @@ def _add(scene: Scene, what: str, replace: bool) -> Shown:
     return said(f"wrote {path}; the next cell holds it: edit and run it. The agent can call it from its next turn on")
 
 
-def _row(scene: Scene, name: str) -> SubagentRow:
+def _row(scene: Scene, listed: Listed, spent: Spent) -> SubagentRow:
     subagents = scene.session.subagents
-    listed, spent = subagents.show(name)
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)

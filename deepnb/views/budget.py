@@ -221,13 +221,10 @@ def _facts(budget: Budget) -> tuple[str, ...]:
 
 def _nested(spent: Mapping[str, Spent]) -> tuple[str, ...]:
     """What subagents spent: their requests are not in the gauge, which is the main agent's."""
-    used = {name: one for name, one in spent.items() if one.calls}
-    if not used:
+    calls, tokens = (sum(one.calls for one in spent.values()), sum(one.input + one.output for one in spent.values()))
+    if not calls:
         return ()
-    words = ", ".join(
-        f"{name} {one.input + one.output:,} in {counted(one.calls, 'call')}" for name, one in used.items()
-    )
-    return (f"beside this, tokens of subagents in contexts of their own: {words}",)
+    return (f"beside this, {tokens:,} tokens in {counted(calls, 'call')} of subagents: %agent subagents says whose",)
 
 
 def _fraction(value: float) -> str:
