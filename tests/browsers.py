@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 FLAGS += ["--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>;127.0.0.1;localhost"]
+IDLE = """
+([name, token]) => fetch(`/api/sessions?token=${token}`).then(answer => answer.json()).then(all =>
+  all.some(one => one.path === name && one.kernel && one.kernel.execution_state === 'idle'))
+"""
 
 
 def chromium() -> str | None:
@@ -94,15 +98,26 @@ def open_chromium(width: int = 1280, height: int = 1000) -> Iterator[Any]:
             browser.close()
 
 
-class Notebook:
-    """A notebook open in JupyterLab."""
+def written(place: Path, sources: Sequence[str]) -> Path:
+    """A notebook of these code cells, not run yet."""
+    import nbformat
 
-    def __init__(self, context: Any, address: str, name: str) -> None:
-        self.page = context.new_page()
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    place.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(nb, place)
+    return place
+
+
+class Notebook:
+    """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7."""
+
+    def __init__(self, context: Any, address: str, name: str, front: str = "lab/tree") -> None:
+        self.page, self.name = context.new_page(), name
         self.page.set_default_timeout(60_000)
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.goto(f"{address}/lab/tree/{name}?token={TOKEN}&reset")
+        self.page.goto(f"{address}/{front}/{name}?token={TOKEN}&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-CodeCell")
 
     def command(self, name: str) -> None:
@@ -112,8 +127,9 @@ class Notebook:
         self.page.click(f".lm-Menu-itemLabel:text-is('{item}')")
 
     def ready(self) -> None:
-        """Wait until the kernel is idle."""
-        self.page.wait_for_selector("#jp-main-statusbar :text-matches('Python 3.* \\\\| Idle')")
+        """Wait until the kernel is idle: before it is there, Run All would ask which one to start."""
+        self.page.wait_for_function(IDLE, arg=[self.name, TOKEN])
+        self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']")
 
     def counts(self) -> list[str]:
         """What stands in the prompts of the code cells."""
