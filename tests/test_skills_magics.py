@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from scripted import Scripted, call
 
-from deepnb.core.skills import Skill, SkillRead, skill_line
+from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.magics.skills_commands import skills_rows
+from deepnb.views.findings import findings_view
 from deepnb.views.skills import GRANTS, SkillCard, skill_view, skills_view
 from deepnb.widgets.actions import ActionPanel, Row
 
@@ -58,11 +59,12 @@ def test_validate_says_line_and_what_to_write(shell, tmp_path: Path):
     assert "all skills (0): nothing to mend" in shell.ok("%skills validate")
     told = shell.ok("%%skills broken\n---\nname: Broken\ndescription: x\n---")
     assert "can't be used: /skills/broken/SKILL.md:2: the name is not all lowercase: write name: broken" in told
-    rows = shell.run("%skills validate").value
-    assert rows[["file", "line", "grade"]].to_numpy().tolist() == [["/skills/broken/SKILL.md", 2, "broken"]]
+    shown = shell.ok("%skills validate")
+    assert shown.startswith("skills to mend · 1 broken   (thread main, before turn 1)\n")
+    assert "  broken: /skills/broken/SKILL.md, line 2: the name is not all lowercase\n      write name: broken" in shown
     (tmp_path / "a b").mkdir()
     (tmp_path / "a b" / "SKILL.md").write_text("x")
-    assert shell.run(f"%skills validate {tmp_path}/a b").value["line"].tolist() == [1]
+    assert "a b/SKILL.md, line 1: " in shell.ok(f"%skills validate {tmp_path}/a b")
     assert "there is no" in shell.fails("%skills validate /nowhere/at/all")
     assert "can't be used" in shell.ok("%skills")
 
@@ -138,6 +140,21 @@ def test_what_a_row_says():
     for fact in facts(None):
         assert fact in view.text()
     assert "from mine, overrides" in view.html()
+
+
+def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
+    """In a DataFrame it was cut after fifty characters, what to write first of all."""
+    long = "write " + "name: a-good-one " * 20
+    view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
+    assert view.title == "skills to mend · 1 broken · 1 note"
+    assert view.text().splitlines()[1:] == [
+        "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>",
+        f"      {long.strip()}",
+        "  note: /s/b: odd",
+        "      mend",
+    ]
+    assert long.strip() in view.html()
+    assert "<b>wrong" not in view.html()
 
 
 @pytest.mark.parametrize("bad", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>"])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live, said, show_help
+from deepnb.views.findings import findings_view
 from deepnb.views.notice import notice_view
 from deepnb.views.skills import EMPTY, SkillCard, SkillsView, skill_view, skills_view
 from deepnb.views.table import table_view
@@ -61,10 +62,8 @@ def skills_add(scene: Scene, args: Args) -> Shown:
 
 
 def skills_validate(scene: Scene, args: Args) -> Shown:
-    found = scene.session.skills.validate(args["path"])
-    if len(found):
-        shown: object = found
-        return shown
+    if found := scene.session.skills.check(args["path"]):
+        return findings_view(found, scene.stamp)
     what = args["path"] or f"all skills ({len(scene.session.skills.all())})"
     return said(f"{what}: nothing to mend")
 
