@@ -11,11 +11,25 @@ if TYPE_CHECKING:
     from deepnb.agent.session import Session as Session
     from deepnb.core.errors import DeepnbError as DeepnbError
     from deepnb.core.subagents import Subagent as Subagent
+    from deepnb.workshop.approvals import reads as reads
 
-__all__ = ["DeepnbError", "Session", "Subagent", "current", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = [
+    "DeepnbError",
+    "Session",
+    "Subagent",
+    "current",
+    "load_ipython_extension",
+    "reads",
+    "unload_ipython_extension",
+]
 __version__ = "0.1.0"
 
-_WHERE = {"Session": "deepnb.agent.session", "DeepnbError": "deepnb.core.errors", "Subagent": "deepnb.core.subagents"}
+_WHERE = {
+    "DeepnbError": "deepnb.core.errors",
+    "Session": "deepnb.agent.session",
+    "Subagent": "deepnb.core.subagents",
+    "reads": "deepnb.workshop.approvals",
+}
 
 
 def __getattr__(name: str) -> Any:

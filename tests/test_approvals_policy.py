@@ -1,0 +1,141 @@
+"""The policy: which calls ask, run or are refused, and what a decision is bound to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.tools import tool
+
+import deepnb
+from deepnb.core.approvals import EVERY, PendingCall, Policy, decide, digest, policy_of
+from deepnb.core.errors import DeepnbError
+from deepnb.workshop.approvals import Effects, marked, reads
+
+EFFECTS = st.sampled_from(["reads", "undoable", "outside"])
+NAMES = st.sampled_from(["write_file", "look", "boom"])
+POLICIES = st.builds(
+    Policy,
+    st.sampled_from(["outside", "writes", "read-only"]),
+    st.dictionaries(NAMES, st.sampled_from(["ask", "allow", "deny"])),
+    st.frozensets(NAMES),
+)
+
+
+@given(POLICIES, NAMES, EFFECTS)
+def test_laws(policy, name, effect):
+    rule = decide(policy, name, effect)
+    if policy.rules.get(name) == "deny":
+        assert rule == "deny"
+    if policy.mode == "read-only" and effect != "reads":
+        assert rule == "deny", "read-only stands above what was allowed"
+    if rule == "allow" and effect == "outside":
+        assert policy.rules.get(name) == "allow" or name in policy.granted, "nothing else lets it run unasked"
+    if rule == "deny":
+        assert policy.mode == "read-only" or policy.rules.get(name) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("outside", ["allow", "allow", "ask"]),
+        ("writes", ["allow", "ask", "ask"]),
+        ("read-only", ["allow", "deny", "deny"]),
+    ],
+)
+def test_modes(mode, expected):
+    assert [decide(Policy(mode), "x", effect) for effect in ("reads", "undoable", "outside")] == expected
+
+
+@given(POLICIES)
+def test_a_policy_is_read_back_as_it_is_written(policy):
+    read = policy_of(policy.option)
+    assert (read.mode, dict(read.rules)) == (policy.mode, dict(policy.rules))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("never", "approve can't be 'never': it is one of outside, writes, read-only"),
+        (None, "approve can't be a NoneType"),
+        ({EVERY: "allow"}, "approve can't be 'allow'"),
+        ({"boom": "maybe"}, "the rule of boom can't be 'maybe'"),
+    ],
+)
+def test_a_mistake_is_one_line(given, says):
+    with pytest.raises(DeepnbError, match=says):
+        policy_of(given)
+
+
+def test_there_is_no_policy_that_silently_allows_everything():
+    for mode in ("outside", "writes", "read-only"):
+        assert decide(policy_of(mode), "anything", "outside") != "allow"
+    with pytest.raises(DeepnbError):
+        policy_of({EVERY: "allow"})
+
+
+ARGS = st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=3)
+
+
+@given(ARGS, ARGS)
+def test_a_digest_is_of_the_arguments_whatever_their_order(a, b):
+    assert digest("x", a) == digest("x", dict(reversed(a.items())))
+    assert (digest("x", a) == digest("x", b)) == (a == b)
+    assert digest("x", a) != digest("y", a)
+
+
+def test_effects():
+    inside = Effects(lambda path: not path.startswith("/work"), {"mine": "outside", "look": "reads"}, frozenset({"g"}))
+    assert inside.of("write_file", {"file_path": "/a"}) == "undoable"
+    assert inside.of("write_file", {"file_path": "/work/a"}) == "outside"
+    assert inside.of("write_file", {"file_path": ["/a"]}) == "outside"
+    assert inside.of("delete", {"file_path": "/work"}) == "outside"
+    assert inside.of("execute", {"command": "ls"}) == "outside"
+    assert inside.of("nobody knows", {}) == "outside"
+    assert [inside.of(name, {}) for name in ("read_file", "note", "mine", "look")] == [
+        "reads", "undoable", "outside", "reads"
+    ]  # fmt: skip
+    assert inside.of("task", {"subagent_type": "general-purpose"}) == "reads"
+    assert inside.of("task", {"subagent_type": "g"}) == "outside", (
+        "the calls of a graph of the user's can't be asked about"
+    )
+
+
+def test_a_tool_of_the_users_called_like_one_of_deepnbs_is_the_users():
+    own = Effects(lambda path: True, {"read_file": "outside", "write_file": "outside"})
+    assert own.of("read_file", {}) == own.of("write_file", {"file_path": "/a"}) == "outside"
+
+
+def test_marking_a_tool():
+    @deepnb.reads
+    def look() -> str:
+        """Look."""
+        return ""
+
+    @tool
+    def glance() -> str:
+        """Glance."""
+        return ""
+
+    assert marked(look) == marked(reads(glance)) == "reads"
+    assert marked(print) == "outside"
+
+
+CALL = PendingCall("c1", "write_file", {}, "d", "k", parameters={"path": "string", "n": "integer"}, required=("path",))
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ({"path": "/a", "pth": 1}, "has no 'pth': it takes path, n"),
+        ({"n": 1}, "lacks 'path'"),
+        ({"path": 3}, "path is a string, not a int"),
+        ({"path": "/a", "n": True}, "n is a integer, not a bool"),
+        ([1], "is a JSON object, not a list"),
+    ],
+)
+def test_an_edit_that_does_not_fit_is_refused(args, says):
+    with pytest.raises(DeepnbError) as error:
+        CALL.edit(args)
+    assert says in str(error.value)
+    assert CALL.edit({"path": "/a"}).args == {"path": "/a"}
