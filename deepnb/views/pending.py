@@ -45,7 +45,7 @@ class PendingView:
         head = clean(title_line(f"waiting for you · {counted(len(self.items), 'change')}", self.stamp))
         if not self.items:
             return clean(EMPTY)
-        return "\n\n".join([head, *(f"{diff_view([i.change], i.title).text()}\n{i.todo}" for i in self.items)])
+        return "\n\n".join([head, *(f"{diff_view([i.change], i.title).text()}\n{clean(i.todo)}" for i in self.items)])
 
     def html(self) -> str:
         """The same, one card a change."""

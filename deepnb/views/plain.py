@@ -9,14 +9,17 @@ from collections.abc import Iterable
 COLUMNS = 100
 """How wide text output is at most, where its content allows."""
 
-_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_ODD = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def clean(text: str) -> str:
     """`text` with what would break or fool a screen made visible.
 
-    Control characters become their pictures (ESC is ␛), the signs that turn the direction of
-    writing (CVE-2021-42574) become their names, and lone surrogates the replacement sign.
+    Control characters become their pictures (ESC is ␛). The signs that turn the direction of
+    writing (CVE-2021-42574) and the unseen tags (U+E0000 and on) become their names, and lone
+    surrogates the replacement sign.
     """
     return _ODD.sub(_visible, text.replace("\r\n", "\n"))
 
