@@ -113,7 +113,7 @@ class Notebook:
     """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7."""
 
     def __init__(self, context: Any, address: str, name: str, front: str = "lab/tree") -> None:
-        self.page, self.name = context.new_page(), name
+        self.page, self.name, self.front = context.new_page(), name, front
         self.page.set_default_timeout(60_000)
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -129,7 +129,10 @@ class Notebook:
     def ready(self) -> None:
         """Wait until the kernel is idle: before it is there, Run All would ask which one to start."""
         self.page.wait_for_function(IDLE, arg=[self.name, TOKEN])
-        self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+        if self.front.startswith("lab"):
+            self.page.wait_for_selector("#jp-main-statusbar :text-matches('Python 3.* \\\\| Idle')")
+        else:
+            self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']")
 
     def counts(self) -> list[str]:
         """What stands in the prompts of the code cells."""
