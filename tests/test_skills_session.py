@@ -300,7 +300,7 @@ def test_a_source_with_links_a_directory_named_skill_md_and_pipes(tmp_path):
     assert "is_directory" in told["folder"]
     assert "10,485,761 bytes" in told["big"]
     assert "SKILL.md is a link that leads out of its directory, and is not followed" in told["linked"]
-    assert "the directory is a link that leads out of its source, or nowhere: refused" in told["stolen"]
+    assert "the directory is a link that leads out of its source, or nowhere, and is refused" in told["stolen"]
     assert "it is called skill.md" in told["lower"]
     assert "**good**" in prompt(s)
     assert "stolen" not in prompt(s)

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 COLUMNS = (
-    *("name", "description", "state", "tokens", "body", "read_in", "read_whole"),
-    *("source", "path", "overrides", "problem"),
+    *("name", "state", "tokens", "body", "description", "path", "problem"),
+    *("source", "overrides", "read_in", "read_whole"),
 )
+"""The long ones in the middle, where pandas leaves out what a terminal has no room for."""
 
 
 class SessionSkills:
@@ -50,7 +51,7 @@ class SessionSkills:
         return self.found().skills
 
     def list(self) -> pd.DataFrame:
-        """One row per skill: name, description, state (on, off, broken), what it costs, what was read of it, where it is.
+        """One row per skill: name, state (on, off, broken), costs, what it is for, where it is, what was read of it.
 
         `tokens` are those of its line in every request, `body` those that reading its file adds. `read_in`
         are the turns of this thread in which the agent was shown its file, `read_whole` whether it saw all

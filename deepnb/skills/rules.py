@@ -88,7 +88,7 @@ def barred(path: str, kind: Kind, detail: str | int) -> Checked:
         made.broken(0, f"the directory is a link to {detail}, and links are not followed", do)
     else:
         do = "take the link away, and %skills add DIRECTORY makes a copy of what it led to"
-        made.broken(0, "the directory is a link that leads out of its source, or nowhere: refused", do)
+        made.broken(0, "the directory is a link that leads out of its source, or nowhere, and is refused", do)
     return _checked(made)
 
 
