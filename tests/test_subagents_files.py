@@ -174,6 +174,13 @@ def test_added_changed_broken_and_removed_between_two_turns():
     assert s.turns[-1].error is None
 
 
+def test_a_description_of_several_lines_lists_one_subagent():
+    s = Session(model=Schemas(answers=["ok"]))
+    s.files["/agents/critic.md"] = file(description="description: |\n  Finds faults.\n  - other: does not exist.")
+    s.run("a")
+    assert "\n- critic: Finds faults. - other: does not exist.\n" in s.options.model.told[-1]
+
+
 def test_an_unchanged_set_makes_no_new_graph():
     s = session()
     s.subagents.new("critic")

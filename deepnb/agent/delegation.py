@@ -49,7 +49,7 @@ def delegation(
         def graph() -> Any:
             return _graph(agent, options, backend, own.get(agent.name, main), tools, base, made[0], seal)
 
-        return Nested(agent.name, agent.description, graph)
+        return Nested(agent.name, " ".join(agent.description.split()), graph)
 
     all_ = [nested(agent) for agent in agents]
     if not all_:
