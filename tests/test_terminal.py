@@ -79,3 +79,12 @@ def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(terminal: Terminal)
     (line,) = re.findall(r"^UsageError.*$", out, re.MULTILINE)
     assert line == "UsageError: interrupted while the model answered: %agent resume"
     assert "hand a task to a subagent; summarize." in terminal.type("%agent resume")
+
+
+def test_a_call_that_waits_is_printed_with_what_to_type(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.type("%load_ext deepnb")
+    terminal.type(f"%agent mount /work disk:{tmp_path}")
+    out = terminal.type("%agent write a file /work/report.md with: hello world")
+    assert "1 · write_file · waits for your word" in out and "+hello world" in out and "%agent reject WHY" in out
+    assert "I wrote 1 line to /work/report.md." in terminal.type("%agent approve")
+    assert (tmp_path / "report.md").read_text() == "hello world\n"
