@@ -102,7 +102,7 @@ def test_the_memory_diff_and_the_gauge_are_drawn(lab: Lab) -> None:
 def test_panels_above_change_with_a_turn_below(lab: Lab) -> None:
     notebook = lab.notebook
     memory = notebook.cell("%memory panel")
-    memory.locator(".widget-slider").wait_for()
+    memory.get_by_role("spinbutton", name="turn").first.wait_for()
     assert "likes green tea" not in memory.inner_text()
     notebook.ask("%%agent\nRemember that I like green tea")
     notebook.page.wait_for_timeout(500)

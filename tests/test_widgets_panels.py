@@ -1,4 +1,4 @@
-"""Panels that follow a session: what they show, where the slider stays, and that they end."""
+"""Panels that follow a session: what they show, which turn they stay at, and that they end."""
 
 from __future__ import annotations
 
@@ -45,24 +45,39 @@ def no_kernel() -> Iterator[None]:
 
 
 def parts(panel: TurnPanel) -> tuple[str, Any, str]:
-    picture, slider, diff = panel.widget.children
-    return picture.value, slider, diff.value
+    picture, steps, diff = panel.widget.children
+    return picture.value, steps.children[0], diff.value
 
 
-def test_a_slider_at_the_newest_turn_follows() -> None:
+def test_a_panel_at_the_newest_turn_follows() -> None:
     story = Story()
     panel = story.panel()
-    _, slider, diff = parts(panel)
-    assert slider.disabled and "turn 0" in diff
+    _, turn_field, diff = parts(panel)
+    assert turn_field.disabled and "turn 0" in diff
     story.subscribe(panel.refresh)
     story.go_on()
     story.go_on()
-    picture, slider, diff = parts(panel)
-    assert (slider.max, slider.value, slider.disabled) == (2, 2, False)
+    picture, turn_field, diff = parts(panel)
+    assert (turn_field.max, turn_field.value, turn_field.disabled) == (2, 2, False)
     assert "now 2" in picture and "turn 2" in diff
 
 
-def test_a_slider_stays_where_the_user_put_it() -> None:
+def test_the_buttons_go_a_turn_back_and_on() -> None:
+    story = Story()
+    panel = story.panel()
+    story.subscribe(panel.refresh)
+    story.go_on()
+    story.go_on()
+    turn, earlier, later = panel.widget.children[1].children
+    assert later.disabled and not earlier.disabled
+    earlier.click()
+    earlier.click()
+    assert turn.value == 0 and earlier.disabled and "turn 0" in panel.widget.children[2].value
+    later.click()
+    assert turn.value == 1
+
+
+def test_a_panel_stays_where_the_user_put_it() -> None:
     story = Story()
     panel = story.panel()
     story.subscribe(panel.refresh)
@@ -71,12 +86,12 @@ def test_a_slider_stays_where_the_user_put_it() -> None:
     parts(panel)[1].value = 1
     assert "turn 1" in parts(panel)[2]
     story.go_on()
-    picture, slider, diff = parts(panel)
-    assert (slider.max, slider.value) == (4, 1)
+    picture, turn_field, diff = parts(panel)
+    assert (turn_field.max, turn_field.value) == (4, 1)
     assert "turn 1" in diff and "now 4" in picture
 
 
-def test_a_slider_comes_back_from_turns_that_are_gone() -> None:
+def test_a_panel_comes_back_from_turns_that_are_gone() -> None:
     story = Story()
     panel = story.panel()
     for _ in range(3):

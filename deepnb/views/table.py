@@ -40,7 +40,8 @@ def table_html(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
         )
 
     def row(tag: str, cells: Sequence[str], last: bool) -> h.Html:
-        return h.el("tr", *(cell(tag, c, i, last) for i, c in enumerate(cells)), style="background:transparent")
+        made = (cell(tag if c else "td", c, i, last) for i, c in enumerate(cells))
+        return h.el("tr", *made, style="background:transparent")
 
     body = [row("td", cells, i == len(rows) - 1) for i, cells in enumerate(rows)]
     top = h.el("thead", row("th", head, False)) if any(head) else None

@@ -36,7 +36,14 @@ class Editor:
         self._settled: Callable[[View], None] = lambda record: None
         self._closed = f"closed: {name} is as it was"
         rows = min(max(text.count("\n") + 2, _ROWS[0]), _ROWS[1])
-        self._area = w.Textarea(text, rows=rows, tooltip=f"the text of {name}", layout=w.Layout(width="99%"))
+        self._area = w.Textarea(
+            text,
+            rows=rows,
+            description="text",
+            tooltip=f"the text of {name}",
+            layout=w.Layout(width="99%"),
+            style={"description_width": "initial"},
+        )
         self._said = w.HTML()
         self._button_save = w.Button(description="save", button_style="primary", tooltip=f"save {name}")
         self._button_cancel = w.Button(description="cancel", tooltip="close without saving")

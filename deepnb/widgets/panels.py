@@ -48,22 +48,30 @@ class Page:
 
 
 class TurnPanel:
-    """A slider through the turns with the picture of each, above the picture of now."""
+    """A way through the turns with the picture of each, below the picture of now.
+
+    A field with two buttons, not a slider of ipywidgets, since that has no name for a screen reader.
+    """
 
     def __init__(self, last: Callable[[], int], at: Callable[[int], View], now: Source) -> None:
         import ipywidgets as w
 
         self._last, self._at, self._now = last, at, now
-        self._turn = w.IntSlider(
-            min=0, max=0, value=0, description="turn", continuous_update=False, tooltip="memory after this turn"
+        self._turn = w.BoundedIntText(
+            min=0, max=0, description="turn", tooltip="the turn whose memory is shown", layout=w.Layout(width="11em")
         )
+        self._earlier = w.Button(description="◀ earlier", tooltip="one turn back", layout=w.Layout(width="auto"))
+        self._later = w.Button(description="later ▶", tooltip="one turn on", layout=w.Layout(width="auto"))
+        self._earlier.on_click(lambda _: self._step(-1))
+        self._later.on_click(lambda _: self._step(1))
         self._diff, self._picture = w.HTML(), w.HTML()
         self._turn.observe(lambda _: self._show_turn(), names="value")
-        self.widget: Any = w.VBox([self._picture, self._turn, self._diff])
+        steps = w.HBox([self._turn, self._earlier, self._later], layout=w.Layout(flex_flow="row wrap"))
+        self.widget: Any = w.VBox([self._picture, steps, self._diff])
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is new; a slider that stood at the newest turn follows it."""
+        """Show what is new; a panel that stood at the newest turn follows it."""
         following = self._turn.value == self._turn.max
         self._turn.max = self._last()
         if following:
@@ -72,7 +80,11 @@ class TurnPanel:
         self._show_turn()
         _fill(self._picture, _drawn(self._now))
 
+    def _step(self, by: int) -> None:
+        self._turn.value = min(max(self._turn.value + by, 0), self._turn.max)
+
     def _show_turn(self) -> None:
+        self._earlier.disabled, self._later.disabled = self._turn.value == 0, self._turn.value == self._turn.max
         _fill(self._diff, _drawn(lambda: self._at(self._turn.value)))
 
 
