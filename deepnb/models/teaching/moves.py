@@ -103,6 +103,13 @@ def failure(c: Conversation, step: Step) -> str:
                 f"我没有写入 {step.path}：改动要等你确认。%memory pending 可以查看。",
             )
         )
+    if "did not allow this call" in step.result:
+        why = step.result.partition("said why: ")[2].partition(". It was not run")[0]
+        because = f" ({short(why, 120)})" if why else ""
+        return c.tell(
+            f"You did not allow `{step.tool}`{because}, so I leave it.",
+            f"你没有允许 `{step.tool}`{because}，所以我不做了。",
+        )
     what = short(step.result, 200) or "(nothing)"
     return c.tell(
         f"The tool `{step.tool}` did not succeed. It said: {what}", f"工具 `{step.tool}` 没有成功。它说：{what}"
