@@ -30,7 +30,8 @@ def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
 
 def test_reject_with_a_reason(shell: Shell, work):
     shell.ok(ASK)
-    assert "not in this folder" in shell.ok("%agent reject not in this folder")
+    told = shell.ok("%agent reject not in this folder")
+    assert "You did not allow `write_file` (not in this folder), so I leave it." in told
     assert not (work / "report.md").exists()
 
 
@@ -140,3 +141,26 @@ def test_run_all_past_a_pending_approval_stops_at_the_next_prompt(tmp_path):
     assert told.strip().splitlines() == [
         "UsageError: turn 1 of thread main waits for your word on write_file: %agent approve, or %agent reject WHY"
     ]
+
+
+def test_a_skill_that_asks_for_tools(shell: Shell, work):
+    skill = "---\\nname: tidy\\ndescription: Tidies.\\nallowed-tools: Write Edit\\n---\\n\\nTidy.\\n"
+    shell.ok(f'import deepnb; deepnb.current().files["/skills/tidy/SKILL.md"] = "{skill}"')
+    shell.ok("from scripted import Scripted, call")
+    shell.ok(
+        'm = Scripted(answers=[call("read_file", "r", file_path="/skills/tidy/SKILL.md"),'
+        ' call("write_file", "w", file_path="/work/a", content="a"),'
+        ' call("edit_file", "e", file_path="/work/a", old_string="a", new_string="b"), "done"])\n%agent use m'
+    )
+    assert "the skill tidy asks for write_file, edit_file: %agent approve --skill allows these" in shell.ok("%agent go")
+    assert "done" in shell.ok("%agent approve --skill")
+    assert (work / "a").read_text() == "b"
+
+
+def test_tab_completes_rules_and_tools(shell: Shell):
+    def offered(line: str) -> set[str]:
+        return set(shell.ip.Completer.complete(line_buffer=line, cursor_pos=len(line))[1])
+
+    assert {"ask", "allow", "deny", "read-only"} <= offered("%agent tools ")
+    assert "write_file" in offered("%agent tools deny wr")
+    assert "--thread" in offered("%agent approve --")

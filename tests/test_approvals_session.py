@@ -242,3 +242,39 @@ def test_tools_of_the_users_ask_unless_they_are_marked():
     assert [c.name for c in s.asked] == ["boom"]
     assert (s.approvals.words("look"), s.approvals.words("boom")) == ("allow", "ask")
     assert s.approvals.words("write_file") == "allow; ask where it can't be taken back"
+
+
+SKILL = "---\nname: tidy\ndescription: Tidies.\nallowed-tools: Write Edit Read\n---\n\nTidy.\n"
+
+
+def test_what_a_skill_asks_for_is_asked_once_for_all_of_it(tmp_path):
+    read = call("read_file", "r", file_path="/skills/tidy/SKILL.md")
+    edit = call("edit_file", "e", file_path="/work/a.txt", old_string="x", new_string="y")
+    s = on_disk(tmp_path, read, WRITE, edit, "done", call("write_file", "w2", file_path="/work/b", content="b"), "two")
+    s.files["/skills/tidy/SKILL.md"] = SKILL
+    s.run("tidy up")
+    assert [c.name for c in s.asked] == ["write_file"], "nothing is approved before the question"
+    offer = s.approvals.offer("main")
+    assert offer == {"write_file": ("tidy",), "edit_file": ("tidy",), "read_file": ("tidy",)}
+    list(s.resume(s.asked[0].approve(also=offer)))
+    assert (s.asked, s.text, (tmp_path / "a.txt").read_text()) == ((), "done", "y\n")
+    assert s.run("more").asked == ()
+
+
+def test_a_question_about_a_skill_is_not_asked_again(tmp_path):
+    read = call("read_file", "r", file_path="/skills/tidy/SKILL.md")
+    s = on_disk(tmp_path, read, WRITE, call("write_file", "w2", file_path="/work/b", content="b"), "done")
+    s.files["/skills/tidy/SKILL.md"] = SKILL
+    s.run("tidy up")
+    assert s.approvals.offer("main")
+    assert s.approvals.take([s.asked[0].approve()])
+    list(s.resume())
+    assert [c.name for c in s.asked] == ["write_file"] and s.approvals.offer("main") == {}
+
+
+def test_the_transcript_says_what_was_decided(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    s.run("go")
+    list(s.resume(s.asked[0].reject("not there")))
+    table = s.transcript()
+    assert table[table["type"] == "approval"].shape[0] == 1

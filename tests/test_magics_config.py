@@ -14,6 +14,7 @@ SETTINGS = {
     "trigger": "0.5",
     "memory_refresh": "'thread'",
     "rerun": "'replace'",
+    "approve": "'read-only'",
     "stream_hz": "4.0",
     "max_steps": "3",
     "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}",

@@ -11,7 +11,7 @@ from deepnb.core.diff import FileDiff
 from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import redact
 from deepnb.core.values import Decided
-from deepnb.workshop.approvals import WRITES, Effects, marked
+from deepnb.workshop.approvals import NOTES, READS, WRITES, Effects, marked
 
 if TYPE_CHECKING:
     from deepnb.agent.options import Options
@@ -46,6 +46,24 @@ class SessionApprovals:
         """The policy in force in the thread whose turn is running, else in the current one."""
         return replace(policy_of(self._session.options.approve), granted=self._meant().granted)
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Names of tools: the file tools, and the user's own; asks nothing that would start the engine."""
+        own = (getattr(t, "name", None) or getattr(t, "__name__", "") for t in self._session.options.tools)
+        return (*sorted({*READS, *WRITES, *NOTES}), *map(str, own))
+
+    def offer(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Tool -> skills in use in a thread that ask to have it approved beforehand; empty where that was asked before.
+
+        Only where one of the calls that wait is of such a tool: then one question answers for all of them.
+        """
+        thread = self._threads[name]
+        if thread is not self._threads.current:
+            return {}
+        wanted = {t: by for t, by in self._session.skills.preapproved().items() if t not in thread.offered}
+        new = {t: by for t, by in wanted.items() if t not in self.policy.granted}
+        return new if any(call.name in new for call in thread.asked) else {}
+
     def rule(self, name: str, rule: Rule) -> None:
         """Set what happens to calls of a tool, in all threads; what was allowed in a thread before is so no more."""
         known = [tool for tool, _ in self._session.built.tools]
@@ -64,8 +82,12 @@ class SessionApprovals:
         """Keep the user's word on calls that wait in one thread; whether its turn can go on (`session.resume`)."""
         if self._threads.busy():
             raise DeepnbError("a turn is running", "interrupt it, or wait until it has ended")
+        thread = self._threads[decisions[0].call.thread]
+        offered = frozenset(self.offer(thread.name))
         try:
-            return take(self._threads[decisions[0].call.thread], decisions)
+            done = take(thread, decisions)
+            thread.offered |= offered
+            return done
         finally:
             self._tell()
 
@@ -117,9 +139,9 @@ def take(thread: Thread, decisions: Sequence[Decision]) -> bool:
             raise DeepnbError(f"this call of {call.name} does not wait for your word any more", "%agent says what does")
     for decision in decisions:
         thread.decided[decision.call.key] = decision
-        if decision.remember:
-            thread.granted |= {decision.call.name}
-            same = [call for call in thread.asked if call.name == decision.call.name]
+        if allowed := {*decision.also, *((decision.call.name,) if decision.remember else ())}:
+            thread.granted |= allowed
+            same = [call for call in thread.asked if call.name in allowed]
             thread.decided = {**{call.key: call.approve() for call in same}, **thread.decided}
     left = [call for call in thread.asked if call.key not in thread.decided]
     if left and not decisions:

@@ -46,6 +46,8 @@ class Thread:
     """The user's word on some of them, by their key, until it is given on all."""
     granted: frozenset[str] = frozenset()
     """Tools that the user has allowed here, asked about one of their calls."""
+    offered: frozenset[str] = frozenset()
+    """Tools that skills ask to have approved, and about which the user was asked once."""
     rebases: bool = False
     """Whether its memory block is to be made anew once nothing waits."""
     model: Any = None

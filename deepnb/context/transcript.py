@@ -46,8 +46,10 @@ from typing import Any
 from deepnb.core.gate import redact, redact_value
 from deepnb.core.messages import Added, Message
 from deepnb.core.values import (
+    Asked,
     Call,
     Compacted,
+    Decided,
     Event,
     Flushed,
     ModelEnded,
@@ -218,6 +220,12 @@ class Chain:
             case Flushed(flush=flush):
                 saved = _some(lines=[redact(line) for line in flush.lines])
                 yield "flushed", {"file": flush.file, **saved, "how": flush.how}, path
+            case Decided(decision=word):
+                args = _plain(redact_value(dict(word.args or {})))
+                said = _some(decision=word.kind, args=args, reason=redact(word.reason))
+                yield "approval", {"id": safe_id(word.call.id), "name": redact(word.call.name), **said}, path
+            case Asked():
+                return  # the message says what was asked, and `approval` what came of it
             case Notice(text=text):
                 yield "notice", {"text": redact(text)}, path
             case _:

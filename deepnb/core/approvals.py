@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -51,9 +51,12 @@ class PendingCall:
     """name -> JSON type of what the tool takes; empty where that is not known."""
     required: tuple[str, ...] = ()
 
-    def approve(self, *, remember: bool = False) -> Decision:
-        """Let it run as it is; with `remember`, calls of the same tool in this thread are not asked about again."""
-        return Decision(self, "approve", remember=remember)
+    def approve(self, *, remember: bool = False, also: Iterable[str] = ()) -> Decision:
+        """Let it run as it is; with `remember`, calls of the same tool in this thread are not asked about again.
+
+        `also` are other tools that are allowed in this thread by the same word: those that a skill asks for.
+        """
+        return Decision(self, "approve", remember=remember, also=tuple(also))
 
     def reject(self, reason: str = "") -> Decision:
         """Do not let it run, and tell the agent why."""
@@ -77,6 +80,8 @@ class Decision:
     """Why it was rejected."""
     remember: bool = False
     """Whether calls of the same tool in this thread run unasked from now on."""
+    also: tuple[str, ...] = ()
+    """Tools whose calls do, too."""
 
 
 @dataclass(frozen=True)

@@ -61,13 +61,14 @@ class Cards:
         calls = turn.asked
         changes = tuple(scene.session.approvals.change(call) for call in calls)
         stamp = f"thread {turn.thread}, turn {turn.number}"
+        offer = scene.session.approvals.offer(turn.thread)
         cards = [CallCard(n, call, c) for n, (call, c) in enumerate(zip(calls, changes, strict=True), 1)]
-        card = Card(calls, changes, stamp, screen.show(approval_view(cards, stamp)))
+        card = Card(calls, changes, stamp, screen.show(approval_view(cards, stamp, offer)))
         self._open.append(card)
         if not scene.screen.notebook or (isinstance(screen, Reserved) and not screen.free):
             return
 
-        card.buttons = ApprovalButtons(calls, lambda decision: resume(scene, [decision], room))
+        card.buttons = ApprovalButtons(calls, lambda decision: resume(scene, [decision], room), tuple(offer))
         card.below = screen.widget(card.buttons.widget, "buttons: approve, reject, edit")
         room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(KEPT, 20 - used - 2)))
 
@@ -105,7 +106,11 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     if not asked:
         raise DeepnbError("no call waits for your word in this thread", f"%agent -- {name} ... sends it as a prompt")
     if name == "approve":
-        return [call.approve(remember=bool(args["thread"])) for call in _chosen(asked, args["which"], "approve")]
+        offer = scene.session.approvals.offer(scene.session.thread) if args["skill"] else {}
+        if args["skill"] and not offer:
+            raise DeepnbError("no skill in use asks for a tool of these calls", "%agent approve, or approve --thread")
+        chosen = _chosen(asked, args["which"], "approve")
+        return [call.approve(remember=bool(args["thread"]), also=offer) for call in chosen]
     which, rest = _split(str(args["what"] or ""), asked)
     chosen = _chosen(asked, which, name)
     if name == "reject":

@@ -28,12 +28,14 @@ class Names:
     memory: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     subagents: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
 
     def of(self, kind: str) -> tuple[str, ...]:
         """The names that a word of this kind may be."""
         by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "file": self.memory}
         by_kind["subagents"] = ("add", "remove", *self.subagents)
-        return by_kind.get(kind, self.skills if kind == "skill" else ())
+        by_kind |= {"skill": self.skills, "tool": self.tools}
+        return by_kind.get(kind, ())
 
 
 def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool = False) -> list[str]:

@@ -153,9 +153,9 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "agent",
         "approve",
         "let a call that waits for your word run: number N of those shown, or all; --thread: calls of its tool in this"
-        " thread from now on, too",
+        " thread from now on, too; --skill: those of all tools that the skills in use ask for",
         (Arg("which", "N|all", "which", needed=False),),
-        (Flag("--thread"),),
+        (Flag("--thread"), Flag("--skill")),
     ),
     Sub(
         "agent",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.diff import FileDiff
@@ -63,7 +63,8 @@ class CallCard:
         if self.decision is None:
             return "taken back with its turn" if self.gone else "waits for your word"
         reason = f": {self.decision.reason}" if self.decision.reason else ""
-        return _WORDS[self.decision.kind] + reason + (", and allowed in this thread" if self.decision.remember else "")
+        allowed = self.decision.also or ((self.call.name,) if self.decision.remember else ())
+        return _WORDS[self.decision.kind] + reason + (f", {', '.join(allowed)} allowed in this thread" if allowed else "")
 
     @property
     def shown(self) -> Mapping[str, object]:
@@ -80,6 +81,8 @@ class ApprovalView:
 
     cards: tuple[CallCard, ...]
     stamp: str = ""
+    offer: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Tool -> skills in use that ask to have it approved."""
 
     @property
     def title(self) -> str:
@@ -99,6 +102,7 @@ class ApprovalView:
             f"%agent approve{n} runs it, with --thread also the next ones of its tool in this thread{every}",
             f"%agent reject{n} WHY tells the agent why not",
             f"%agent edit{n} {{...}} runs it with other arguments, as a JSON object",
+            *([f"{offer_words(self.offer)}: %agent approve{n} --skill allows these in this thread"] if self.offer else ()),
         )
 
     def text(self) -> str:
@@ -119,9 +123,18 @@ class ApprovalView:
         return h.box(h.heading(self.title, stamp=self.stamp), *frames, *hints)
 
 
-def approval_view(cards: Sequence[CallCard], stamp: str = "") -> ApprovalView:
-    """Calls that wait together, or what was decided of them."""
-    return ApprovalView(tuple(cards), stamp)
+def approval_view(
+    cards: Sequence[CallCard], stamp: str = "", offer: Mapping[str, Sequence[str]] | None = None
+) -> ApprovalView:
+    """Calls that wait together, or what was decided of them; `offer` gives the tools that skills in use ask for."""
+    return ApprovalView(tuple(cards), stamp, offer or {})
+
+
+def offer_words(offer: Mapping[str, Sequence[str]]) -> str:
+    """`the skill tidy asks for write_file, edit_file`."""
+    skills = list(dict.fromkeys(name for names in offer.values() for name in names))
+    one = len(skills) == 1
+    return f"the skill{'' if one else 's'} {', '.join(skills)} ask{'s' if one else ''} for {', '.join(offer)}"
 
 
 def _argument_lines(card: CallCard) -> list[str]:

@@ -21,10 +21,11 @@ class ApprovalButtons:
     A `DeepnbError` that `decide` raises is said below the row, and the call still waits.
     """
 
-    def __init__(self, calls: Sequence[PendingCall], decide: Decide) -> None:
+    def __init__(self, calls: Sequence[PendingCall], decide: Decide, offer: Sequence[str] = ()) -> None:
+        """`offer` are tools that skills in use ask to have allowed in the thread."""
         import ipywidgets as w
 
-        self._w, self._decide = w, decide
+        self._w, self._decide, self._offer = w, decide, tuple(offer)
         self._said = w.HTML()
         self._rows = {call.key: w.VBox(self._row(n, call)) for n, call in enumerate(calls, 1)}
         self.widget: Any = w.VBox([*self._rows.values(), self._said], layout=w.Layout(width="100%"))
@@ -54,7 +55,7 @@ class ApprovalButtons:
     def _row(self, number: int, call: PendingCall) -> list[Any]:
         w, name = self._w, f"call {number}, {call.name}"
         approve = self._button("approve", f"approve {name}", "success")
-        reason = w.Text(placeholder="reason", description="why not", tooltip=f"why {name} is rejected")
+        reason = w.Text(placeholder="reason, then Enter rejects", description="why not", tooltip=f"why {name} is rejected")
         reject = self._button("reject", f"reject {name}", "danger")
         edit = self._button("edit ...", f"change the arguments of {name}")
         allow = self._button(
@@ -76,12 +77,23 @@ class ApprovalButtons:
 
         approve.on_click(lambda _: self._click(call.approve))
         reject.on_click(lambda _: self._click(lambda: call.reject(reason.value)))
+        # JupyterLab takes Enter on a focused button for itself (Space presses it), but not in a text.
+        reason.on_msg(lambda _, content, __: self._entered(content, reason, call))
         edit.on_click(toggle)
         allow.on_click(lambda _: self._click(lambda: call.approve(remember=True)))
         run.on_click(lambda _: self._click(lambda: call.edit(arguments(area.value))))
         label = w.HTML(f"<b>{number}</b>")
         flow = w.Layout(flex_flow="row wrap", align_items="center")
-        return [w.HBox([label, approve, reason, reject, edit, allow], layout=flow), editor]
+        more = [allow]
+        if call.name in self._offer:
+            these = self._button(f"allow {', '.join(self._offer)} in this thread", f"approve {name}, and what skills ask for")
+            these.on_click(lambda _: self._click(lambda: call.approve(also=self._offer)))
+            more = [allow, these] if self._offer != (call.name,) else [these]
+        return [w.HBox([label, approve, reason, reject, edit, *more], layout=flow), editor]
+
+    def _entered(self, content: Any, reason: Any, call: PendingCall) -> None:
+        if content.get("event") == "submit" and reason.value.strip():
+            self._click(lambda: call.reject(reason.value))
 
     def _button(self, word: str, tooltip: str, style: str = "") -> Any:
         return self._w.Button(

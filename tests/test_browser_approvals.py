@@ -1,0 +1,143 @@
+"""Approvals in JupyterLab, in a real Chromium: buttons, keys, edited arguments, two calls at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from browsers import Notebook, chromium, jupyter_lab, open_chromium
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
+]
+pytest.importorskip("jupyterlab")
+pytest.importorskip("playwright")
+
+TWO = """
+from langchain_core.messages import AIMessage
+from scripted import Scripted
+two = Scripted(answers=[AIMessage("", tool_calls=[
+    {"name": "write_file", "args": {"file_path": f"/work/{n}.txt", "content": n}, "id": n} for n in "ab"]),
+    "both are decided"])
+%agent use two
+"""
+
+
+class Lab:
+    """One JupyterLab with one notebook, and the directory that is mounted in it."""
+
+    def __init__(self, notebook: Notebook, work: Path) -> None:
+        self.notebook, self.work = notebook, work
+
+    def ask(self, source: str) -> Any:
+        """Run a cell, wait for its buttons; gives the cell."""
+        self.notebook.ask(source)
+        cell = self.notebook.cell(source.splitlines()[-1])
+        cell.get_by_role("button", name="approve", exact=True).first.wait_for()
+        self.notebook.finished()
+        return cell
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.work.iterdir()) if self.work.exists() else []
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    place = tmp_path_factory.mktemp("lab")
+    setup = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n%load_ext deepnb\n%agent mount /work disk:work"
+    (place / "notebooks").mkdir()
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(setup)])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, place / "notebooks" / "cards.ipynb")
+    with jupyter_lab(place / "notebooks", place / "home") as address, open_chromium() as context:
+        lab = Lab(Notebook(context, address, "cards.ipynb"), place / "notebooks" / "work")
+        lab.notebook.run_all()
+        yield lab
+
+
+def test_approve_by_button(lab: Lab) -> None:
+    cell = lab.ask("%agent write a file /work/one.md with: hello one")
+    assert "waiting for your word" in cell.inner_text() and "hello one" in cell.inner_text()
+    cell.get_by_role("button", name="approve", exact=True).click()
+    cell.get_by_text("I wrote 1 line to /work/one.md.").wait_for()
+    assert lab.files == ["one.md"]
+    assert cell.get_by_role("button", name="approve", exact=True).count() == 0, "the buttons are gone"
+    text = cell.inner_text()
+    assert "approved" in text and text.index("approved") < text.index("I wrote 1 line"), "it streamed below the card"
+    assert lab.notebook.errors == []
+
+
+def test_reject_by_keyboard(lab: Lab) -> None:
+    cell, page = lab.ask("%agent write a file /work/two.md with: hello two"), lab.notebook.page
+    cell.get_by_role("button", name="approve", exact=True).focus()
+    page.keyboard.press("Tab")
+    page.keyboard.type("not this one")
+    page.keyboard.press("Tab")
+    focused = "document.activeElement.title"
+    assert page.evaluate(focused).startswith("reject call 1"), "the order of the keys is that of the eye"
+    page.keyboard.press("Space")
+    cell.get_by_text("You did not allow write_file (not this one), so I leave it.").wait_for()
+    assert lab.files == ["one.md"]
+    assert "rejected" in cell.inner_text()
+
+
+def test_edit_the_arguments(lab: Lab) -> None:
+    cell = lab.ask("%agent write a file /work/three.md with: hello three")
+    cell.get_by_role("button", name="edit").click()
+    area = cell.get_by_role("textbox", name="arguments")
+    area.fill("{oops")
+    cell.get_by_role("button", name="approve as edited").click()
+    cell.get_by_text("that is no JSON").wait_for()
+    area.fill('{"file_path": "/work/edited.md", "content": "other"}')
+    cell.get_by_role("button", name="approve as edited").click()
+    cell.get_by_text("approved with other arguments").wait_for()
+    lab.notebook.page.wait_for_timeout(500)
+    assert lab.files == ["edited.md", "one.md"]
+
+
+def test_two_at_once(lab: Lab) -> None:
+    lab.notebook.ask(TWO)
+    lab.notebook.page.wait_for_timeout(500)
+    lab.notebook.finished()
+    cell = lab.ask("%agent go on with two files")
+    approve = cell.get_by_role("button", name="approve", exact=True)
+    assert approve.count() == 2
+    cell.get_by_role("textbox", name="why not").last.fill("one is enough")
+    lab.notebook.page.keyboard.press("Enter")
+    cell.get_by_text("rejected: one is enough").first.wait_for()
+    assert approve.count() == 1 and "both are decided" not in cell.inner_text()
+    approve.click()
+    cell.get_by_text("both are decided").wait_for()
+    assert lab.files == ["a.txt", "edited.md", "one.md"]
+
+
+def test_every_control_has_a_name(lab: Lab) -> None:
+    lab.notebook.ask("%agent use offline")
+    lab.notebook.page.wait_for_timeout(500)
+    cell = lab.ask("%agent write a file /work/four.md with: hello four")
+    for role in ("button", "textbox"):
+        for control in cell.locator(".jupyter-widgets").get_by_role(role).all():
+            named = control.evaluate(
+                "n => n.innerText || n.ariaLabel || n.title || (n.labels && n.labels[0].innerText)"
+            )
+            assert named.strip(), control.evaluate("n => n.outerHTML")
+    cell.get_by_role("button", name="allow write_file in this thread").click()
+    cell.get_by_text("I wrote 1 line to /work/four.md.").wait_for()
+    lab.notebook.ask("%agent write a file /work/five.md with: hello five")
+    lab.notebook.cell("hello five").get_by_text("I wrote 1 line to /work/five.md.").wait_for()
+    assert "five.md" in lab.files
+
+
+def test_the_saved_notebook_holds_records_and_no_buttons(lab: Lab) -> None:
+    lab.notebook.save()
+    saved = nbformat.read(lab.work.parent / "cards.ipynb", 4)
+    shown = [o for cell in saved.cells for o in cell.get("outputs", ()) if "data" in o]
+    assert not any("application/vnd.jupyter.widget-view+json" in o["data"] for o in shown)
+    assert sum("approved" in o["data"].get("text/plain", "") for o in shown) >= 3
+    assert all(len(cell.get("outputs", ())) <= 20 for cell in saved.cells)
