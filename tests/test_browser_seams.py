@@ -1,0 +1,70 @@
+"""Pieces of one answer, each in an output of its own, look as one in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from browsers import chromium, open_chromium
+from test_views_pieces import ANSWERS, pieces
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
+]
+pytest.importorskip("playwright")
+
+BOXES = """
+kind => [...document.querySelectorAll(`section > div > ${kind}`)].map(n => {
+  const box = n.getBoundingClientRect(); return [box.left, box.top, box.right, box.bottom]
+})
+"""
+COLUMNS = """
+() => [...document.querySelectorAll('table')].map(t => [...t.querySelectorAll('tbody tr:first-child td')]
+  .map(c => Math.round(c.getBoundingClientRect().left)))
+"""
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Any]:
+    with open_chromium(900, 900) as context:
+        yield context.new_page()
+
+
+def show(page: Any, name: str) -> int:
+    """Each piece in a section of its own, as outputs are; gives how many there are."""
+    cut = pieces(ANSWERS[name], 150)
+    page.set_content("<!doctype html>" + "".join(f"<section>{piece.html()}</section>" for piece in cut))
+    return len(cut)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("open fence", "pre"), ("table", "table")])
+def test_a_block_that_was_cut_has_no_gap(page: Any, name: str, kind: str) -> None:
+    show(page, name)
+    boxes = page.evaluate(BOXES, kind)
+    assert len(boxes) >= 3
+    for (left, _, right, bottom), (next_left, top, next_right, _) in pairwise(boxes):
+        assert abs(top - bottom) < 1.5 and (left, right) == (next_left, next_right)
+
+
+def test_the_columns_of_a_table_stand_below_each_other_and_its_head_is_seen_once(page: Any) -> None:
+    show(page, "table")
+    columns = page.evaluate(COLUMNS)
+    assert len(columns) > 3 and all(column == columns[0] for column in columns)
+    heights = page.evaluate("() => [...document.querySelectorAll('thead')].map(n => n.getBoundingClientRect().height)")
+    assert heights[0] > 10 and max(heights[1:]) < 1.5
+    plain = page.evaluate(
+        "() => { document.querySelectorAll('[style]').forEach(n => n.removeAttribute('style')); return document.body.innerText }"
+    )
+    assert plain.count("a\tb") == len(columns), "with every style removed each piece still names its columns"
+    assert [f"row {i}\t{i}" in plain for i in range(30)] == [True] * 30
+
+
+def test_a_list_goes_on_in_the_next_piece(page: Any) -> None:
+    show(page, "numbers")
+    boxes = page.evaluate(BOXES, "ol")
+    assert len(boxes) >= 3
+    for (left, _, _, bottom), (next_left, top, _, _) in pairwise(boxes):
+        assert abs(top - bottom) < 1.5 and left == next_left
