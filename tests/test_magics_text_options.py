@@ -85,7 +85,11 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("xray", Command("xray", {"at": None})),
         ("xray 3", Command("xray", {"at": "3"})),
         ("xray 3.12", Command("xray", {"at": "3.12"})),
-        ("tools", Command("tools")),
+        ("tools", Command("tools", {"rule": None, "name": None})),
+        ("tools deny execute", Command("tools", {"rule": "deny", "name": "execute"})),
+        ("approve 2 --thread", Command("approve", {"which": "2", "thread": True, "skill": False})),
+        ("reject 2 it's wrong", Command("reject", {"what": "2 it's wrong"})),
+        ('edit 1 {"a": "it\'s"}', Command("edit", {"what": '1 {"a": "it\'s"}'})),
         ("panel", Command("panel", {"what": None})),
         ("panel threads", Command("panel", {"what": "threads"})),
         ("graph", Command("graph")),
@@ -296,8 +300,10 @@ def test_one_edit_apart(a, b, near):
 USAGES = {
     "agent": (
         "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
-        " rewind N [--memory]; undo; resume [again|skip]; turns; budget; xray [TURN[.CALL]]; compact;"
-        " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD]; tools;"
+        " rewind N [--memory]; undo; resume [again|skip]; approve [N|all] [--thread] [--skill]; reject [[N|all] WHY...];"
+        " edit [N] JSON; turns; budget; xray [TURN[.CALL]]; compact;"
+        " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
+        " tools [ask|allow|deny|outside|writes|read-only [NAME]];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
         " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; graph; panel [memory|budget|history|skills|prompt|threads]; dashboard; help [SUB]"
     ),
@@ -347,7 +353,16 @@ def test_the_examples_of_the_help_are_what_they_say():
 
 
 def test_every_row_can_be_told_from_a_prompt():
-    sample = {"number": "3", "call": "3.1", "sub": "help", "model": "m", "text": "a b", "file": "/a.md"}
+    sample = {
+        "number": "3",
+        "call": "3.1",
+        "sub": "help",
+        "model": "m",
+        "text": "a b",
+        "file": "/a.md",
+        "which": "2",
+        "json": "{}",
+    }
     for sub in SUBCOMMANDS:
         words = " ".join(arg.choices[0] if arg.choices else sample.get(arg.kind, "x") for arg in sub.args)
         args = fit(sub, words)
