@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 
-from deepnb.core.values import Compacted, Event, Notice, Offload, TextDelta, ToolEnded, ToolStarted
+from deepnb.core.budget import Budget, rule_for
+from deepnb.core.values import Call, Compacted, Event, ModelStarted, Notice, Offload, TextDelta, ToolEnded, ToolStarted
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
-from deepnb.widgets.screen import Terminal
+from deepnb.widgets.screen import Reserved, Terminal
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, TerminalTurn, turn_display
 
 
@@ -113,6 +115,36 @@ def test_a_tool_is_shown_at_once() -> None:
     assert cell.last[0] == "Let me look." and "look()" in cell.last[1]
     turn.add(ToolEnded("c1", "look", "a tree", "ok", 0.0))
     assert "a tree" in cell.last[1]
+
+
+def test_a_turn_fills_outputs_that_were_reserved() -> None:
+    cell = Cell()
+    reserved = Reserved(cell, 5)
+    assert cell.drawn == [["<div></div>"]] * 5
+    turn = NotebookTurn(reserved, 15.0, Clock(), most=reserved.free)
+    for i in range(30):
+        for event in (said(i, f"Answer {i}."), *tool(i)):
+            turn.add(event)
+    turn.finish(notice_view("the end", "ok"), notice_view("and more", "ok"), notice_view("and more still", "ok"))
+    assert len(cell.outputs) == 5, "none is made"
+    shown = "\n".join(cell.last)
+    places = [shown.find(words) for i in range(30) for words in (f"Answer {i}.", f"seen {i}")]
+    assert -1 not in places and places == sorted(places)
+    assert shown.endswith("the end\nand more\nand more still")
+
+
+def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:
+    cell = Cell()
+    turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
+    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    until = time.monotonic() + 30
+    while not cell.outputs:
+        assert time.monotonic() < until, "nothing is said"
+        time.sleep(0.01)
+    assert "waiting for the model" in cell.last[0]
+    turn.add(said(1, "Here I am."))
+    turn.finish()
+    assert cell.last == ["Here I am."], "the answer stands in its place"
 
 
 def test_an_output_that_did_not_change_is_not_shown_again() -> None:
