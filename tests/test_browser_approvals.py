@@ -81,8 +81,9 @@ def test_reject_by_keyboard(lab: Lab) -> None:
     page.keyboard.press("Tab")
     focused = "document.activeElement.title"
     assert page.evaluate(focused).startswith("reject call 1"), "the order of the keys is that of the eye"
-    page.keyboard.press("Space")
-    cell.get_by_text("You did not allow write_file (not this one), so I leave it.").wait_for()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    cell.get_by_text("so I leave it").wait_for()
     assert lab.files == ["one.md"]
     assert "rejected" in cell.inner_text()
 

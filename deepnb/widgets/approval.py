@@ -55,7 +55,9 @@ class ApprovalButtons:
     def _row(self, number: int, call: PendingCall) -> list[Any]:
         w, name = self._w, f"call {number}, {call.name}"
         approve = self._button("approve", f"approve {name}", "success")
-        reason = w.Text(placeholder="reason, then Enter rejects", description="why not", tooltip=f"why {name} is rejected")
+        reason = w.Text(
+            placeholder="reason, then Enter rejects", description="why not", tooltip=f"why {name} is rejected"
+        )
         reject = self._button("reject", f"reject {name}", "danger")
         edit = self._button("edit ...", f"change the arguments of {name}")
         allow = self._button(
@@ -77,7 +79,7 @@ class ApprovalButtons:
 
         approve.on_click(lambda _: self._click(call.approve))
         reject.on_click(lambda _: self._click(lambda: call.reject(reason.value)))
-        # JupyterLab takes Enter on a focused button for itself (Space presses it), but not in a text.
+        # JupyterLab takes Enter on a focused button for itself, but not in a text.
         reason.on_msg(lambda _, content, __: self._entered(content, reason, call))
         edit.on_click(toggle)
         allow.on_click(lambda _: self._click(lambda: call.approve(remember=True)))
@@ -86,7 +88,9 @@ class ApprovalButtons:
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         more = [allow]
         if call.name in self._offer:
-            these = self._button(f"allow {', '.join(self._offer)} in this thread", f"approve {name}, and what skills ask for")
+            these = self._button(
+                f"allow {', '.join(self._offer)} in this thread", f"approve {name}, and what skills ask for"
+            )
             these.on_click(lambda _: self._click(lambda: call.approve(also=self._offer)))
             more = [allow, these] if self._offer != (call.name,) else [these]
         return [w.HBox([label, approve, reason, reject, edit, *more], layout=flow), editor]
