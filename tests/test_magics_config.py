@@ -17,6 +17,7 @@ SETTINGS = {
     "approve": "'read-only'",
     "stream_hz": "4.0",
     "max_steps": "3",
+    "max_subagent_depth": "2",
     "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}",
     "clock": "'2026-01-31T09:00:00+00:00'",
 }
@@ -45,6 +46,8 @@ def test_every_setting_is_listed_with_its_help(shell: Shell) -> None:
         ("'maybe'", "rerun", "'maybe'"),
         ("1000", "stream_hz", "not be greater than"),
         ("0", "max_steps", "not be less than"),
+        ("0", "max_subagent_depth", "not be less than"),
+        ("'sometimes'", "approve", "approve"),
         ("'noon'", "clock", "clock takes an ISO time"),
     ],
 )
@@ -111,6 +114,15 @@ def test_memory_refresh_once_a_thread(shell: Shell) -> None:
 def test_max_steps_holds_for_every_turn(shell: Shell) -> None:
     shell.ok("%config DeepNB.max_steps = 1")
     assert "limit of 1 step" in shell.fails("%agent Remember that I like tea")
+
+
+def test_the_depth_of_subagents_holds_from_the_next_turn_on(shell: Shell) -> None:
+    assert "max_subagent_depth" not in shell.ok("%agent ask a subagent to ask a subagent to list files")
+    shell.ok("%config DeepNB.max_subagent_depth = 1")
+    assert "max_subagent_depth is 1" in shell.ok("%agent ask a subagent to ask a subagent to list files")
+    assert "nested at most 1 deep" in shell.ok("%agent subagents")
+    shell.session.configure(max_subagent_depth=2)
+    assert trait(shell, "max_subagent_depth") == 2
 
 
 def test_a_clock_is_the_time_of_every_turn(shell: Shell) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
+from nesting import Plan, Planned
 from scripted import Scripted, call, unasked
 from shells import Shell, bare_shell, shell  # noqa: F401
 
@@ -199,11 +200,28 @@ def test_a_subagents_calls_carry_their_path() -> None:
     s.run("delegate")
     check(s)
     table = s.transcript()
-    nested = table[(table["agent"] == "t1") & (table["type"] == "message")]
+    nested = table[(table["path"] == "t1") & (table["type"] == "message")]
+    assert set(nested["agent"]) == {"general-purpose"}
     assert list(nested["what"]) == ["assistant", "tool", "assistant"]
     asked = table[(table["agent"] == "main") & (table["what"] == "assistant")].iloc[0]
     assert list(nested["parent"]) == [asked["id"], *nested["id"][:2]]
     assert "/n.md" in nested.iloc[1]["text"]
+
+
+def test_nested_agents_are_named_at_every_level() -> None:
+    deep = Session(model=Planned(), subagents=[{"name": "critic", "description": "d", "system_prompt": "p"}])
+    deep.run(str(Plan("a", (("critic", Plan("b", (("general-purpose", Plan("c")),))), ("general-purpose", Plan("d"))))))
+    table = deep.transcript()
+    named = {tuple(row) for row in table[["path", "agent"]].itertuples(index=False)}
+    assert named == {("", "main"), ("b", "critic"), ("b/c", "general-purpose"), ("d", "general-purpose")}
+
+
+def test_a_credential_in_the_id_of_a_call_is_in_no_path() -> None:
+    s = session(call("task", TOKEN, description="look", subagent_type="general-purpose"), "looked", "done")
+    s.run("delegate")
+    table = s.transcript()
+    assert not any(TOKEN in str(value) for row in table.itertuples() for value in row)
+    assert set(table[table["path"] != ""]["agent"]) == {"general-purpose"}
 
 
 def test_a_streamed_answer_is_one_line() -> None:

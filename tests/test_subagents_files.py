@@ -236,9 +236,51 @@ def test_skills_by_name_and_by_directory():
         return message_text(s.options.model.requests[1][0])
 
     assert [w for w in ("one", "two", "three") if f"The {w}." in prompt("skills: one")] == ["one"]
+    assert [w for w in ("one", "two", "three") if f"The {w}." in prompt("skills: ｏｎｅ")] == ["one"]
     assert [w for w in ("one", "two", "three") if f"The {w}." in prompt("skills: /skills/")] == ["one", "two"]
     assert [w for w in ("one", "two", "three") if f"The {w}." in prompt("skills: two, /more/")] == ["two", "three"]
     assert "agent_skills" not in prompt("skills: nosuch")
+
+
+def notes(*lines: str) -> tuple[str, ...]:
+    """What is said of a subagent in a session with one good skill, one switched off and one broken."""
+    s = session()
+    for name in ("plot", "report"):
+        s.skills.new(name, f"The {name}.")
+    s.skills.disable("report")
+    s.files["/skills/torn/SKILL.md"] = "no frontmatter"
+    s.files["/more/three/SKILL.md"] = "---\nname: three\ndescription: The three.\n---\nx\n"
+    s.files["/agents/critic.md"] = file(*lines)
+    (one,) = [one for one in s.subagents.all() if one.agent.name == "critic"]
+    assert one.problem is None
+    assert s.subagents.list().set_index("name").loc["critic"]["notes"] == one.notes
+    return one.notes
+
+
+@pytest.mark.parametrize(
+    ("skills", "says"),
+    [
+        ("nosuch", "no skill 'nosuch': take it out, or name one of plot"),
+        ("plto", "no skill 'plto': write plot"),
+        ("report", "the skill 'report' is switched off: %skills enable report"),
+        ("torn", "the skill 'torn' can't be used: %skills show torn says why"),
+        ("/nowhere/", "no skill below '/nowhere/': name a directory of skills, or name one of plot"),
+        ("three", "no skill 'three': take it out, or name one of plot"),
+    ],
+)
+def test_a_skill_that_is_not_there_is_told_with_its_line(skills, says):
+    assert notes("model: offline", f"skills: plot, {skills}") == (f"/agents/critic.md:4: {says}",)
+
+
+@pytest.mark.parametrize("skills", ["plot", "ｐｌｏｔ", "/skills/", "three, /more/", "/more"])
+def test_skills_that_are_there_need_no_note(skills):
+    assert notes(f"skills: {skills}") == ()
+
+
+def test_a_skill_that_is_not_there_is_told_of_a_subagent_given_in_python():
+    s = session(subagents=[{"name": "critic", "description": "d", "skills": ["nosuch"]}])
+    (one,) = [one for one in s.subagents.all() if one.agent.name == "critic"]
+    assert one.notes == ("no skill 'nosuch': take it out, or make one: %skills new NAME (in subagents=[...])",)
 
 
 def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
@@ -246,7 +288,7 @@ def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     s.files["/agents/critic.md"] = file("model: nosuch:model-x")
     assert s.run("p").text == "ok"
     (broken,) = [one for one in s.subagents.all() if one.problem]
-    assert broken.problem.startswith("/agents/critic.md: its model: ")
+    assert broken.problem.startswith("/agents/critic.md:3: its model: ")
 
 
 def test_files_belong_to_the_session_and_an_empty_thread_has_none():

@@ -14,6 +14,7 @@ from deepnb.engine import keys
 from deepnb.engine.delegation import DelegationMiddleware, Nested, nested_graph
 from deepnb.skills.catalog import Found
 from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.skills.names import normal
 
 _PRIVATE = frozenset({keys.MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD, keys.OFFLOAD_ID})
 """State that a subagent neither inherits nor returns."""
@@ -122,7 +123,7 @@ def _tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
 def _skills(backend: Any, wanted: Sequence[str], sources: tuple[str, ...]) -> SkillsMiddleware:
     """What discloses skills: all of the directories that are named, or of the session's those that are named."""
     directories = tuple(name for name in wanted if name.startswith("/"))
-    names = frozenset(name for name in wanted if not name.startswith("/"))
+    names = frozenset(normal(name) for name in wanted if not name.startswith("/"))
     if not names:
         return SkillsMiddleware(backend, directories)
     return _NamedSkills(backend, (*sources, *directories), names, directories)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -132,7 +132,8 @@ def _with_model(listed: Listed, wrong: Callable[[str], str]) -> Listed:
     model = listed.agent.model
     if listed.problem or model is None or not (problem := wrong(model)):
         return listed
-    return Listed(listed.agent, "file", listed.path, f"{listed.path}: its model: {problem}", listed.notes)
+    where = f"{listed.path}:{line}" if (line := listed.lines.get("model")) else listed.path
+    return replace(listed, problem=f"{where}: its model: {problem}")
 
 
 def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> None:
@@ -199,6 +200,7 @@ def _listed(made: _Made, name: str) -> Listed:
     findings = sorted(made.findings, key=lambda f: f.line)
     first = next((f for f in findings if f.broken), None)
     told = {key: value for key, (_, value) in made.fields.items() if key != "name"}
+    lines = {key: line for key, (line, _) in made.fields.items()}
     agent = Subagent(
         name,
         told.get("description", ""),
@@ -208,7 +210,7 @@ def _listed(made: _Made, name: str) -> Listed:
         told.get("skills", ()),
     )
     notes = tuple(str(f) for f in findings if not f.broken)
-    return Listed(agent, "file", made.path, str(first) if first else None, notes)
+    return Listed(agent, "file", made.path, str(first) if first else None, notes, lines)
 
 
 def tool_names(tools: Sequence[Any], files: bool) -> tuple[str, ...]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepnb.agent.files import refused
 from deepnb.agent.subagent_files import BYTES, Files, check, check_name, scaffold, tool_names
+from deepnb.agent.subagent_skills import with_skills
 from deepnb.core.errors import DeepnbError
+from deepnb.core.skills import Skill
 from deepnb.core.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
+from deepnb.skills.catalog import Catalog
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +32,20 @@ class SessionSubagents:
     # -- what there is
 
     def all(self) -> tuple[Listed, ...]:
-        """All of them; those that can't be used last, with what is wrong."""
+        """All of them; those that can't be used last, with what is wrong, and what might be mended."""
+        found = self._found()
+        if not any(one.agent.skills for one in found):
+            return found
+        read = cache(lambda source: Catalog([source]).read(self._session.backend).skills)
+        there = self._session.skills.all()
+
+        def known(one: Listed) -> Iterator[Skill]:
+            directories = (name for name in one.agent.skills if name.startswith("/"))
+            return chain(there, *map(read, directories))
+
+        return tuple(with_skills(one, known(one), read) for one in found)
+
+    def _found(self) -> tuple[Listed, ...]:
         options = self._session.options
         given = [Listed(agent, "Python") for agent in options.subagents]
         files = self._files.read(
@@ -42,7 +60,7 @@ class SessionSubagents:
         """Those of files that can be used, for the turn that begins; nothing is read where the part is off."""
         if not self._session.options.enable_subagents:
             return ()
-        return tuple(one.agent for one in self.all() if one.source == "file" and one.problem is None)
+        return tuple(one.agent for one in self._found() if one.source == "file" and one.problem is None)
 
     def names(self) -> tuple[str, ...]:
         """Their names, broken ones included; nothing is checked and no file is read."""
@@ -62,7 +80,10 @@ class SessionSubagents:
         return tool_names((*namespace_tools(options.namespace), *options.tools), options.enable_filesystem)
 
     def list(self) -> pd.DataFrame:
-        """One row per subagent: name, description, source, tools, model, skills, what it was used for in this thread, problem."""
+        """One row per subagent: name, description, source, tools, model, skills, what it was used for in this thread.
+
+        `problem` is why it can't be used, `notes` what might be mended.
+        """
         import pandas as pd
 
         spent = self.spent()
@@ -71,9 +92,19 @@ class SessionSubagents:
             agent, used = one.agent, spent.get(one.agent.name, Spent())
             made_of = (self.tools_of(agent), self.model_of(agent), ", ".join(agent.skills))
             figures = (used.runs, used.calls, used.input, used.output)
-            rows.append((agent.name, agent.description, one.path or one.source, *made_of, *figures, one.problem or ""))
+            rows.append(
+                (
+                    agent.name,
+                    agent.description,
+                    one.path or one.source,
+                    *made_of,
+                    *figures,
+                    one.problem or "",
+                    one.notes,
+                )
+            )
         names = ["name", "description", "source", "tools", "model", "skills", "runs", "calls", "input", "output"]
-        return pd.DataFrame(rows, columns=[*names, "problem"])
+        return pd.DataFrame(rows, columns=[*names, "problem", "notes"])
 
     def show(self, name: str) -> tuple[Listed, Spent]:
         """A subagent, one that can't be used too, and what it was used for in this thread."""

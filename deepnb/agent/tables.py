@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from deepnb.context.transcript import Line, said, standing
+from deepnb.context.transcript import Line, agents, said, standing
 from deepnb.core.budget import PARTS
 from deepnb.core.journal import Entry
 from deepnb.core.subagents import TASK, Spent
@@ -104,8 +104,10 @@ def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
     """One row per line: `what` is the role of a message, the type of any other line.
 
     `live` says of a message that it is in the thread as it stands in this session; `input` and `output` are
-    tokens as the provider reported them; `agent` is main, or the ids of the calls that a nested agent works for.
+    tokens as the provider reported them; `agent` is main, or the name of a subagent, however deep it is nested, and
+    `path` the ids of the calls it works for, outermost first.
     """
+    named = agents(lines)
     live = {line.data["id"] for line in standing(lines, session)}
     rows = [
         {
@@ -113,7 +115,7 @@ def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
             "turn": line.turn,
             "name": line.data.get("name", ""),
             "calls": [c["name"] for c in line.data.get("tool_calls") or ()],
-            "agent": "/".join(line.path) or "main",
+            "agent": named.get(line.path, "/".join(line.path)) if line.path else "main",
             "input": (line.data.get("usage") or {}).get("input"),
             "output": (line.data.get("usage") or {}).get("output"),
             "seconds": line.data.get("seconds"),
@@ -121,6 +123,7 @@ def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
             "live": line.type == "message" and line.data["id"] in live,
             "id": line.data.get("id", ""),
             "parent": line.data.get("parent") or "",
+            "path": "/".join(line.path),
             "at": line.at,
             "session": line.session,
             "text": said(line),
@@ -128,7 +131,7 @@ def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
         for line in lines
     ]
     names = ["what", "turn", "name", "calls", "agent", "input", "output", "seconds", "type", "live"]
-    table = pd.DataFrame(rows, columns=[*names, "id", "parent", "at", "session", "text"])
+    table = pd.DataFrame(rows, columns=[*names, "id", "parent", "path", "at", "session", "text"])
     return table.astype({"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"})
 
 

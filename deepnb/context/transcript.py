@@ -45,6 +45,7 @@ from typing import Any
 
 from deepnb.core.gate import redact, redact_value
 from deepnb.core.messages import Added, Message
+from deepnb.core.subagents import TASK
 from deepnb.core.values import (
     Asked,
     Call,
@@ -94,7 +95,7 @@ def to_json(line: Line) -> bytes:
     """The line as it is written, its end included."""
     head: dict[str, Any] = {"type": line.type, "at": line.at, "session": line.session, "n": line.n}
     head |= {"turn": line.turn} if line.turn is not None else {}
-    head |= {"path": list(line.path)} if line.path else {}
+    head |= {"path": list(map(safe_id, line.path))} if line.path else {}
     value = {**head, **line.data}
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
@@ -156,6 +157,18 @@ def standing(lines: Iterable[Line], session: str | None = None) -> tuple[Line, .
         out.append(messages[head])
         head = parents[head]
     return tuple(reversed(out))
+
+
+def agents(lines: Iterable[Line]) -> dict[Path, str]:
+    """Path of a nested agent -> its name, as the `task` call says that it works for."""
+    named: dict[Path, str] = {}
+    for line in lines:
+        asked = [line.data] if line.type == "tool_start" else line.data.get("tool_calls") or ()
+        for call in asked:
+            name = (call.get("args") or {}).get("subagent_type") if call.get("name") == TASK else None
+            if isinstance(name, str):
+                named[(*line.path, call["id"])] = name
+    return named
 
 
 def said(line: Line) -> str:

@@ -17,6 +17,7 @@ OPTIONS = {
     "window": "max_input_tokens",
     "memory_refresh": "memory_refresh",
     "max_steps": "max_steps",
+    "max_subagent_depth": "max_subagent_depth",
     "approve": "approve",
     "prices": "prices",
 }
@@ -52,6 +53,9 @@ class DeepNB(Configurable):
         config=True
     )
     max_steps = Int(50, min=1, help="Model calls in one turn.").tag(config=True)
+    max_subagent_depth = Int(
+        3, min=1, help="How deep subagents may be nested: 1 lets the main agent alone hand tasks on."
+    ).tag(config=True)
     prices = Dict(
         help='Model -> US dollars for a million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
     ).tag(config=True)
@@ -86,6 +90,7 @@ class DeepNB(Configurable):
             self.memory_refresh = options.memory_refresh
             self.prices = dict(options.prices)
             self.approve = options.approve
+            self.max_subagent_depth = options.max_subagent_depth
             if options.max_steps is not None:
                 self.max_steps = options.max_steps
             if options.trigger is None or options.trigger[0] == "fraction":
