@@ -132,7 +132,7 @@ class Notebook:
         if self.front.startswith("lab"):
             self.page.wait_for_selector("#jp-main-statusbar :text-matches('Python 3.* \\\\| Idle')")
         else:
-            self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+            self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
 
     def counts(self) -> list[str]:
         """What stands in the prompts of the code cells."""
