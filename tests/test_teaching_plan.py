@@ -226,6 +226,7 @@ def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
         ("读取 /x.md", Use("read_file", {"file_path": "/x.md"})),
         ("write a file /x.md with: one\ntwo", Use("write_file", {"file_path": "/x.md", "content": "one\ntwo\n"})),
         ("save 'hi' to /x.md", Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
+        ('write the line "hi" to /x.md', Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
         ("把“你好”保存到 /x.md", Use("write_file", {"file_path": "/x.md", "content": "你好\n"})),
         (
             "make a to-do list: buy milk, write code and sleep",

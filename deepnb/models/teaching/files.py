@@ -27,7 +27,7 @@ _QUOTED = r"[\"'“‘「`]{1,3}(?P<text>.{1,20000})[\"'”’」`]{1,3}"
 _WRITE = (
     r"\b(?:write|create|make|save)\b.{0,40}?" + PATH + r"['\"`]?\s*(?:,|that says|(?:with|containing)(?: the)?(?: content| text)?|saying)?\s*[:：,]\s*(?P<text>.+)",
     r"\b(?:write|create|make|save)\b.{0,40}?" + PATH + r"['\"`]?\s*(?:with|containing|that says|saying)(?: the)?(?: content| text)?\s+(?P<text>.+)",
-    r"\b(?:save|write|put)\b\s*" + _QUOTED + r"\s*(?:in)?to\b(?: the)?(?: file)?\s*[`'\"]?" + PATH,
+    r"\b(?:save|write|put)\b\s*(?:the (?:line|text|words?)\s+)?" + _QUOTED + r"\s*(?:in)?to\b(?: the)?(?: file)?\s*[`'\"]?" + PATH,
     r"(?:写一?个?文件|写入|写到|写进|创建文件|新建文件|保存到|存到)\s*" + PATH + r"\s*(?:，?内容(?:是|为)?)?\s*[:：,，]\s*(?P<text>.+)",
     r"^\s*(?:请|帮我)?\s*把\s*" + _QUOTED + r"\s*(?:保存到|写到|写入|存到|写进)\s*" + PATH,
 )  # fmt: skip
