@@ -46,7 +46,8 @@ def test_the_wheel_holds_notebooks_and_data_and_no_more(unpacked: Path) -> None:
     names = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()}
     assert {f"deepnb/notebooks/{FIRST}", "deepnb/notebooks/data/planets.csv"} <= names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"deepnb"}
-    assert not [n for n in names if "checkpoint" in n or "__pycache__" in n or n.startswith("deepnb/tests")]
+    unwanted = {".ipynb_checkpoints", "__pycache__", "tests"}
+    assert not [n for n in names if unwanted & set(n.split("/"))]
     sources = {str(p.relative_to(ROOT)) for p in (ROOT / "deepnb").rglob("*.py")}
     assert sources <= names
 
