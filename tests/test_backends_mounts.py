@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from backend_contract import kernel, mount, store
 from deepagents.backends import StoreBackend
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
@@ -166,6 +166,9 @@ BASES = st.sampled_from(["/", "/a", "/a/", "/m", "/a/m", "/a/b", "/.h", "/nowher
 
 
 @settings(max_examples=100, deadline=None)
+@example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*", base="/a")
+@example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*.md", base="/a")
+@example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="m/*", base="/a/")
 @given(mine=FILES, hidden=FILES, at=MOUNTS, pattern=PATTERNS, base=BASES)
 def test_mounts_answer_as_one_backend_with_the_files_that_can_be_read(mine, hidden, at, pattern, base):
     default, flat = store(), store()
@@ -195,6 +198,16 @@ def test_mounts_answer_as_one_backend_with_the_files_that_can_be_read(mine, hidd
     }
     listed = {e["path"] for e in flat.ls(base).entries or ()}
     assert {e["path"] for e in backend.ls(base).entries or ()} == listed | below
+
+
+def test_a_file_that_is_a_folder_above_a_mount_too_is_searched_as_the_file(tmp_path):
+    """A store keeps `/a` and `/a/x` beside each other, and a search of `/a` means the file."""
+    backend = mounted(store(), {"/a/m": mount("disk:d", tmp_path)})
+    backend.write("/a", "tea")
+    backend.write("/a/m/x.md", "tea")
+    for path, found in (("/a", ["/a"]), ("/a/", ["/a"]), ("/", ["/a", "/a/m/x.md"]), ("/a/m", ["/a/m/x.md"])):
+        assert [m["path"] for m in backend.glob("*", path).matches] == found
+        assert [m["path"] for m in backend.grep("tea", path).matches] == found
 
 
 def test_upstreams_composite_is_still_what_ours_mends(tmp_path):

@@ -145,11 +145,16 @@ class MountedBackend(CompositeBackend):
         return "/", self.default
 
     def _parts(self, base: str) -> Iterator[tuple[str, BackendProtocol]]:
-        """Where files below a directory are: in the mount it belongs to, and in the mounts below it."""
-        yield self._owner(base)
-        for prefix, backend in sorted(self.routes.items()):
-            if prefix.startswith(base) and prefix != base:
-                yield prefix, backend
+        """Where the files of a search are: in the mount the path belongs to, and in the mounts below it.
+
+        A path that is a file, too, means the file, as it does without mounts.
+        """
+        owner, backend = self._owner(base)
+        yield owner, backend
+        below = [(p, inner) for p, inner in sorted(self.routes.items()) if p.startswith(base) and p != base]
+        if below and base != owner and not backend.read(f"/{base[len(owner) : -1]}", 0, 1).error:
+            return
+        yield from below
 
 
 def _folder(path: str) -> str:
