@@ -39,6 +39,14 @@ def test_how_a_file_stands_to_the_prompt(file, prompt, state):
     assert shown.state == state
 
 
+def test_a_long_file_is_cut_in_the_middle_and_says_where_all_of_it_is():
+    view = _view("first\n" + "x" * 20_000 + "\nlast\n")
+    for shown in (view.text(), view.html()):
+        assert "first" in shown and "last" in shown and "left out" in shown and len(shown) < 12_000
+        assert f"%memory show {PATH} has all of it" in shown
+    assert "left out" not in _view("x" * 9_000).text()
+
+
 def test_the_text_shows_each_file_and_what_the_prompt_lacks():
     view = _view(
         "- Ada\n- SI units\n", "- Ada\n", files={"/memory/2026-01-02.md": "tried it\n"}, binary={"/memory/x": 5}

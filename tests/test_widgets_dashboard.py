@@ -16,7 +16,7 @@ from deepnb.views.notice import notice_view
 from deepnb.views.stack import stack_view
 from deepnb.views.threads import ThreadCard
 from deepnb.widgets.actions import Row
-from deepnb.widgets.prompt import PromptPanel
+from deepnb.widgets.prompt import LISTED, PromptPanel
 from deepnb.widgets.threads import ThreadsPanel
 
 
@@ -165,7 +165,7 @@ def test_the_newest_request_is_shown_until_another_is_chosen() -> None:
         return notice_view(f"sent {place}")
 
     panel = PromptPanel(lambda: calls, at)
-    choice, picture = panel.widget.children
+    choice, picture = panel.widget.children[0].children[0], panel.widget.children[1]
     assert choice.disabled and "sent None" in picture.value
     calls.append(("one", (1, 1)))
     panel.refresh()
@@ -183,6 +183,21 @@ def test_the_newest_request_is_shown_until_another_is_chosen() -> None:
     before = len(drawn)
     panel.refresh()
     assert len(drawn) == before, "what is shown already is not drawn again"
+
+
+def test_of_many_requests_the_newest_can_be_chosen_and_the_chosen_one_stays() -> None:
+    calls = [(f"turn {n}", (n, 1)) for n in range(1, LISTED + 1)]
+    panel = PromptPanel(lambda: calls, lambda place: notice_view(f"sent {place}"))
+    (choice, older), picture = panel.widget.children[0].children, panel.widget.children[1]
+    assert len(choice.options) == LISTED and older.value == ""
+    choice.value = (1, 1)
+    calls += [(f"turn {n}", (n, 1)) for n in range(LISTED + 1, LISTED + 11)]
+    panel.refresh()
+    assert choice.value == (1, 1) and "sent (1, 1)" in picture.value
+    assert len(choice.options) == LISTED + 1 and "9 earlier calls: %agent xray TURN.CALL" in older.value
+    choice.value = (LISTED + 10, 1)
+    panel.refresh()
+    assert len(choice.options) == LISTED and choice.options[0] == ("turn 11", (11, 1))
 
 
 # -- the dashboard

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ipywidgets import Checkbox, Widget
 from test_views_history import ITEMS, LATER, SECTION
 from test_widgets_turn import Cell
@@ -16,7 +18,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.values import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.notice import notice_view
-from deepnb.widgets.history import ROWS, HistoryPanel
+from deepnb.widgets.history import ROWS, SECTIONS, HistoryPanel, rooms
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Terminal
 
@@ -131,15 +133,41 @@ def test_it_follows_and_forgets_what_is_gone():
     story.sections = [SECTION]
     story.panel.refresh()
     assert list(story.ticks) == ["1:1", "1:2", "1:3"] and story.panel._do.disabled
-    assert all(row.comm is None for row in rows), "closed"
+    assert story.find(Checkbox) == rows[:3], "what is there still is not made anew"
+    assert rows[3].comm is None, "closed"
 
 
-def test_a_long_history_lists_its_first_messages_and_finds_the_others():
+def test_a_new_section_is_added_to_what_is_there_with_what_was_chosen():
+    story = Story(SECTION)
+    story.tick("1:2")
+    before = story.find(Widget)
+    story.sections.append(LATER)
+    story.panel.refresh()
+    assert story.ticks == {"1:1": False, "1:2": True, "1:3": False, "2:1": False}
+    made = [widget for widget in story.find(Widget) if widget not in before]
+    assert len(made) == 4, "a head, and a row of two"
+
+
+def test_a_long_history_lists_its_newest_sections_and_finds_the_others():
     items = tuple(HistoryMessage(n, "user", f"word{n}") for n in range(1, ROWS + 11))
-    story = Story(replace(SECTION, items=items), LATER)
-    assert len(story.ticks) == ROWS and "10 more messages: search for them" in story.html
+    story = Story(SECTION, replace(SECTION, items=items), LATER)
+    assert len(story.ticks) == ROWS and next(iter(story.ticks)) == "2:1" and "3:1" in story.ticks
+    assert "11 more messages: search for them" in story.html
+    assert "1 earlier section: search for their messages" in story.html
     story.type(f"word{ROWS + 5}")
-    assert list(story.ticks) == [f"1:{ROWS + 5}"]
+    assert list(story.ticks) == [f"2:{ROWS + 5}"]
+    story.type("moons")
+    assert list(story.ticks) == ["1:1", "1:3"]
+
+
+@given(st.lists(st.integers(0, 3 * ROWS)))
+def test_what_is_listed_is_bounded_and_is_the_newest(messages):
+    room = rooms(messages)
+    assert sum(room) <= ROWS and len(room) <= SECTIONS
+    assert bool(room) == bool(messages)
+    listed = messages[len(messages) - len(room) :]
+    assert all(left == count for left, count in list(zip(room, listed, strict=True))[1:]), "only the oldest is cut"
+    assert len(room) in (len(messages), SECTIONS) or sum(room) == ROWS
 
 
 def test_what_is_quick_says_nothing_but_what_came_of_it():

@@ -49,7 +49,7 @@ def memory_tabs(scene: Scene) -> Tabs:
 def memory_twin(scene: Scene) -> View:
     """The same without anything to touch."""
     memory = scene.session.memory
-    views = [_picture(scene), _changes(scene, len(scene.session.turns)), journal_view(memory.entries())]
+    views = [_picture(scene), _changes(scene, len(scene.session.turns)), journal_view(memory.entries(), most=8)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
 
 

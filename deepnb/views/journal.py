@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from deepnb.core.journal import Entry
 from deepnb.views import html as h
 from deepnb.views.figures import counted
-from deepnb.views.plain import clean, indent, page, short, title_line
+from deepnb.views.plain import clean, indent, middle_cut, page, short, title_line
 
 EMPTY = "no change yet: %memory add TEXT makes one"
+_CUT = (4_000, 2_000)
+"""Characters of the head and tail of a long diff; `%memory log` has all of it."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class EntryView:
 
     def html(self) -> str:
         """The line, which opens to the diff and the time."""
-        return h.box(h.fold(self.line, h.muted(self.entry.at), h.pre(self.entry.diff or "(no text)", low=True)))
+        diff = middle_cut(self.entry.diff, *_CUT) or "(no text)"
+        return h.box(h.fold(self.line, h.muted(self.entry.at), h.pre(diff, low=True)))
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,6 @@ class JournalView:
         return [f"{counted(older, 'older change')}: %memory log lists all"] if older > 0 else []
 
 
-def journal_view(entries: Sequence[Entry], stamp: str = "") -> JournalView:
-    """The journal, oldest entry first as it is kept."""
-    return JournalView(tuple(entries), stamp)
+def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> JournalView:
+    """The journal, oldest entry first as it is kept, of which the newest are shown."""
+    return JournalView(tuple(entries), stamp, most)

@@ -11,7 +11,7 @@ from deepnb.core.values import Snapshot
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html
 from deepnb.views.figures import counted
-from deepnb.views.plain import indent, page, quoted, title_line
+from deepnb.views.plain import indent, middle_cut, page, quoted, title_line
 
 State = Literal["same", "newer", "new", "gone", "empty", "binary"]
 
@@ -24,6 +24,9 @@ STATES: dict[State, str] = {
     "binary": "not UTF-8 text: not in the prompt",
 }
 EMPTY = 'nothing remembered yet: type %memory add TEXT, or tell the agent "Remember that ..."'
+WHOLE = "%memory show {} has all of it"
+_CUT = (6_000, 3_000)
+"""Characters of the head and tail of a long file."""
 
 _COLOURS = {"same": h.GREEN.format(0.18), "gone": h.RED.format(0.2), "binary": h.RED.format(0.2)}
 _WAITING = "rgba(210,153,34,0.22)"
@@ -44,6 +47,12 @@ class MemoryFile:
     def shown(self) -> str:
         """The text of the file; where it is gone, what the prompt has of it."""
         return self.text if self.text is not None else self.prompt or ""
+
+    @property
+    def cut(self) -> str:
+        """The text as it is shown: of a long one its head and its tail."""
+        cut = middle_cut(self.shown, *_CUT)
+        return cut if cut == self.shown else f"{cut}\n({WHOLE.format(self.path)})"
 
     @property
     def size(self) -> str:
@@ -170,7 +179,7 @@ def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
 
 def _body(file: MemoryFile) -> list[str]:
     """The text of the file, indented; then what changed in it since the prompt was made."""
-    lines = quoted(file.shown) if file.shown.strip() else []
+    lines = quoted(file.cut) if file.shown.strip() else []
     if file.diff:
         lines += ["  what the prompt has not seen:", indent(file.diff.unified().rstrip("\n"), "    ")]
     return lines
@@ -179,7 +188,7 @@ def _body(file: MemoryFile) -> list[str]:
 def _fold(file: MemoryFile) -> h.Html:
     colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
     head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(STATES[file.state], colour))
-    body: list[h.Child] = [h.pre(file.shown)] if file.shown.strip() else [h.muted("no text")]
+    body: list[h.Child] = [h.pre(file.cut)] if file.shown.strip() else [h.muted("no text")]
     if file.diff:
         body += [h.label("what the prompt has not seen"), diff_html(file.diff)]
     return h.fold(head, *body, opened=True)

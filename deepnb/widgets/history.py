@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from deepnb.core.errors import DeepnbError
+from deepnb.core.values import HistoryMessage
+from deepnb.views.figures import counted
 from deepnb.views.history import EMPTY, HistoryView, Shown, head_html, message_html, section_html
 from deepnb.views.html import box, frame, muted
 from deepnb.views.notice import notice_view
 from deepnb.widgets.actions import close
 
-ROWS = 150
-"""Messages that are listed at once; a search finds the others."""
+ROWS, SECTIONS = 150, 20
+"""Messages and sections that are listed at once, the newest; a search finds the others."""
 
 Place = tuple[int, int]
 """Of a message: its section and its number there."""
+Key = tuple[object, ...]
+"""All that a row shows: one of the same key is the same row."""
 
 
 class HistoryPanel:
@@ -33,6 +38,7 @@ class HistoryPanel:
         self._w, self._view, self._bring, self._drop = w, view, bring, drop
         self._chosen: set[Place] = set()
         self._shown: object = None
+        self._rows: dict[Key, Any] = {}
         self._search = w.Text(placeholder='words, or "a phrase"', description="search", layout=w.Layout(width="24em"))
         self._search.observe(lambda _: self.refresh(), names="value")
         self._do = w.Button(
@@ -62,19 +68,38 @@ class HistoryPanel:
         self._choosable()
 
     def _fill(self, shown: Sequence[Shown], *, empty: bool) -> None:
-        left = ROWS
-        made: list[Any] = [self._w.HTML(box(muted(EMPTY)))] if empty else []
-        for one in shown:
-            made.append(self._w.HTML(box(frame(head_html(one), section_html(one)))))
-            made += [self._row(one, item) for item in one.items[:left]]
-            if len(one.items) > left:
-                made.append(self._w.HTML(box(muted(f"{len(one.items) - left:,} more messages: search for them"))))
-            left = max(0, left - len(one.items))
-        old, self._list.children = self._list.children, made
-        for child in old:
-            close(child)
+        """List the newest sections; rows that were there stay, so that what is sent is what is new."""
+        old, self._rows = self._rows, {}
+        room = rooms([len(one.items) for one in shown])
+        made = [self._line("empty", EMPTY, old)] if empty else []
+        if earlier := len(shown) - len(room):
+            made.append(self._line("earlier", f"{counted(earlier, 'earlier section')}: search for their messages", old))
+        for one, left in zip(shown[earlier:], room, strict=True):
+            head: Key = (one.number, one.section, one.sought, len(one.items))
+            made.append(self._kept(head, old, partial(self._head, one)))
+            for item in one.items[:left]:
+                key: Key = (one.number, one.section.at, item, one.sought)
+                row = self._kept(key, old, partial(self._row, one, item))
+                row.children[0].value = (one.number, item.number) in self._chosen
+                made.append(row)
+            if more := len(one.items) - left:
+                made.append(self._line(one.number, f"{counted(more, 'more message')}: search for them", old))
+        self._list.children = made
+        for key, child in old.items():
+            if key not in self._rows:
+                close(child)
 
-    def _row(self, one: Shown, item: Any) -> Any:
+    def _kept(self, key: Key, old: Mapping[Key, Any], make: Callable[[], Any]) -> Any:
+        self._rows[key] = old[key] if key in old else make()
+        return self._rows[key]
+
+    def _line(self, where: object, words: str, old: Mapping[Key, Any]) -> Any:
+        return self._kept((where, words), old, lambda: self._w.HTML(box(muted(words))))
+
+    def _head(self, one: Shown) -> Any:
+        return self._w.HTML(box(frame(head_html(one), section_html(one))))
+
+    def _row(self, one: Shown, item: HistoryMessage) -> Any:
         place = (one.number, item.number)
         name = f"{one.number}:{item.number}"
         tick = self._w.Checkbox(
@@ -109,3 +134,18 @@ class HistoryPanel:
         except DeepnbError as error:
             self._said.value = notice_view(str(error), "error").html()
         self.refresh()
+
+
+def rooms(messages: Sequence[int]) -> list[int]:
+    """How many messages of each of the newest sections are listed: theirs, until there is room for no more.
+
+    `messages` are those of all sections, the oldest first.
+    """
+    found: list[int] = []
+    left = ROWS
+    for count in reversed(messages[-SECTIONS:]):
+        if found and left <= 0:
+            break
+        found.append(min(count, left))
+        left -= count
+    return found[::-1]

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from deepnb.views.figures import counted
+from deepnb.views.html import box, muted
 from deepnb.views.view import View
 
 Place = tuple[int, int]
 """A call: its turn, and its number there."""
+
+
+LISTED = 40
+"""Calls that can be chosen, the newest."""
 
 
 class PromptPanel:
@@ -21,15 +27,22 @@ class PromptPanel:
         self._calls, self._at = calls, at
         self._choice = w.Dropdown(description="call", layout=w.Layout(width="24em"))
         self._picture = w.HTML()
+        self._older = w.HTML()
         self._shown: object = ()
+        self._now: object = ()
         self._filling = False
         self._choice.observe(lambda _: self._show(), names="value")
-        self.widget: Any = w.VBox([self._choice, self._picture])
+        self.widget: Any = w.VBox([w.HBox([self._choice, self._older]), self._picture])
         self.refresh()
 
     def refresh(self) -> None:
         """Offer what there is now; a choice that stood at the newest call follows it."""
-        calls = list(self._calls())
+        all_ = list(self._calls())
+        calls = all_[-LISTED:]
+        calls = [call for call in all_[:-LISTED] if call[1] == self._choice.value] + calls
+        older = len(all_) - len(calls)
+        self._older.value = box(muted(f"{counted(older, 'earlier call')}: %agent xray TURN.CALL")) if older else ""
+        self._now = (len(all_), all_[-1:])
         before = [place for _, place in self._choice.options]
         if calls != list(self._choice.options):
             chosen, newest = self._choice.value, before[-1] if before else None
@@ -44,7 +57,7 @@ class PromptPanel:
 
     def _show(self) -> None:
         place = self._choice.value
-        if self._filling or self._shown == (place, len(self._choice.options)):
+        if self._filling or self._shown == (place, self._now):
             return
-        self._shown = (place, len(self._choice.options))
+        self._shown = (place, self._now)
         self._picture.value = self._at(place).html()
