@@ -13,6 +13,7 @@ from langchain_core.messages import HumanMessage
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError
+from deepnb.core.interrupts import uninterrupted
 from deepnb.core.messages import Added
 from deepnb.core.values import (
     Call,
@@ -84,7 +85,8 @@ def play(
         error = one_line(failure)
         raise DeepnbError(error, "nothing is lost; mend it and run the cell again") from failure
     finally:
-        record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))
+        with uninterrupted():
+            record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))
 
 
 def asked(prompt: str, before: Sequence[HumanMessage] = ()) -> dict[str, Any]:
