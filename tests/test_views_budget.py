@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from html.parser import HTMLParser
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.budget import PARTS, Budget, Rule, rule_for
-from deepnb.views.bar import cells, sparkline
+from deepnb.views.bar import cells, plot_html, sparkline
 from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
 
 PARTS_OF = {"system": 512, "memory": 310, "tools": 2_065, "user": 2_317}
@@ -32,7 +35,8 @@ def test_the_gauge_as_text():
         "compacts at 0.85 of 8,000 = 6,800 tokens, keeps the last 0.10\n"
         "1,596 tokens left until the trigger: about 3 turns like the last ones\n"
         "counted 5,204, reported by the provider 5,310\n"
-        "per call ▂█  1,200 → 5,204 tokens over 2 calls"
+        "per call ▂█\n"
+        "         1,200 → 5,204 tokens over 2 calls, trigger 6,800"
     )
 
 
@@ -111,10 +115,65 @@ def test_the_sparkline_goes_from_nothing_to_the_top():
 
 def test_compactions_are_marked_in_the_sparkline():
     view = budget_view(BUDGET, history=[100, 200, 50, 100], compactions=[2])
-    assert "per call ▄█↓▂▄  100 → 100 tokens over 4 calls, 1 compaction (↓)" in view.text()
+    assert "per call ▄█↓▂▄\n         100 → 100 tokens over 4 calls, 1 compaction (↓), trigger 6,800" in view.text()
     assert view.html().count("compacted") == 1 and "↓" in view.html()
     long = budget_view(BUDGET, history=[*range(100), 7], compactions=[3, 100])
     assert long.text().count("↓") == 2  # the one that is in sight, and the legend
+
+
+class Plot(HTMLParser):
+    """What a browser would draw of the plot: the heights of its bars, its uprights and its line, in percent."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.bars: list[float] = []
+        self.uprights: list[int] = []
+        self.line: float | None = None
+        self.words = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        style = dict(item.split(":", 1) for item in dict(attrs)["style"].split(";"))
+        if "height" in style and style["height"].endswith("%"):
+            self.bars.append(float(style["height"][:-1]))
+        elif "border-left" in style:
+            self.uprights.append(len(self.bars))
+        elif found := re.search(r"0\.75\) ([0-9.]+)%", style.get("background", "")):
+            self.line = float(found[1])
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_the_plot_draws_the_trigger_where_the_bars_reach_it():
+    plot = Plot(plot_html([3_400, 6_800, 1_700], {2}, 6_800))
+    assert plot.line == plot.bars[1] == 84
+    assert plot.bars[0] == 42 and plot.bars[2] == 21 and plot.uprights == [2]
+    assert plot.words == "▄█↓▂", "a sparkline where the styles are gone"
+
+
+def test_a_trigger_that_is_far_above_is_said_and_not_drawn():
+    plot = Plot(plot_html([100, 200], (), 850_000))
+    assert plot.line is None and plot.bars == [42, 84]
+    assert Plot(plot_html([100, 200])).line is None
+    view = budget_view(Budget({"user": 200}, rule_for(1_000_000), 1), history=[100, 200])
+    assert "trigger 850,000" in view.text() and "2 calls, trigger 850,000" in view.html()
+    assert "across them" not in view.html()
+    assert "the trigger across them" in budget_view(BUDGET, history=[5_000]).html()
+    by_messages = budget_view(Budget({"user": 200}, Rule(("messages", 20), ("messages", 6), None), 1), history=[200])
+    assert "trigger" not in by_messages.text().rpartition("per call")[2]
+
+
+@given(st.lists(st.integers(-5, 10**9), max_size=70), st.sets(st.integers(0, 70)), st.none() | st.integers(0, 10**7))
+def test_the_plot_stays_in_its_frame(figures, marks, line):
+    plot = Plot(plot_html(figures, marks, line))
+    assert len(plot.bars) == len(figures) and all(2 <= height <= 84 for height in plot.bars)
+    assert plot.line is None or 0 <= plot.line <= 84
+    assert len(plot.uprights) == len([at for at in marks if at < len(figures)])
+
+
+def test_sixty_calls_are_drawn_in_few_bytes():
+    assert len(plot_html([10**6] * 60, set(range(0, 60, 3)), 10**6)) < 12_000
 
 
 def test_less_than_a_turn_is_not_about_none():

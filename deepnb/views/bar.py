@@ -39,15 +39,45 @@ def sparkline(figures: Sequence[int], marks: Collection[int] = ()) -> str:
     return "".join(MARK + sign if i in marks else sign for i, sign in enumerate(signs))
 
 
-def spark_html(figures: Sequence[int], marks: Collection[int] = ()) -> h.Html:
-    """Small bars side by side, an arrow before each of the marked; with every style gone they are a sparkline."""
-    top = max([*figures, 1])
-    look = (
-        "display:inline-block;width:7px;height:{}px;margin:0 1px 0 0;background:rgba(90,130,200,0.65);"
-        "overflow:hidden;color:transparent;font-size:1px;line-height:1px;vertical-align:bottom;border-radius:1px"
-    )
+def plot_top(figures: Sequence[int], line: int | None) -> int:
+    """What the height of a plot stands for: the highest figure, or a `line` above it that is not too far away."""
+    highest = max([*figures, 1])
+    return max(highest, line) if line is not None and line <= _FAR * highest else highest
+
+
+def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | None = None) -> h.Html:
+    """Bars side by side with a level `line` across them, and a dashed upright before each of the marked.
+
+    The frame has a fixed height, the bars a part of it, and the line is a gradient behind them: plain values, which
+    the sanitizers of notebooks leave. With every style gone the bars are a sparkline.
+    """
+    top = plot_top(figures, line)
     bars: list[h.Child] = []
-    for i, (f, sign) in enumerate(zip(figures, sparkline(figures), strict=True)):
-        bars += [h.el("span", MARK, style="padding:0 2px", title="compacted")] if i in marks else []
-        bars.append(h.el("span", sign, style=look.format(2 + max(0, f) * 26 // top), title=f"{f:,} tokens"))
-    return h.el("span", *bars, style="white-space:nowrap")
+    for i, (figure, sign) in enumerate(zip(figures, sparkline(figures), strict=True)):
+        bars += [h.el("span", MARK, style=_UPRIGHT, title="compacted")] if i in marks else []
+        height = max(2, round(100 * _PLOT * max(0, figure) / top))
+        bars.append(h.el("span", sign, style=_BAR.format(height), title=f"{figure:,} tokens"))
+    frame = _FRAME if line is None or line > top else f"{_FRAME};{_level(round(100 * _PLOT * line / top, 1))}"
+    return h.el("div", *bars, style=frame)
+
+
+_FAR = 4
+"""A line more than this many times above the highest figure is not drawn: the bars would be too small to be seen."""
+_PLOT = 0.84
+"""The part of the frame's height that the top figure takes; above it is room for the arrows."""
+_FRAME = (
+    f"display:flex;align-items:flex-end;height:72px;max-width:600px;overflow:hidden;border-bottom:1px solid {h.LINE};"
+    "font-family:monospace;font-size:1px;line-height:1px;color:transparent"
+)
+_BAR = "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65)"
+_UPRIGHT = (
+    "align-self:stretch;flex:none;border-left:1px dashed rgba(128,128,128,0.7);font-size:12px;line-height:11px;"
+    "color:#7a7a7a"
+)
+
+
+def _level(percent: float) -> str:
+    """A background with a line at some percent of the height."""
+    colour, nothing, thick = h.RED.format(0.75), "rgba(0,0,0,0)", 2.5
+    stops = (nothing, 0), (nothing, percent), (colour, percent), (colour, percent + thick), (nothing, percent + thick)
+    return f"background:linear-gradient(to top,{','.join(f'{c} {at}%' for c, at in stops)})"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.core.subagents import Spent
 from deepnb.views import html as h
-from deepnb.views.bar import MARK, cells, position, spark_html, sparkline
+from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline
 from deepnb.views.figures import cost as cost_words
 from deepnb.views.figures import counted, percent
 from deepnb.views.plain import COLUMNS, indent, page, short, title_line
@@ -106,7 +106,7 @@ class BudgetView:
         lines += [indent(table_text(("", "part", "tokens", "of all"), self._rows(), right=(2, 3))), ""]
         lines += [short(fact, COLUMNS) for fact in self.facts]
         if self.history:
-            lines += [f"per call {sparkline(*self._last_calls)}  {_ends(self)}"]
+            lines += [f"per call {sparkline(*self._last_calls)}", f"         {_ends(self)}"]
         return page(lines)
 
     def html(self) -> str:
@@ -123,7 +123,10 @@ class BudgetView:
         body += [h.el("div", fact) for fact in self.facts]
         body.append(table_html(("", "part", "tokens", "of all"), rows, right=(2, 3)))
         if self.history:
-            body.append(h.el("div", h.muted("per call "), spark_html(*self._last_calls), h.muted(" ", _ends(self))))
+            trigger = self.budget.rule.trigger_tokens
+            drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)
+            label = h.label("tokens per call, the trigger across them" if drawn else "tokens per call")
+            body += [label, plot_html(*self._last_calls, trigger), h.muted(_ends(self))]
         return h.box(*body)
 
     @property
@@ -235,7 +238,9 @@ def _ends(view: BudgetView) -> str:
     """From where to where the totals went, over how many calls, and how often the thread was compacted."""
     history = view.history
     words = f"{history[0]:,} → {history[-1]:,} tokens over {counted(len(history), 'call')}"
-    return f"{words}, {counted(len(view.compactions), 'compaction')} ({MARK})" if view.compactions else words
+    words += f", {counted(len(view.compactions), 'compaction')} ({MARK})" if view.compactions else ""
+    trigger = view.budget.rule.trigger_tokens if view.budget else None
+    return words if trigger is None else f"{words}, trigger {trigger:,}"
 
 
 def _bar_text(view: BudgetView) -> list[str]:
