@@ -16,9 +16,13 @@ from deepnb.views.approval import ApprovalView, CallCard, approval_view
 from deepnb.views.table import table_view
 from deepnb.widgets.approval import ApprovalButtons, arguments
 from deepnb.widgets.screen import Output, Reserved, Screen
+from deepnb.widgets.turn import MAX_OUTPUTS
 
-KEPT = 6
+KEPT = 12
 """Outputs kept free below a card, for the run that goes on there."""
+
+_NEEDED = 5
+"""Of these, for one more card with its buttons, and a run after it."""
 
 MODES = {
     "outside": "asks for what can't be taken back",
@@ -40,6 +44,8 @@ class Card:
     buttons: ApprovalButtons | None = None
     below: Output | None = None
     """Where the buttons stand."""
+    room: Reserved | None = None
+    """Where the run goes on."""
 
     def view(self, decided: Mapping[str, Decision], waiting: Collection[str]) -> ApprovalView:
         """Each call as it stands, by the decisions there are and the keys of the calls that wait."""
@@ -58,6 +64,8 @@ class Cards:
 
     def show(self, scene: Scene, turn: Turn, screen: Screen, used: int, resume: Resume) -> None:
         """End a cell with the calls of a turn that wait; in a notebook with buttons, and room for what comes of them."""
+        if isinstance(screen, Reserved) and screen.free < _NEEDED:
+            screen.gather()
         calls = turn.asked
         changes = tuple(scene.session.approvals.change(call) for call in calls)
         stamp = f"thread {turn.thread}, turn {turn.number}"
@@ -68,9 +76,10 @@ class Cards:
         if not scene.screen.notebook or (isinstance(screen, Reserved) and not screen.free):
             return
 
-        card.buttons = ApprovalButtons(calls, lambda decision: resume(scene, [decision], room), tuple(offer))
+        card.buttons = ApprovalButtons(calls, lambda decision: resume(scene, [decision], card.room), tuple(offer))
         card.below = screen.widget(card.buttons.widget, "buttons: approve, reject, edit")
-        room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(KEPT, 20 - used - 2)))
+        left = MAX_OUTPUTS - used - 2
+        card.room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(KEPT, left)))
 
     def follow(self, approvals: Any) -> None:
         """Show what was decided, whoever did; a card that is decided as a whole becomes a record."""
@@ -86,18 +95,10 @@ class Cards:
                 self._settle(card)
 
     def _settle(self, card: Card) -> None:
-        if card.buttons is not None and card.below is not None:
-            card.below.update(_Nothing())
+        if card.buttons is not None and card.below is not None and card.room is not None:
+            card.room.give_back(card.below)
             card.buttons.close()
             card.buttons = None
-
-
-class _Nothing:
-    def text(self) -> str:
-        return ""
-
-    def html(self) -> str:
-        return "<div></div>"
 
 
 def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:

@@ -10,6 +10,7 @@ from typing import Any
 from deepnb.agent.session import Session
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError
+from deepnb.core.interrupts import uninterrupted
 from deepnb.core.values import Event, Turn
 from deepnb.magics.interpolate import Filled, fill
 from deepnb.magics.options import AgentRun
@@ -59,7 +60,12 @@ def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None
     """Take the user's word on calls that wait; with the last one the turn goes on, on `screen` where one is given."""
     thread = words[0].call.thread
     if scene.session.approvals.take(words):
-        watch(scene, scene.session.resume(words), deliver=_kept(scene, thread), screen=screen)
+        try:
+            watch(scene, scene.session.resume(words), deliver=_kept(scene, thread), screen=screen)
+        except DeepnbError as error:
+            if screen is None:
+                raise
+            screen.show(notice_view(str(error), "error"))
     elif screen is None and scene.session.pending:
         scene.show(notice_view(scene.session.pending))
 
@@ -79,15 +85,17 @@ def watch(
     `deliver` is given a turn that ended well and says what to show of it above the footer. A turn whose calls
     wait for the user's word ends with their card. `screen` is where to show it, the cell's if not given.
     """
-    counted = Counted(screen or scene.screen)
-    display = QuietTurn(counted) if quiet else turn_display(counted, hz=scene.config.stream_hz)
+    place = screen or Counted(scene.screen)
+    display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
     before = scene.session.last
     problem: DeepnbError | None = None
+    stopped = False
     try:
         for event in events:
-            display.add(event)
+            with uninterrupted():
+                display.add(event)
     except KeyboardInterrupt:
-        pass
+        stopped = True
     except DeepnbError as error:
         problem = error
     finally:
@@ -95,20 +103,29 @@ def watch(
     turn = scene.session.last
     if turn is None or turn is before:
         raise problem or DeepnbError("interrupted before the turn began", "run the cell again")
-    views: Sequence[View] = ()
-    if turn.interrupted is not None:
-        problem = DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
-    elif turn.asked:
-        scene.unfinished[turn.thread] = deliver
-    elif problem is None:
-        try:
-            views = deliver(turn)
-        except DeepnbError as error:
-            views, problem = [text_view("", turn.text)], error
-    placeholders = filled or Filled("", (), ())
-    display.finish(*views, footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes]))
-    if turn.asked and problem is None:
-        scene.cards.show(scene, turn, screen or scene.screen, counted.shown, decide)
+    try:
+        with uninterrupted():
+            views: Sequence[View] = ()
+            if turn.interrupted is not None:
+                problem = DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
+            elif turn.asked:
+                scene.unfinished[turn.thread] = deliver
+            elif problem is None:
+                try:
+                    views = deliver(turn)
+                except DeepnbError as error:
+                    views, problem = [text_view("", turn.text)], error
+            placeholders = filled or Filled("", (), ())
+            below = display.finish(
+                *views, footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes])
+            )
+            if turn.asked and problem is None:
+                scene.cards.show(scene, turn, below, getattr(place, "shown", 0), decide)
+    except KeyboardInterrupt:
+        stopped = True
+    if stopped and problem is None:
+        kept = _goes_on(scene.session, turn) if turn.asked else "its answer is kept; run the cells below"
+        problem = DeepnbError("interrupted when the turn had ended", kept)
     if problem is not None:
         raise problem
     return turn

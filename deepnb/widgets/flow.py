@@ -76,9 +76,7 @@ class Flow:
         if self._runs:
             self._weights[-1] = sum(map(_weight, self._runs[-1]))
         if (at := self._pair()) is not None:
-            self._runs[at : at + 2] = [_joined(self._runs[at], self._runs[at + 1])]
-            self._weights[at : at + 2] = [self._weights[at] + self._weights[at + 1]]
-            self._dirty |= set(range(at, len(self._runs)))
+            self._merge(at)
         self._runs.append([thing])
         self._weights.append(0)
         self._dirty |= {len(self._runs) - 1, max(len(self._runs) - 1 - _DRAFTS, 0)}
@@ -101,6 +99,17 @@ class Flow:
         before = self._shown[at] if at < len(self._shown) else None
         return before.size if before else 0
 
+    def shrink(self, most: int) -> list[Output]:
+        """Keep to so many outputs from now on; gives those after them, which hold nothing of it any more."""
+        self._most = most
+        while len(self._runs) > most:
+            self._merge(self._pair() or 0)
+        self._dirty &= set(range(len(self._runs)))
+        self.send()
+        freed = self._outputs[len(self._runs) :]
+        del self._outputs[len(self._runs) :], self._shown[len(self._runs) :]
+        return freed
+
     def end(self) -> None:
         """Nothing more comes: everything is looked at once more, and what has not changed is not sent."""
         self._drafts = 0
@@ -122,6 +131,11 @@ class Flow:
             sent += view.size
         self._dirty.clear()
         return sent
+
+    def _merge(self, at: int) -> None:
+        self._runs[at : at + 2] = [_joined(self._runs[at], self._runs[at + 1])]
+        self._weights[at : at + 2] = [self._weights[at] + self._weights[at + 1]]
+        self._dirty |= set(range(at, len(self._runs)))
 
     def _find(self, thing: View) -> int:
         return next(at for at in reversed(range(len(self._runs))) if any(other is thing for other in self._runs[at]))

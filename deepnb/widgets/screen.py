@@ -58,9 +58,12 @@ class Reserved:
 
     notebook = True
 
-    def __init__(self, screen: Screen, count: int) -> None:
-        self._free = [screen.show(_Views()) for _ in range(count)]
-        self._last: tuple[Output, _Views] | None = None
+    def __init__(self, screen: Screen, count: int = 0, free: Sequence[Output] = ()) -> None:
+        """`free` are outputs that were made before and hold nothing now; `count` more are made."""
+        self._free = [*free, *(screen.show(_Views()) for _ in range(count))]
+        for output in free:
+            output.update(_Views())
+        self._filled: list[_Filled] = []
 
     @property
     def free(self) -> int:
@@ -68,20 +71,29 @@ class Reserved:
         return len(self._free)
 
     def show(self, view: View) -> Output:
-        if not self._free and self._last is not None:
-            output, shown = self._last
-            shown.views.append(view)
-            output.update(shown)
-            return _Part(output, shown, len(shown.views) - 1)
-        output, shown = self._free.pop(0), _Views([view])
-        output.update(shown)
-        self._last = (output, shown)
-        return _Part(output, shown, 0)
+        if self._free:
+            self._filled.append(_Filled(self._free.pop(0)))
+        return self._filled[-1].add(view)
 
     def widget(self, widget: Any, text: str) -> Output:
         output = self._free.pop(0)
         output.become(widget, text)
         return output
+
+    def give_back(self, output: Output) -> None:
+        """Take an output that stands just above those that are free as one of them; what it shows is gone."""
+        output.update(_Views())
+        self._free.insert(0, output)
+
+    def gather(self) -> None:
+        """Show all that was shown in the first output, so that the others are free again; no widget may stand there."""
+        first, rest = self._filled[0], self._filled[1:]
+        for filled in rest:
+            first.take(filled)
+        first.send()
+        for filled in reversed(rest):
+            self.give_back(filled.output)
+        self._filled = [first]
 
 
 class Counted:
@@ -167,18 +179,42 @@ class _Views:
         return "".join(view.html() for view in self.views) or "<div></div>"
 
 
+class _Filled:
+    """An output with the views in it."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self._parts: list[_Part] = []
+
+    def add(self, view: View) -> Output:
+        """One more view, below the others."""
+        self._parts.append(_Part(self, view))
+        self.send()
+        return self._parts[-1]
+
+    def take(self, other: _Filled) -> None:
+        """The views of another output, below the others."""
+        for part in other._parts:
+            part.place = self
+        self._parts += other._parts
+
+    def send(self) -> None:
+        """Show them as they are now."""
+        self.output.update(_Views([part.view for part in self._parts]))
+
+
 class _Part:
     """One of the views in an output."""
 
-    def __init__(self, output: Output, shown: _Views, at: int) -> None:
-        self._output, self._shown, self._at = output, shown, at
+    def __init__(self, place: _Filled, view: View) -> None:
+        self.place, self.view = place, view
 
     def update(self, view: View) -> None:
-        self._shown.views[self._at] = view
-        self._output.update(self._shown)
+        self.view = view
+        self.place.send()
 
     def become(self, widget: Any, text: str) -> None:
-        self._output.become(widget, text)
+        self.place.output.become(widget, text)
 
 
 _KERNEL = uuid.uuid4().hex[:8]

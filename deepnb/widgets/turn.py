@@ -15,7 +15,7 @@ from deepnb.views.pieces import Growing, Piece
 from deepnb.views.segments import Answer, Segments, Thinking
 from deepnb.views.view import View
 from deepnb.widgets.flow import Flow
-from deepnb.widgets.screen import Screen
+from deepnb.widgets.screen import Reserved, Screen
 from deepnb.widgets.task_lines import TaskLines
 
 MAX_OUTPUTS = 20
@@ -58,6 +58,7 @@ class NotebookTurn:
         self._pause = 1.0 / hz if hz > 0 else 0.0
         self._clock = clock
         self._segments = Segments()
+        self._most = most
         self._flow = Flow(screen, max(most - _BELOW, 1), _SHORT)
         self._growing: dict[int, Growing] = {}
         self._known = 0
@@ -87,8 +88,11 @@ class NotebookTurn:
             if isinstance(event, ModelStarted) and not event.path:
                 self._wait(_WAITING[event.call.purpose])
 
-    def finish(self, *views: View) -> None:
-        """Show what is not shown yet, then the views below it (a footer)."""
+    def finish(self, *views: View) -> Screen:
+        """Show what is not shown yet, then the views below it (a footer); gives where more can be shown.
+
+        A turn that waits for the user's word has half its outputs at most: what it goes on with needs some, too.
+        """
         with self._lock:
             self._stop_waiting()
             if not self._asked:
@@ -98,9 +102,18 @@ class NotebookTurn:
             if self._waiting is not None:
                 self._flow.replace(self._waiting, below.pop(0) if below else notice_view("nothing came"))
                 self._waiting = None
+            room = self._halved() if self._asked else self._screen
             self._flush()
             for view in below:
-                self._screen.show(view)
+                room.show(view)
+            return room
+
+    def _halved(self) -> Screen:
+        """Free the outputs beyond half of all there may be; gives the screen that begins with these."""
+        if isinstance(self._screen, Reserved):
+            return self._screen
+        freed = self._flow.shrink(max(self._most // 2, 1))
+        return Reserved(self._screen, free=freed) if freed else self._screen
 
     def flush(self) -> None:
         """Show every output that has changed."""
@@ -212,12 +225,13 @@ class TerminalTurn:
             self._print(segment.text() + "\n")
             self._printed = at
 
-    def finish(self, *views: View) -> None:
-        """End the line, then print the views below it."""
+    def finish(self, *views: View) -> Screen:
+        """End the line, then print the views below it; gives where more can be shown."""
         self._line()
         self._print("\n" if self._printed >= 0 else "")
         for view in views:
             self._screen.show(view)
+        return self._screen
 
     def _line(self) -> None:
         if self._column:
@@ -238,12 +252,15 @@ class QuietTurn:
     def add(self, event: Event) -> None:
         """Take an event and show nothing."""
 
-    def finish(self, *views: View) -> None:
-        """Show the views."""
+    def finish(self, *views: View) -> Screen:
+        """Show the views; gives where more can be shown."""
         for view in views:
             self._screen.show(view)
+        return self._screen
 
 
 def turn_display(screen: Screen, *, hz: float) -> NotebookTurn | TerminalTurn:
     """The display of a turn that fits a screen: `add` events, then `finish` with the footer."""
-    return NotebookTurn(screen, hz) if screen.notebook else TerminalTurn(screen)
+    if not screen.notebook:
+        return TerminalTurn(screen)
+    return NotebookTurn(screen, hz, most=screen.free if isinstance(screen, Reserved) else MAX_OUTPUTS)
