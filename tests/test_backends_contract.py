@@ -240,7 +240,8 @@ CALLS = [
 def test_the_tools_answer_alike_in_real_graphs(tmp_path):
     def answers(backend: Any) -> list[str]:
         calls = [c.model_copy(update={"tool_calls": [{**c.tool_calls[0], "id": f"c{n}"}]}) for n, c in enumerate(CALLS)]
-        turn = Session(model=Scripted(answers=[*calls, "done"]), backend=backend).run("go")
+        allowed = dict.fromkeys(("write_file", "edit_file"), "allow")
+        turn = Session(model=Scripted(answers=[*calls, "done"]), backend=backend, approve=allowed).run("go")
         assert turn.error is None
         return [e.result for e in turn.events if isinstance(e, ToolEnded)]
 
