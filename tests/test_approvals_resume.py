@@ -32,14 +32,15 @@ class Cell:
             m["content"]["transient"]["display_id"] for m in self.ran.messages if m["msg_type"] == "display_data"
         ]
 
-    def click(self, word: str) -> Ran:
-        """Click the newest button with this word on it; gives what came of it."""
+    def click(self, word: str, which: int = -1) -> Ran:
+        """Click the newest button with this word on it, or another one; gives what came of it."""
         opened = [m["content"] for m in self.ran.messages if m["msg_type"] == "comm_open"]
         ids = [c["comm_id"] for c in opened if c["data"]["state"].get("description") == word]
         assert ids, f"no button {word!r}"
         client = self.kernel.client
         message = client.session.msg(
-            "comm_msg", {"comm_id": ids[-1], "data": {"method": "custom", "content": {"event": "click"}, "buffers": []}}
+            "comm_msg",
+            {"comm_id": ids[which], "data": {"method": "custom", "content": {"event": "click"}, "buffers": []}},
         )
         client.shell_channel.send(message)
         until, messages, idle = time.monotonic() + HANG, [], False

@@ -95,6 +95,10 @@ class SessionApprovals:
         """The calls that wait for the user's word, in whichever thread."""
         return tuple(c for thread in self._threads for c in thread.asked if c.key not in thread.decided)
 
+    def number(self, call: PendingCall) -> int:
+        """Counted from 1 among the calls that its thread waited for together: what `%agent approve N` takes."""
+        return [one.key for one in self._threads[call.thread].asked].index(call.key) + 1
+
     def decided(self) -> dict[str, Decision]:
         """Key of a call -> the user's word on it, where its turn waits for another word, or was the last to run."""
         last = self._session.last

@@ -47,6 +47,7 @@ class Threads:
                 t.scope.shared,
                 tuple(turn.number for turn in t.turns if turn.compacted),
                 t.rewound,
+                sum(call.key not in t.decided for call in t.asked),
             )
             for t in self._threads.values()
         )

@@ -157,6 +157,8 @@ class ThreadInfo:
     """Turns in which its context was compacted."""
     rewound: tuple[tuple[int, int], ...] = ()
     """Each time it was taken back: from which turn, to which."""
+    waits: int = 0
+    """Calls that wait for the user's word."""
 
     @property
     def kind(self) -> tuple[str, ...]:

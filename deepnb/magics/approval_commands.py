@@ -81,6 +81,10 @@ class Cards:
         left = MAX_OUTPUTS - used - 2
         card.room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(KEPT, left)))
 
+    def room(self, call: PendingCall) -> Reserved | None:
+        """Where the run of a call goes on: below its card, where that has room."""
+        return next((card.room for card in self._open if any(c.key == call.key for c in card.calls)), None)
+
     def follow(self, approvals: Any) -> None:
         """Show what was decided, whoever did; a card that is decided as a whole becomes a record."""
         if not self._open:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, ModelEnded, Usage
+from deepnb.magics.approval_panel import approvals_panel, approvals_twin
 from deepnb.magics.memory_commands import memory_tabs, memory_twin
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live
@@ -139,4 +140,5 @@ KINDS: Mapping[str, Kind] = {
     "threads": Kind(
         "Threads", "threads, forks and rewinds", _threads, lambda s: threads_view(s.session.threads, s.stamp)
     ),
+    "approvals": Kind("Approvals", "calls that wait for your word, and which would", approvals_panel, approvals_twin),
 }

@@ -33,7 +33,7 @@ KINDS: dict[str, str] = {
 TAKES_THE_REST = ("text", "json", "file", "subagents")
 
 
-PANELS = ("memory", "budget", "history", "skills", "prompt", "threads")
+PANELS = ("memory", "budget", "history", "skills", "prompt", "threads", "approvals")
 
 
 @dataclass(frozen=True)
@@ -223,10 +223,10 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "agent",
         "panel",
-        "budget and history, live, or one panel by name: memory, budget, history, skills, prompt or threads",
+        "budget and history, live, or one panel by name: memory, budget, history, skills, prompt, threads or approvals",
         (Arg("what", "", "choice", needed=False, choices=PANELS),),
     ),
-    Sub("agent", "dashboard", "all panels as tabs, live: memory, budget, history, skills, prompt, threads"),
+    Sub("agent", "dashboard", "all panels as tabs, live: memory, budget, history, skills, prompt, threads, approvals"),
     Sub("agent", "help", "this text, or that of one subcommand", (_sub(),)),
     Sub("memory", "panel", "memory by turn, live"),
     Sub("memory", "show", "the text of a memory file, or of all", (Arg("path", "PATH", "file", needed=False),)),

@@ -15,7 +15,7 @@ from deepnb.views.table import table_html
 EMPTY = "no skills yet: type %skills new NAME, or %skills add for those that come with deepnb"
 
 
-GRANTS = "shown only, granting them comes with approvals"
+GRANTS = "you are asked once, on the card of a call"
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,9 @@ def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
 
 
 def marks(thread: ThreadInfo) -> str:
-    """Which one is current, which was made with `--empty` or `--shared`."""
-    return ", ".join([*(["← current"] if thread.current else []), *thread.kind])
+    """Which one is current, which waits for the user's word, which was made with `--empty` or `--shared`."""
+    waits = ["? waits"] if thread.waits else []
+    return ", ".join([*(["← current"] if thread.current else []), *waits, *thread.kind])
 
 
 def flags(turn: Turn) -> tuple[str, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.tool import pretty
+from deepnb.views.view import View
 from deepnb.widgets.actions import close
 
 Decide = Callable[[Decision], object]
@@ -21,13 +23,19 @@ class ApprovalButtons:
     A `DeepnbError` that `decide` raises is said below the row, and the call still waits.
     """
 
-    def __init__(self, calls: Sequence[PendingCall], decide: Decide, offer: Sequence[str] = ()) -> None:
-        """`offer` are tools that skills in use ask to have allowed in the thread."""
+    def __init__(
+        self, calls: Sequence[PendingCall], decide: Decide, offer: Sequence[str] = (), numbers: Sequence[int] = ()
+    ) -> None:
+        """`offer` are tools that skills in use ask to have allowed in the thread; `numbers` are those of the calls,
+        if they are not counted from 1."""
         import ipywidgets as w
 
         self._w, self._decide, self._offer = w, decide, tuple(offer)
         self._said = w.HTML()
-        self._rows = {call.key: w.VBox(self._row(n, call)) for n, call in enumerate(calls, 1)}
+        self._rows = {
+            call.key: w.VBox(self._row(n, call))
+            for n, call in zip(numbers or range(1, len(calls) + 1), calls, strict=True)
+        }
         self.widget: Any = w.VBox([*self._rows.values(), self._said], layout=w.Layout(width="100%"))
 
     def decided(self, keys: Sequence[str]) -> None:
@@ -110,6 +118,62 @@ class ApprovalButtons:
             self._decide(made())
         except DeepnbError as error:
             self.say(str(error))
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The calls of one thread that wait."""
+
+    calls: Sequence[PendingCall]
+    numbers: Sequence[int]
+    """Of each call, as it is shown."""
+    view: View
+    """What they would do."""
+    offer: Sequence[str] = ()
+    """Tools that skills in use ask to have allowed in the thread."""
+
+
+class ApprovalsPanel:
+    """The policy in force, and below it the calls of every thread that wait, with their buttons."""
+
+    def __init__(
+        self,
+        policy: Callable[[], View],
+        waiting: Callable[[], Sequence[Waiting]],
+        decide: Callable[[Decision], str],
+        empty: View,
+    ) -> None:
+        """`decide` gives what is to be said of it, empty where it can be seen."""
+        import ipywidgets as w
+
+        self._w, self._policy, self._waiting, self._decide, self._empty = w, policy, waiting, decide, empty
+        self._keys: tuple[str, ...] | None = None
+        self._head, self._said, self._list = w.HTML(), w.HTML(), w.VBox()
+        self.widget: Any = w.VBox([self._head, self._list, self._said])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what waits now; where it is the same nothing is made anew."""
+        html = self._policy().html()
+        if self._head.value != html:
+            self._head.value = html
+        waiting = self._waiting()
+        keys = tuple(call.key for one in waiting for call in one.calls)
+        if keys == self._keys:
+            return
+        self._keys, old = keys, self._list.children
+        rows = [part for one in waiting for part in (self._w.HTML(one.view.html()), self._buttons(one))]
+        self._list.children = rows or [self._w.HTML(self._empty.html())]
+        for child in old:
+            close(child)
+
+    def _buttons(self, one: Waiting) -> Any:
+        return ApprovalButtons(one.calls, self._click, one.offer, one.numbers).widget
+
+    def _click(self, decision: Decision) -> None:
+        said = self._decide(decision)
+        self._said.value = notice_view(said).html() if said else ""
+        self.refresh()
 
 
 def arguments(text: str) -> Any:

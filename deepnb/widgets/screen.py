@@ -96,6 +96,18 @@ class Reserved:
         self._filled = [first]
 
 
+class Nowhere:
+    """No place to show things: for what happens where no output can be made."""
+
+    notebook = True
+
+    def show(self, view: View) -> Output:
+        return _Printed()
+
+    def widget(self, widget: Any, text: str) -> Output:
+        return _Printed()
+
+
 class Counted:
     """Another screen, with the number of outputs made on it."""
 
