@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from deepnb.core.budget import Budget
 from deepnb.views import html as h
 from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words
-from deepnb.views.figures import counted
+from deepnb.views.figures import counted, percent
 from deepnb.views.footer import model_words
 from deepnb.views.plain import page, title_line
 from deepnb.views.table import table_html
@@ -80,16 +80,17 @@ class StatusView:
         """A framed table, the gauge above it."""
         gauge = bar_html(budget_view(self.info.budget)) if self.info.budget else None
         rows = [(h.muted(name), _value(name, value)) for name, value in self.rows]
-        rows.insert(2, (h.muted("context"), h.join(self._left(), gauge)))
+        rows.insert(2, (h.muted("context"), h.join(self._left(share=True), gauge)))
         hints = [h.el("div", h.muted(hint)) for hint in self.info.hints]
         return h.box(h.frame(h.heading("deepnb", stamp=self.info.stamp), table_html(("", ""), rows), *hints))
 
-    def _left(self) -> str:
+    def _left(self, share: bool = False) -> str:
         budget = self.info.budget
         if budget is None:
             return "no model call yet: %agent PROMPT"
         window = f" of {budget.rule.window:,}" if budget.rule.window else ""
-        return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", left_words(budget))))
+        part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
+        return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))
 
     def _context(self) -> list[str]:
         return [*([gauge_line(self.info.budget)] if self.info.budget else []), self._left()]
