@@ -15,12 +15,13 @@ from deepnb.agent.context import SessionContext
 from deepnb.agent.graphs import Graphs
 from deepnb.agent.options import Options, changed
 from deepnb.agent.places import Places
+from deepnb.agent.session_threads import SessionThreads
 from deepnb.agent.state import State
 from deepnb.agent.thread import Thread
 from deepnb.agent.threads import Threads
-from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Event, Notice, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.core.values import Event, Notice, Turn, Usage
 from deepnb.memory.scope import Scope
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from deepnb.backends.mounts import Mount
 
 
-class Session(SessionContext):
+class Session(SessionThreads, SessionContext):
     """A deep agent whose files live in this process.
 
     `Session(model="offline")` works at once, with no key. The other keyword arguments are the
@@ -123,63 +124,6 @@ class Session(SessionContext):
         return SessionSubagents(self)
 
     # -- what it knows
-
-    @property
-    def thread(self) -> str:
-        """The name of the current thread."""
-        return self._threads.current.name
-
-    @property
-    def thread_info(self) -> ThreadInfo:
-        """The current thread as it is listed."""
-        return next(t for t in self.threads if t.current)
-
-    @property
-    def threads(self) -> tuple[ThreadInfo, ...]:
-        """All threads, in the order they were made."""
-        return self._threads.infos()
-
-    @property
-    def scope(self) -> Scope:
-        """What the agent of the current thread may know of memory."""
-        return self._threads.current.scope
-
-    @property
-    def readable_threads(self) -> tuple[str, ...]:
-        """The threads whose transcripts may be read where the current one is: with its memory, and no more private."""
-        here = self._threads.current
-        found = (self._threads[t.name] for t in self.threads)
-        return tuple(t.name for t in found if t.pool is here.pool and (here.scope.whole or t.scope.shared))
-
-    @property
-    def turns(self) -> tuple[Turn, ...]:
-        """The turns of the current thread."""
-        return tuple(self._threads.current.turns)
-
-    def turn(self, number: int) -> Turn:
-        """Turn `number` of the current thread, counted from 1."""
-        return self._threads.current.turn(number)
-
-    @property
-    def text(self) -> str:
-        """The last answer in the current thread; empty before the first."""
-        turns = self._threads.current.turns
-        return turns[-1].text if turns else ""
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The state of the current thread as it stands, waiting writes included."""
-        return self._state.seen(self._threads.current)
-
-    @property
-    def pending(self) -> str | None:
-        """What the current thread waits for, in one line; None where nothing is left to run."""
-        return self._threads.current.pending
-
-    @property
-    def asked(self) -> tuple[PendingCall, ...]:
-        """The calls that wait for the user's word; each has `approve()`, `reject(why)` and `edit(args)` for `resume`."""
-        return self._threads.current.asked
 
     @property
     def model(self) -> str:
@@ -307,54 +251,7 @@ class Session(SessionContext):
         self.backend.save(whole=whole)
         self._tell()
 
-    # -- threads
-
-    def new(self, name: str | None = None, *, empty: bool = False, shared: bool = False) -> str:
-        """Start a new thread and make it current; gives its name.
-
-        Memory, notes and skills are the session's: it has them, and the others see what it learns. An
-        `empty` one has none of them, and keeps what it learns to itself and its forks. A `shared` one is
-        a thread that others read along: `/MEMORY.md` is kept from its agent.
-        """
-        self._idle()
-        made = self._threads.new(name, scope=Scope(empty, shared))
-        self._tell()
-        return made.name
-
-    def switch(self, name: str) -> str:
-        """Make another thread current."""
-        self._idle()
-        self._threads.switch(name)
-        self._tell()
-        return name
-
-    def fork(self, name: str | None = None, at: int | None = None) -> str:
-        """A new thread that begins as this one stood after turn `at` (the last, if not given)."""
-        self._idle()
-        source = self.thread
-        made = self._threads.fork(name, at)
-        self.transcripts.forked(source, made.name, made.snapshot.messages, made.parent or source)
-        self._tell()
-        return made.name
-
-    def rewind(self, number: int, *, memory: bool = False) -> None:
-        """Take the current thread back to just after turn `number`; with `memory`, memory and skills too."""
-        self._idle()
-        self._threads.rewind(self._threads.current, number, memory=memory)
-        self.backend.restored(f"rewind to turn {number}")
-        self.transcripts.moved(self.thread, self.snapshot.messages, "rewind", f"to turn {number}")
-        self._tell()
-
-    def undo(self) -> str:
-        """Take back the last rewind, fork, new or re-run; says which it was."""
-        self._idle()
-        what, thread = self._threads.undo()
-        with self._places.on(thread):
-            self.backend.restored(f"undo of {what}")
-            self.transcripts.moved(thread.name, thread.snapshot.messages, "undo", what)
-        self.transcripts.gone([t.name for t in self.threads], what)
-        self._tell()
-        return what
+    # -- options
 
     def use(self, model: Any, *, base_url: str | None = None) -> str:
         """Use another model from the next turn on, in the same threads; gives the name it is shown under."""
