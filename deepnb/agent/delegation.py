@@ -102,7 +102,7 @@ def _graph(
             *more.get("middleware", ()),
             *([seal] if seal is not None and more.get("middleware") else ()),
         ],
-        **{key: more[key] for key in ("interrupt_on", "response_format") if key in more},
+        **{key: more[key] for key in ("response_format",) if key in more},
     }
     return nested_graph(spec)
 

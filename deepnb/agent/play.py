@@ -31,6 +31,8 @@ from deepnb.core.values import (
 from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
 
+_INSTEAD = "let the tool return its question, or have its calls asked about with %agent tools ask NAME"
+
 
 @dataclass(frozen=True)
 class Played:
@@ -65,6 +67,8 @@ def play(
             if not isinstance(event, Added):
                 events.append(event)
                 yield event
+        if asks := run.unanswerable():
+            raise DeepnbError(asks, f"%agent PROMPT goes on without it; {_INSTEAD}")
     except LimitReached as limit:
         interrupted = str(limit)
     except (KeyboardInterrupt, GeneratorExit):

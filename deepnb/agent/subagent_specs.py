@@ -11,7 +11,7 @@ from deepnb.core.subagents import Subagent
 from deepnb.skills.names import near, normal, wrong_name
 
 _OWN = ("name", "description", "system_prompt", "tools", "model", "skills")
-_MORE = ("middleware", "interrupt_on", "response_format", "runnable")
+_MORE = ("middleware", "response_format", "runnable")
 _EXAMPLE = 'subagents=[{"name": "critic", "description": "Finds what is wrong", "system_prompt": "..."}]'
 
 
@@ -49,7 +49,12 @@ def _from_mapping(given: Mapping[str, Any]) -> Subagent:
         raise DeepnbError(
             f"{who} has permissions, which deepnb does not apply", 'tools=["read_file", "grep"] limits it'
         )
-    if unknown := [key for key in given if key not in (*_OWN, *_MORE, "mode", "permissions")]:
+    if given.get("interrupt_on"):
+        raise DeepnbError(
+            f"{who} has interrupt_on, which a session can't answer",
+            'Session(approve={"write_file": "ask"}) asks, there too',
+        )
+    if unknown := [key for key in given if key not in (*_OWN, *_MORE, "mode", "permissions", "interrupt_on")]:
         raise DeepnbError(f"{who} has no option {unknown[0]!r}", f"it takes {', '.join((*_OWN, *_MORE))}")
     own = {key: given[key] for key in _OWN if given.get(key) is not None}
     for key in ("tools", "skills"):

@@ -35,7 +35,7 @@ class Subagent:
     skills: tuple[str, ...] = ()
     """Directories of skills in the files (`/skills/`), or names of skills of the session."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """What else deepagents takes: `middleware`, `interrupt_on`, `response_format`, `runnable`."""
+    """What else deepagents takes: `middleware`, `response_format`, `runnable`."""
 
     @property
     def named_tools(self) -> tuple[str, ...] | None:

@@ -167,6 +167,12 @@ def asked(interrupts: Iterable[Any], thread: str) -> tuple[Asked, ...]:
     return tuple(Asked(call, call.path) for call in calls)
 
 
+def foreign(interrupts: Iterable[Any]) -> list[str]:
+    """What interrupts that are not ours ask, each in one short line."""
+    values = [i.value for i in interrupts if not _is_ours(i.value)]
+    return [" ".join(redact(repr(v)).split())[:120] for v in values]
+
+
 def waiting(checkpointer: Any, thread: str, tasks: Iterable[Any]) -> tuple[PendingCall, ...]:
     """The calls that these tasks of a thread's state wait for, less those whose answer was used already."""
     found = [i for task in tasks for i in task.interrupts if _is_ours(i.value)]

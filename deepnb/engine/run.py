@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from deepnb.core.messages import Added
 from deepnb.core.values import Event
 from deepnb.engine import keys
-from deepnb.engine.approvals import asked
+from deepnb.engine.approvals import asked, foreign
 from deepnb.engine.listen import Cancelled, Ledger, LimitReached, Listener
 from deepnb.engine.probe import new_messages
 
@@ -71,6 +71,13 @@ class Run:
             if (event := self._events.get()) is not None:
                 rest.append(event)
         return rest, not self._thread.is_alive()
+
+    def unanswerable(self) -> str:
+        """What asked the user something that no approval is, in a few words; empty where nothing did, or a call waits."""
+        found = foreign(self.interrupts)
+        if not found or len(found) < len(self.interrupts):
+            return ""
+        return f"the run stopped with interrupt({found[0]}), and a session can't answer it"
 
     def _asks(self, interrupts: Iterable[Any], config: dict[str, Any]) -> None:
         """Tell of the calls that wait for the user, each once."""
