@@ -1,14 +1,16 @@
-"""Approvals in JupyterLab, in a real Chromium: buttons, keys, edited arguments, two calls at once."""
+"""Approvals in JupyterLab and Notebook 7, in a real Chromium: buttons, keys, edited arguments, two calls at once."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from browsers import Notebook, chromium, jupyter_lab, open_chromium
+from browsers import DARK, Notebook, chromium, jupyter_lab, open_chromium, setting, written
+from test_browser_panels import FRONTS, Page
 
 pytestmark = [
     pytest.mark.browser,
@@ -48,17 +50,29 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    place = tmp_path_factory.mktemp("lab")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, Any]]:
+    place = tmp_path_factory.mktemp("cards")
+    with jupyter_lab(place, place / "home") as address, open_chromium() as context:
+        yield address, place, context
+        print(f"screenshots in {place}")
+
+
+def opened(server: tuple[str, Path, Any], name: str, front: str) -> Lab:
+    """A new notebook in a directory of its own."""
+    address, place, context = server
     setup = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n%load_ext deepnb\n%agent mount /work disk:work"
-    (place / "notebooks").mkdir()
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(setup)])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, place / "notebooks" / "cards.ipynb")
-    with jupyter_lab(place / "notebooks", place / "home") as address, open_chromium() as context:
-        lab = Lab(Notebook(context, address, "cards.ipynb"), place / "notebooks" / "work")
-        lab.notebook.run_all()
-        yield lab
+    written(place / name / "cards.ipynb", [setup])
+    lab = Lab(Notebook(context, address, f"{name}/cards.ipynb", front), place / name / "work")
+    lab.notebook.run_all()
+    lab.notebook.errors.clear()  # Notebook 7 has some of its own while it loads
+    return lab
+
+
+@pytest.fixture(scope="module", params=FRONTS)
+def lab(request: pytest.FixtureRequest, server: tuple[str, Path, Any]) -> Iterator[Lab]:
+    lab = opened(server, str(request.param)[:3], request.param)
+    yield lab
+    lab.notebook.page.close()
 
 
 def test_approve_by_button(lab: Lab) -> None:
@@ -86,6 +100,31 @@ def test_reject_by_keyboard(lab: Lab) -> None:
     cell.get_by_text("so I leave it").wait_for()
     assert lab.files == ["one.md"]
     assert "rejected" in cell.inner_text()
+
+
+def test_space_approves(lab: Lab) -> None:
+    cell, page = lab.ask("%agent write a file /work/space.md with: hello space"), lab.notebook.page
+    cell.get_by_role("button", name="approve", exact=True).focus()
+    page.keyboard.press("Space")
+    cell.get_by_text("I wrote 1 line to /work/space.md.").wait_for()
+    (lab.work / "space.md").unlink()
+
+
+def test_edit_by_keyboard(lab: Lab) -> None:
+    cell, page = lab.ask("%agent write a file /work/keys.md with: hello keys"), lab.notebook.page
+    cell.get_by_role("button", name="edit").focus()
+    page.keyboard.press("Space")
+    area = cell.get_by_role("textbox", name="arguments")
+    area.wait_for()
+    area.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text('{"file_path": "/work/typed.md", "content": "typed"}')
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    cell.get_by_text("approved with other arguments").wait_for()
+    cell.get_by_text("I wrote").first.wait_for()
+    assert "typed.md" in lab.files
+    (lab.work / "typed.md").unlink()
 
 
 def test_edit_the_arguments(lab: Lab) -> None:
@@ -137,8 +176,39 @@ def test_every_control_has_a_name(lab: Lab) -> None:
 
 def test_the_saved_notebook_holds_records_and_no_buttons(lab: Lab) -> None:
     lab.notebook.save()
-    saved = nbformat.read(lab.work.parent / "cards.ipynb", 4)
+    until = time.monotonic() + 30
+    while "hello five" not in (text := (lab.work.parent / "cards.ipynb").read_text()):
+        assert time.monotonic() < until, "it is not saved"
+        time.sleep(0.2)
+    saved = nbformat.reads(text, 4)
     shown = [o for cell in saved.cells for o in cell.get("outputs", ()) if "data" in o]
     assert not any("application/vnd.jupyter.widget-view+json" in o["data"] for o in shown)
     assert sum("approved" in o["data"].get("text/plain", "") for o in shown) >= 3
     assert all(len(cell.get("outputs", ())) <= 20 for cell in saved.cells)
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", DARK])
+def test_axe_finds_nothing_in_an_open_card(server: tuple[str, Path, Any], theme: str) -> None:
+    pytest.importorskip("axe_playwright_python.sync_playwright")
+    _, place, _ = server
+    setting(place / "home", "apputils-extension/themes", {"theme": theme})
+    lab = opened(server, theme.split()[-1], "lab/tree")
+    assert lab.notebook.page.evaluate("document.body.dataset.jpThemeLight") == ("false" if theme == DARK else "true")
+    lab.notebook.ask("%agent panel approvals")
+    lab.notebook.page.wait_for_timeout(500)
+    lab.notebook.finished()
+    lab.notebook.ask(TWO)
+    lab.notebook.page.wait_for_timeout(500)
+    lab.notebook.finished()
+    cell = lab.ask("%agent go on with two files")
+    cell.get_by_role("button", name="edit").first.click()
+    cell.get_by_role("textbox", name="arguments").first.wait_for()
+    cell.scroll_into_view_if_needed()
+    cell.screenshot(path=place / f"card-{theme.split()[-1]}.png")
+    lab.notebook.cell("%agent panel approvals").screenshot(path=place / f"panel-{theme.split()[-1]}.png")
+    assert Page(lab.notebook, place).violations() == []
+    cell.get_by_role("button", name="approve", exact=True).first.click()
+    cell.get_by_text("approved").first.wait_for()
+    assert Page(lab.notebook, place).violations() == []
+    lab.notebook.save()
+    lab.notebook.page.close()
