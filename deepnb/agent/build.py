@@ -160,7 +160,9 @@ def build(
     compaction = next(m for m in main if isinstance(m, SummarizationMiddleware))
     flush = Flusher(backend, model) if options.enable_memory else None
     named = tuple(lines.items())
-    return Built(graph, mine.label, rule, meter, compaction, named, guarded, flush, _exit(graph), does, nested, tuple(stack))
+    return Built(
+        graph, mine.label, rule, meter, compaction, named, guarded, flush, _exit(graph), does, nested, tuple(stack)
+    )
 
 
 def _files(backend: Any, options: Options, names: Sequence[str] | None) -> list[Any]:

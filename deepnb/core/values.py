@@ -289,7 +289,19 @@ class Decided:
     path: Path = ()
 
 
-Event = ModelStarted | TextDelta | ThinkingDelta | ModelEnded | ToolStarted | ToolEnded | Flushed | Compacted | Notice | Asked | Decided
+Event = (
+    ModelStarted
+    | TextDelta
+    | ThinkingDelta
+    | ModelEnded
+    | ToolStarted
+    | ToolEnded
+    | Flushed
+    | Compacted
+    | Notice
+    | Asked
+    | Decided
+)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,9 @@ class CallCard:
             return "taken back with its turn" if self.gone else "waits for your word"
         reason = f": {self.decision.reason}" if self.decision.reason else ""
         allowed = self.decision.also or ((self.call.name,) if self.decision.remember else ())
-        return _WORDS[self.decision.kind] + reason + (f", {', '.join(allowed)} allowed in this thread" if allowed else "")
+        return (
+            _WORDS[self.decision.kind] + reason + (f", {', '.join(allowed)} allowed in this thread" if allowed else "")
+        )
 
     @property
     def shown(self) -> Mapping[str, object]:
@@ -102,7 +104,11 @@ class ApprovalView:
             f"%agent approve{n} runs it, with --thread also the next ones of its tool in this thread{every}",
             f"%agent reject{n} WHY tells the agent why not",
             f"%agent edit{n} {{...}} runs it with other arguments, as a JSON object",
-            *([f"{offer_words(self.offer)}: %agent approve{n} --skill allows these in this thread"] if self.offer else ()),
+            *(
+                [f"{offer_words(self.offer)}: %agent approve{n} --skill allows these in this thread"]
+                if self.offer
+                else ()
+            ),
         )
 
     def text(self) -> str:
