@@ -19,7 +19,7 @@ from deepnb.search.words import CJK, Query, labelling
 
 ALIKE = 0.25
 """Words with a lower cosine of their n-grams are not taken for each other."""
-STEPS = (0.85, 0.6, 0.4, ALIKE)
+STEPS = (0.7, 0.4, ALIKE)
 """Words that are about equally close are asked for together."""
 EXPANSIONS = 12
 """How many words of the vocabulary a word of the query stands for at most."""
@@ -46,6 +46,7 @@ class Reader:
         self._vectors: dict[str, Cached] = {}
         self._kept: dict[tuple[str, ...], Postings] = {}
         self._kept_size = 0
+        self._headings: dict[int, str] = {}
         self._close: dict[str, list[tuple[str, float]]] = {}
 
     def refresh(self) -> None:
@@ -103,7 +104,12 @@ class Reader:
         return list(map(Row._make, found))
 
     def heading(self, key: int) -> str:
-        return str(self.db.value("SELECT heading FROM chunks WHERE id = ?", (_chunk(key),)) or "")
+        chunk = _chunk(key)
+        if chunk not in self._headings:
+            if len(self._headings) > 5000:
+                self._headings.clear()
+            self._headings[chunk] = str(self.db.value("SELECT heading FROM chunks WHERE id = ?", (chunk,)) or "")
+        return self._headings[chunk]
 
     def text(self, first: Row, last: Row) -> str:
         """What stands from the beginning of a unit to the end of a later one of its file."""
@@ -130,11 +136,15 @@ class Reader:
 
     def _forget_postings(self) -> None:
         self._kept.clear()
+        self._headings.clear()
         self._kept_size = 0
 
     def _labels(self, query: Query) -> list[Concept]:
         """The lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
-        found = (self._postings(labelling(word)) for word in query.words)
+        marked = [labelling(word) for word in query.words]
+        if not marked or not len(self._postings(*marked).keys):  # one look for all: most texts have no such labels
+            return []
+        found = map(self._postings, marked)
         return [Concept(((postings, LABEL),)) for postings in found if len(postings.keys)]
 
     def _soft(self, word: str) -> Concept:

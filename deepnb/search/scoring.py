@@ -20,7 +20,7 @@ BEFORE, AFTER = 0.3, 0.15
 """How much of the score of the unit before, and of that after, a unit gets."""
 HEADING = 0.5
 """A word in a heading, as a part of one in the text below it."""
-DEEP = 700
+DEEP = 500
 """Units that a leg brings along at most, its best ones."""
 ENOUGH, FEW = 2000, 100
 """Units with the rarer words of a query that are scored, where these are not too few: common words then only add
