@@ -13,9 +13,12 @@ from deepnb.magics.memory_commands import MEMORY
 from deepnb.magics.skills_commands import SKILLS
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommands
 
+RUNS = ("resume", "approve", "reject", "edit")
+"""Subcommands that let a run go on: they stream, and stand in no table."""
+
 
 def test_every_subcommand_of_the_help_is_there() -> None:
-    tables = {"agent": {*AGENT, "resume"}, "memory": {*MEMORY}, "skills": {*SKILLS}}
+    tables = {"agent": {*AGENT, *RUNS}, "memory": {*MEMORY}, "skills": {*SKILLS}}
     untyped = {"picture", "write"}
     for magic, table in tables.items():
         assert table - untyped == {sub.name for sub in subcommands(magic)}
