@@ -181,7 +181,7 @@ def left_words(budget: Budget) -> str:
     elif budget.left is None:
         return ""
     elif budget.left == 0:
-        return "past the trigger: the next call compacts first"
+        return "past the trigger: the next call compacts first, where there is more than is kept"
     else:
         words = f"{figure(budget, budget.left)} tokens left until the trigger"
     turns = budget.turns_left
