@@ -71,7 +71,9 @@ def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
     assert sum(part.cells for part in view.parts) == WIDE
     assert view.mark == 34
     text = view.text()
-    assert "150 %" in text and "past the trigger: the next call compacts first, where there is more than is kept" in text
+    assert (
+        "150 %" in text and "past the trigger: the next call compacts first, where there is more than is kept" in text
+    )
     assert "4,000 tokens over the window" in text
 
 
