@@ -40,7 +40,9 @@ class Run:
     def __init__(self, graph: Any, input: Any, config: dict[str, Any], ledger: Ledger, *limits: int | None) -> None:  # noqa: A002
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
-        self._events: queue.SimpleQueue[Event | Added | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event | Added | threading.Event | None] = queue.SimpleQueue()
+        """What was told and not read yet; a `threading.Event` is set by the reader when it gets there."""
+        self._cancelled = False
         self._error: BaseException | None = None
         self.listener = Listener(self._events.put, ledger, *limits, added=self._events.put)
         callbacks = [*(config.get("callbacks") or ()), self.listener]
@@ -52,13 +54,17 @@ class Run:
     def __iter__(self) -> Iterator[Event | Added]:
         self._thread.start()
         while (event := self._events.get()) is not None:
-            yield event
+            if isinstance(event, threading.Event):
+                event.set()
+            else:
+                yield event
         self._thread.join()
         if self._error is not None:
             raise self._error
 
     def cancel(self) -> tuple[list[Event | Added], bool]:
         """End the run: (the events not read yet, whether it has ended within the grace time)."""
+        self._cancelled = True
         self.listener.cancel()
         if self._thread.ident is None:  # not begun, and never will be
             return [], True
@@ -68,7 +74,8 @@ class Run:
             self._thread.join(_GRACE)
         rest = []
         while not self._events.empty():
-            if (event := self._events.get()) is not None:
+            event = self._events.get()
+            if event is not None and not isinstance(event, threading.Event):
                 rest.append(event)
         return rest, not self._thread.is_alive()
 
@@ -87,6 +94,13 @@ class Run:
         for event in asked(new, config["configurable"]["thread_id"]):
             self._events.put(event)
 
+    def _until_read(self) -> None:
+        """Wait for the reader after each step: what a step gave is written down before the next one runs."""
+        here = threading.Event()
+        self._events.put(here)
+        while not here.wait(0.05) and not self._cancelled:
+            pass
+
     def _pump(self, graph: Any, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
         try:
             for mode, chunk in graph.stream(input, config, stream_mode=["values", "updates"]):
@@ -97,6 +111,7 @@ class Run:
                 else:
                     for message in new_messages(chunk):
                         self._events.put(Added(message))
+                    self._until_read()
         except LimitReached as limit:
             self._error = limit
         except Cancelled:  # whoever cancelled knows
