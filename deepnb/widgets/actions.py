@@ -65,11 +65,7 @@ class ActionPanel:
         return self._w.HBox([picture, self._w.HBox(buttons)])
 
     def _click(self, act: Callable[[], object]) -> None:
-        try:
-            act()
-            self._said.value = ""
-        except DeepnbError as error:
-            self._said.value = notice_view(str(error), "error").html()
+        attempt(act, self._said)
         self.refresh()
 
 
@@ -89,6 +85,15 @@ class Tabs:
         """Show the one that is seen as things are now; the others follow when they are turned to."""
         if (at := self.widget.selected_index) is not None:
             self._panels[at].refresh()
+
+
+def attempt(act: Callable[[], object], said: Any) -> None:
+    """Do what a click asks for; a mistake is one line in `said`, an HTML widget, which is else emptied."""
+    try:
+        act()
+        said.value = ""
+    except DeepnbError as error:
+        said.value = notice_view(str(error), "error").html()
 
 
 def close(widget: Any) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
 from deepnb.core.values import HistoryMessage
 from deepnb.views.figures import counted
 from deepnb.views.history import EMPTY, HistoryView, Shown, head_html, message_html, section_html
 from deepnb.views.html import box, frame, muted
 from deepnb.views.notice import notice_view
-from deepnb.widgets.actions import close
+from deepnb.widgets.actions import attempt, close
 
 ROWS, SECTIONS = 150, 20
 """Messages and sections that are listed at once, the newest; a search finds the others."""
@@ -128,11 +127,7 @@ class HistoryPanel:
         self._shown = None
 
     def _act(self, act: Callable[[], object]) -> None:
-        try:
-            act()
-            self._said.value = ""
-        except DeepnbError as error:
-            self._said.value = notice_view(str(error), "error").html()
+        attempt(act, self._said)
         self.refresh()
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
-from deepnb.widgets.actions import ActionPanel, Row
+from deepnb.widgets.actions import ActionPanel, Row, attempt
 
 
 class ThreadsPanel:
@@ -52,9 +51,5 @@ class ThreadsPanel:
         self._rewind.disabled = self._turn.disabled = last == 0
 
     def _act(self, act: Callable[[], object]) -> None:
-        try:
-            act()
-            self._said.value = ""
-        except DeepnbError as error:
-            self._said.value = notice_view(str(error), "error").html()
+        attempt(act, self._said)
         self.refresh()
