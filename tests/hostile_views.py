@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache, partial
 from typing import Any
 
 import deepnb.views
@@ -125,12 +126,19 @@ class Maker:
         if origin in (list, set, frozenset, c.Sequence, c.Iterable, c.Collection):
             return [self(args[0])]
         if is_dataclass(kind):
-            hints = typing.get_type_hints(kind)
+            hints = types_of(kind)
             made = {f.name: self(hints[f.name]) for f in fields(kind) if f.init}
             return kind(**made | ({"kind": ("empty", "shared")} if kind.__name__ == "StatusInfo" else {}))
         raise NotImplementedError(f"tests/hostile_views.py does not know how to make {kind!r}")
 
 
+@cache
+def types_of(of: Any) -> dict[str, Any]:
+    """The types of a function's arguments or a class' fields: finding them out takes longer than making the view."""
+    return typing.get_type_hints(of)
+
+
+@cache
 def functions() -> dict[str, Callable[..., View]]:
     """Every function of `deepnb.views` that gives a view, by its name."""
     found: dict[str, Callable[..., View]] = {}
@@ -145,20 +153,22 @@ def functions() -> dict[str, Callable[..., View]]:
 
 
 def arguments(function: Callable[..., Any], made: Maker) -> dict[str, Any]:
-    hints = typing.get_type_hints(function)
+    hints = types_of(function)
     return {name: made(hints[name]) for name in inspect.signature(function).parameters}
 
 
+def makers(x: str) -> list[tuple[str, Callable[[], View]]]:
+    """(its name, what makes it) of every view with `x` in every field of text: each twice, for either choice."""
+    made: list[tuple[str, Callable[[], View]]] = [
+        (name, partial(_made, function, x, other)) for name, function in functions().items() for other in (False, True)
+    ]
+    return [*made, ("turn as it runs", partial(_running, x)), ("turn", lambda: turn_segments(Maker(x).turn()))]
+
+
 def views(x: str) -> Iterator[tuple[str, View]]:
-    """(its name, a view) with `x` in every field of text: each view twice, with one choice and with the other."""
-    for name, function in functions().items():
-        for other in (False, True):
-            yield name, function(**arguments(function, Maker(x, other)))
-    segments = Segments()
-    for event in events(x):
-        segments.add(event)
-    yield "turn as it runs", segments
-    yield "turn", turn_segments(Maker(x).turn())
+    """(its name, a view) of all of these, then the pieces of an answer that grows."""
+    for name, make in makers(x):
+        yield name, make()
     growing = Growing()
     growing.add(f"before\n\n{x}\n\nafter ")
     pieces = [growing.end]
@@ -167,3 +177,14 @@ def views(x: str) -> Iterator[tuple[str, View]]:
         if growing.cut():
             pieces.append(growing.end)
     yield from (("piece of an answer", piece) for piece in pieces)
+
+
+def _made(function: Callable[..., View], x: str, other: bool) -> View:
+    return function(**arguments(function, Maker(x, other)))
+
+
+def _running(x: str) -> View:
+    segments = Segments()
+    for event in events(x):
+        segments.add(event)
+    return segments

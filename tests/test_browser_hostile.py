@@ -12,7 +12,7 @@ from zlib import crc32
 import nbformat
 import pytest
 from browsers import TOKEN, Notebook, chromium, jupyter_lab, open_chromium
-from hostile_views import views
+from hostile_views import makers
 
 from deepnb.views import html as h
 from deepnb.views.segments import Answer
@@ -116,11 +116,11 @@ def context() -> Iterator[Any]:
 
 def drawn(text: str, some: int | None = None) -> str:
     """Every view with `text` in all its fields, as one piece of HTML; or the answer, the turn and `some` more."""
-    shown = [(name, view) for name, view in views(text) if name != "piece of an answer"]
+    shown = [make for _, make in makers(text)]
     if some is not None:
         begin = crc32(text.encode(errors="replace")) % len(shown)
         shown = [shown[-1], *(shown * 2)[begin : begin + some]]
-    return Answer(1, [text]).html() + "".join(dict.fromkeys(view.html() for _, view in shown))
+    return Answer(1, [text]).html() + "".join(dict.fromkeys(make().html() for make in shown))
 
 
 def page_of(texts: list[str]) -> str:
