@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 TOKEN = "deepnb-tests"
-DARK = "JupyterLab Dark"
+LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 
 # JupyterLab as a user would have set it: no news, and every cell in the page (else those out of sight are not).
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -39,7 +39,7 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def jupyter_lab(directory: Path, home: Path, theme: str = "JupyterLab Light") -> Iterator[str]:
+def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str]:
     """JupyterLab on a directory, its settings apart from the user's; gives its address."""
     for name, values in {**SETTINGS, "apputils-extension/themes": {"theme": theme}}.items():
         setting(home, name, values)
@@ -122,8 +122,10 @@ class Notebook:
 
     def command(self, name: str) -> None:
         """Run a command of JupyterLab's menus by its label."""
-        menu, _, item = name.partition(" > ")
+        menu, *inner, item = name.split(" > ")
         self.page.click(f".lm-MenuBar-itemLabel:text-is('{menu}')")
+        for one in inner:
+            self.page.hover(f".lm-Menu-itemLabel:text-is('{one}')")
         self.page.click(f".lm-Menu-itemLabel:text-is('{item}')")
 
     def ready(self) -> None:
@@ -155,24 +157,46 @@ class Notebook:
         until, still = time.monotonic() + 120, 0
         while any("*" in count or not re.search(r"\d", count) for count in self.counts()):
             still = 0 if any("*" in count for count in self.counts()) else still + 1
-            told = self.page.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
-            assert still < 25, f"Run All stopped: {told}"
-            assert time.monotonic() < until, f"cells hang: {self.counts()}"
+            assert still < 25, f"a cell stopped the others: {self.told()}"
+            assert time.monotonic() < until, f"cells hang: {self.told()}"
             self.page.wait_for_timeout(200)
+
+    def told(self) -> str:
+        """What the page says of itself, for a test that fails: prompts, errors, and an open dialog."""
+        said = self.page.locator("[data-mime-type$='stderr'], [data-mime-type$='error'], .jp-Dialog").all_inner_texts()
+        return f"{self.counts()} {said} {self.errors}"
 
     def cell(self, source: str) -> Any:
         """The last code cell whose source holds a text."""
         inputs = self.page.locator(".jp-InputArea-editor", has_text=source)
         return self.page.locator(".jp-CodeCell").filter(has=inputs).last
 
-    def ask(self, source: str) -> None:
-        """Type a cell at the end and run it."""
-        self.page.locator(".jp-CodeCell").last.locator(".cm-content").click()
+    def ask(self, source: str) -> Any:
+        """Type a cell at the end and run it; gives the cell as soon as the kernel has it."""
+        cells = self.page.locator(".jp-CodeCell")
+        at = cells.count()
+        cells.last.locator(".cm-content").click()
         self.page.keyboard.press("Escape")
         self.page.keyboard.press("b")
+        cell = cells.nth(at)
+        cell.wait_for()
         self.page.keyboard.press("Enter")
+        cell.locator(".cm-focused").wait_for()
         self.page.keyboard.insert_text(source)
         self.page.keyboard.press("Control+Enter")
+        cell.locator(".jp-InputPrompt", has_text=re.compile(r"\*|\d")).wait_for()
+        return cell
+
+    def run(self, source: str) -> Any:
+        """Type a cell at the end and wait until it has run; gives the cell."""
+        cell = self.ask(source)
+        self.finished()
+        return cell
+
+    def theme(self, name: str) -> None:
+        """Turn the page to another theme, by the menu."""
+        self.command(f"Settings > Theme > {name}")
+        self.page.wait_for_selector(f"body[data-jp-theme-name='{name}']", state="attached")
 
     def save(self) -> None:
         """Save, and wait until it is on disk."""

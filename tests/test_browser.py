@@ -104,9 +104,7 @@ def test_panels_above_change_with_a_turn_below(lab: Lab) -> None:
     memory = notebook.cell("%memory panel")
     memory.get_by_role("spinbutton", name="turn").first.wait_for()
     assert "likes green tea" not in memory.inner_text()
-    notebook.ask("%%agent\nRemember that I like green tea")
-    notebook.page.wait_for_timeout(500)
-    notebook.finished()
+    notebook.run("%%agent\nRemember that I like green tea")
     memory.get_by_text("green tea").first.wait_for()
     twin = memory.locator(".jp-RenderedHTMLCommon").last
     twin.locator("summary").first.click()
@@ -116,12 +114,8 @@ def test_panels_above_change_with_a_turn_below(lab: Lab) -> None:
 
 def test_an_answer_streams_in_place(lab: Lab) -> None:
     notebook = lab.notebook
-    notebook.ask("from deepnb.models.teaching import TeachingModel\nslow = TeachingModel(delay=0.02)\n%agent use slow")
-    notebook.page.wait_for_timeout(500)
-    notebook.finished()
-    notebook.ask("%agent new streaming\n%agent thanks\n%agent thanks")
-    notebook.page.wait_for_timeout(500)
-    notebook.finished()
+    notebook.run("from deepnb.models.teaching import TeachingModel\nslow = TeachingModel(delay=0.02)\n%agent use slow")
+    notebook.run("%agent new streaming\n%agent thanks\n%agent thanks")
     notebook.ask("%agent what can you do?")
     states = notebook.page.evaluate(STREAMED)
     notebook.finished()

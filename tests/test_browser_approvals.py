@@ -9,7 +9,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from browsers import DARK, Notebook, chromium, jupyter_lab, open_chromium, setting, written
+from browsers import DARK, LIGHT, Notebook, chromium, jupyter_lab, open_chromium, written
 from test_browser_panels import FRONTS, Page
 
 pytestmark = [
@@ -38,11 +38,16 @@ class Lab:
 
     def ask(self, source: str) -> Any:
         """Run a cell, wait for its buttons; gives the cell."""
-        self.notebook.ask(source)
-        cell = self.notebook.cell(source.splitlines()[-1])
+        cell = self.notebook.run(source)
         cell.get_by_role("button", name="approve", exact=True).first.wait_for()
-        self.notebook.finished()
         return cell
+
+    def until(self, names: list[str]) -> None:
+        """Wait until the mounted directory has these files."""
+        until = time.monotonic() + 30
+        while self.files != names:
+            assert time.monotonic() < until, f"there is {self.files}"
+            time.sleep(0.1)
 
     @property
     def files(self) -> list[str]:
@@ -137,14 +142,11 @@ def test_edit_the_arguments(lab: Lab) -> None:
     area.fill('{"file_path": "/work/edited.md", "content": "other"}')
     cell.get_by_role("button", name="approve as edited").click()
     cell.get_by_text("approved with other arguments").wait_for()
-    lab.notebook.page.wait_for_timeout(500)
-    assert lab.files == ["edited.md", "one.md"]
+    lab.until(["edited.md", "one.md"])
 
 
 def test_two_at_once(lab: Lab) -> None:
-    lab.notebook.ask(TWO)
-    lab.notebook.page.wait_for_timeout(500)
-    lab.notebook.finished()
+    lab.notebook.run(TWO)
     cell = lab.ask("%agent go on with two files")
     approve = cell.get_by_role("button", name="approve", exact=True)
     assert approve.count() == 2
@@ -158,8 +160,7 @@ def test_two_at_once(lab: Lab) -> None:
 
 
 def test_every_control_has_a_name(lab: Lab) -> None:
-    lab.notebook.ask("%agent use offline")
-    lab.notebook.page.wait_for_timeout(500)
+    lab.notebook.run("%agent use offline")
     cell = lab.ask("%agent write a file /work/four.md with: hello four")
     for role in ("button", "textbox"):
         for control in cell.locator(".jupyter-widgets").get_by_role(role).all():
@@ -169,8 +170,8 @@ def test_every_control_has_a_name(lab: Lab) -> None:
             assert named.strip(), control.evaluate("n => n.outerHTML")
     cell.get_by_role("button", name="allow write_file in this thread").click()
     cell.get_by_text("I wrote 1 line to /work/four.md.").wait_for()
-    lab.notebook.ask("%agent write a file /work/five.md with: hello five")
-    lab.notebook.cell("hello five").get_by_text("I wrote 1 line to /work/five.md.").wait_for()
+    cell = lab.notebook.run("%agent write a file /work/five.md with: hello five")
+    cell.get_by_text("I wrote 1 line to /work/five.md.").wait_for()
     assert "five.md" in lab.files
 
 
@@ -187,28 +188,25 @@ def test_the_saved_notebook_holds_records_and_no_buttons(lab: Lab) -> None:
     assert all(len(cell.get("outputs", ())) <= 20 for cell in saved.cells)
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", DARK])
-def test_axe_finds_nothing_in_an_open_card(server: tuple[str, Path, Any], theme: str) -> None:
+def test_axe_finds_nothing_in_an_open_card(lab: Lab) -> None:
     pytest.importorskip("axe_playwright_python.sync_playwright")
-    _, place, _ = server
-    setting(place / "home", "apputils-extension/themes", {"theme": theme})
-    lab = opened(server, theme.split()[-1], "lab/tree")
-    assert lab.notebook.page.evaluate("document.body.dataset.jpThemeLight") == ("false" if theme == DARK else "true")
-    lab.notebook.ask("%agent panel approvals")
-    lab.notebook.page.wait_for_timeout(500)
-    lab.notebook.finished()
-    lab.notebook.ask(TWO)
-    lab.notebook.page.wait_for_timeout(500)
-    lab.notebook.finished()
+    notebook = lab.notebook
+    notebook.run("%agent new looked-at")
+    panel = notebook.run("%agent panel approvals")
+    notebook.run(TWO)
     cell = lab.ask("%agent go on with two files")
     cell.get_by_role("button", name="edit").first.click()
     cell.get_by_role("textbox", name="arguments").first.wait_for()
-    cell.scroll_into_view_if_needed()
-    cell.screenshot(path=place / f"card-{theme.split()[-1]}.png")
-    lab.notebook.cell("%agent panel approvals").screenshot(path=place / f"panel-{theme.split()[-1]}.png")
-    assert Page(lab.notebook, place).violations() == []
+    page = Page(notebook, lab.work.parent)
+    try:
+        for theme in (DARK, LIGHT):
+            notebook.theme(theme)
+            for name, shown in (("card", cell), ("panel", panel)):
+                shown.scroll_into_view_if_needed()
+                shown.screenshot(path=lab.work.parent / f"{name}-{theme.split()[-1]}.png")
+            assert page.violations() == []
+    finally:
+        notebook.theme(LIGHT)
     cell.get_by_role("button", name="approve", exact=True).first.click()
     cell.get_by_text("approved").first.wait_for()
-    assert Page(lab.notebook, place).violations() == []
-    lab.notebook.save()
-    lab.notebook.page.close()
+    assert page.violations() == []

@@ -34,9 +34,7 @@ class Lab:
 
     def file(self) -> str:
         """What the kernel has in the file."""
-        self.notebook.ask('import deepnb; print(repr(deepnb.current().files["/AGENTS.md"]))')
-        self.notebook.page.wait_for_timeout(500)
-        self.notebook.finished()
+        self.notebook.run('import deepnb; print(repr(deepnb.current().files["/AGENTS.md"]))')
         return str(self.notebook.page.locator(".jp-CodeCell").last.locator(".jp-OutputArea").inner_text())
 
     def shot(self, name: str) -> None:

@@ -105,9 +105,7 @@ def test_a_message_is_found_ticked_by_keyboard_and_brought_back(lab: Lab) -> Non
 
 
 def test_the_next_prompt_has_it_and_then_it_waits_no_more(lab: Lab) -> None:
-    lab.notebook.ask("%agent Where is the pump Berta?")
-    lab.notebook.page.wait_for_timeout(500)
-    lab.notebook.finished()
+    lab.notebook.run("%agent Where is the pump Berta?")
     answer = lab.notebook.cell("%agent Where is the pump Berta?").inner_text()
     assert "brought back before this prompt: message 1 of section 1" in answer
     assert '"The pump in hall 7 is called Berta" (user)' in answer
@@ -118,9 +116,7 @@ def test_the_next_prompt_has_it_and_then_it_waits_no_more(lab: Lab) -> None:
 def test_what_is_refused_is_a_line_in_the_panel(lab: Lab) -> None:
     panel = lab.panel
     panel.locator("input[type=text]").fill("")
-    lab.notebook.ask("import deepnb; deepnb.current().new('other') and None")
-    lab.notebook.page.wait_for_timeout(500)
-    lab.notebook.finished()
+    lab.notebook.run("import deepnb; deepnb.current().new('other') and None")
     panel.get_by_text("nothing was offloaded yet").first.wait_for()
     lab.notebook.ask("%agent switch main")
     panel.get_by_text("Requests so far").first.wait_for(state="attached")
