@@ -97,12 +97,21 @@ class Wire:
         return max((b - a for a, b in pairwise(moments)), default=0.0)
 
 
-def simulated(answer: str, hz: float = 15.0, pace: float = PACE) -> Wire:
-    """An answer shown by a made clock."""
+def rooms() -> tuple[int, int]:
+    """How many outputs are kept below a card, that of its buttons included: as a rule, and where the turn until then
+    took all it may."""
+    from deepnb.magics.approval_commands import KEPT
+    from deepnb.widgets.turn import MAX_OUTPUTS
+
+    return KEPT + 1, MAX_OUTPUTS // 2 - 1
+
+
+def simulated(answer: str, hz: float = 15.0, pace: float = PACE, room: int = 0) -> Wire:
+    """An answer shown by a made clock; `room` is how many outputs are kept for it below a card, 0 for one in a cell."""
     from deepnb.core.values import TextDelta
     from deepnb.views.notice import notice_view
-    from deepnb.widgets.screen import Notebook
-    from deepnb.widgets.turn import NotebookTurn
+    from deepnb.widgets.screen import Notebook, Reserved
+    from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn
 
     wire, now = Wire(), [0.0]
 
@@ -110,7 +119,8 @@ def simulated(answer: str, hz: float = 15.0, pace: float = PACE) -> Wire:
         wire.take(now[0], {"data": data, "metadata": metadata or {}, "transient": transient})
 
     with patch("IPython.display.publish_display_data", publish):
-        turn = NotebookTurn(Notebook(), hz, lambda: now[0])
+        screen = Reserved(Notebook(), room) if room else Notebook()
+        turn = NotebookTurn(screen, hz, lambda: now[0], most=room or MAX_OUTPUTS)
         for at in range(0, len(answer), CHUNK):
             now[0] = at / pace
             turn.add(TextDelta(answer[at : at + CHUNK], 1))
@@ -175,10 +185,11 @@ if __name__ == "__main__":
         for kind in ("prose", "one code block", "one table"):
             print(row(f"{kind}, 20,000, real", in_kernel(kind, 20_000)), flush=True)
     else:
-        for kind, made in texts().items():
-            wires = [simulated(made(length)) for length in (20_000, 40_000)]
-            for length, wire in zip((20_000, 40_000), wires, strict=True):
-                print(row(f"{kind}, {length:,}", wire))
-            print(
-                f"{'':26} {wires[1].ratio / wires[0].ratio:5.2f} times as much at 40,000; longest silence {wires[1].silence:.2f} s"
-            )
+        for room in (0, *rooms()):
+            print(f"below a card, {room} outputs" if room else "in a cell")
+            for kind, made in texts().items():
+                wires = [simulated(made(length), room=room) for length in (20_000, 40_000)]
+                for length, wire in zip((20_000, 40_000), wires, strict=True):
+                    print(row(f"{kind}, {length:,}", wire))
+                times, silence = wires[1].ratio / wires[0].ratio, wires[1].silence
+                print(f"{'':26} {times:5.2f} times as much at 40,000; longest silence {silence:.2f} s")

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import pytest
-from stream_bench import in_kernel, row, simulated, texts
+from stream_bench import Wire, in_kernel, rooms, row, simulated, texts
 
 MOST, GROWTH, RATE, OUTPUTS = 8.0, 1.2, 4.0, 20
 
 
 @pytest.mark.parametrize("kind", texts())
 def test_bytes_grow_with_the_text(kind: str) -> None:
-    wires = {length: simulated(texts()[kind](length)) for length in (20_000, 40_000)}
+    held(kind, 0)
+
+
+@pytest.mark.parametrize("kind", texts())
+@pytest.mark.parametrize("room", rooms())
+def test_bytes_grow_with_the_text_below_a_card_too(kind: str, room: int) -> None:
+    for wire in held(kind, room):
+        assert wire.outputs == room
+        assert "<div></div>" not in (data["text/html"] for data in wire.data.values()), "none of them is left empty"
+
+
+def held(kind: str, room: int) -> list[Wire]:
+    """The answer in two lengths, held to what it may cost."""
+    wires = {length: simulated(texts()[kind](length), room=room) for length in (20_000, 40_000)}
     for length, wire in wires.items():
         print(row(f"{kind}, {length:,}", wire))
         assert wire.outputs <= OUTPUTS
@@ -18,6 +31,7 @@ def test_bytes_grow_with_the_text(kind: str) -> None:
         assert wire.silence < 0.5
     assert wires[20_000].ratio <= MOST
     assert wires[40_000].ratio <= GROWTH * wires[20_000].ratio
+    return list(wires.values())
 
 
 @pytest.mark.parametrize("kind", ["prose", "one table"])

@@ -8,7 +8,18 @@ import time
 import pytest
 
 from deepnb.core.budget import Budget, rule_for
-from deepnb.core.values import Call, Compacted, Event, ModelStarted, Notice, Offload, TextDelta, ToolEnded, ToolStarted
+from deepnb.core.values import (
+    Asked,
+    Call,
+    Compacted,
+    Event,
+    ModelStarted,
+    Notice,
+    Offload,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+)
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
 from deepnb.widgets.screen import Reserved, Terminal
@@ -131,6 +142,30 @@ def test_a_turn_fills_outputs_that_were_reserved() -> None:
     places = [shown.find(words) for i in range(30) for words in (f"Answer {i}.", f"seen {i}")]
     assert -1 not in places and places == sorted(places)
     assert shown.endswith("the end\nand more\nand more still")
+
+
+def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing() -> None:
+    cell = Cell()
+    turn = NotebookTurn(cell, 15.0, Clock())
+    for event in [e for i in range(30) for e in (said(i, f"Answer {i}."), *tool(i))]:
+        turn.add(event)
+    before = len(cell.outputs)
+    turn.add(Asked(()))
+    below = turn.finish()
+    assert len(cell.outputs) == before and isinstance(below, Reserved) and below.free == before - MAX_OUTPUTS // 2
+    shown = "\n".join(cell.last[: MAX_OUTPUTS // 2])
+    assert all(f"Answer {i}." in shown and f"seen {i}" in shown for i in range(30))
+    assert {states[-1] for states in cell.drawn[MAX_OUTPUTS // 2 :]} == {"<div></div>"}
+
+
+@pytest.mark.parametrize("count", range(1, 60))
+def test_no_output_stays_empty_that_need_not(count: int) -> None:
+    cell = Cell()
+    play(cell, [e for i in range(count) for e in (said(i, f"Answer {i}."), *tool(i))])
+    assert "<div></div>" not in [states[-1] for states in cell.drawn]
+    shown = "\n".join(cell.last)
+    places = [shown.find(words) for i in range(count) for words in (f"Answer {i}.", f"seen {i}")]
+    assert -1 not in places and places == sorted(places)
 
 
 def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:

@@ -1,9 +1,9 @@
 """Outputs that grow at their end: few, and whatever comes, little of them is sent again.
 
-Each output holds a run of things. A new run gets a new output while there are some left, and else
-two runs that stand beside each other become one, and those after them move up by one. Which two: the
-last ones that together stay under a limit, which doubles with each place before the end. So a thing
-is sent again as often as the logarithm of all there is, and an output is never empty.
+Each output holds a run of things, a new run gets a new output. When all outputs are taken, the runs from
+some place to the end become one, and those after it are free again: from there where this costs the fewest
+bytes for each output it frees. So a thing is sent again about as often as the logarithm of all there is. In
+the end the runs are spread over the outputs there are, so that none stays empty that need not.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from deepnb.views.pieces import Piece
 from deepnb.views.view import View
 from deepnb.widgets.screen import Output, Screen
 
-_NEAR = 2
-"""Runs of one kind are joined this near the end, though there are outputs left."""
-_LIGHT, _MORE = 3.0, 0.45
-"""Units that two runs together may have to be joined, and how many more for each output that there is: chosen by
-the bytes of `tests/stream_bench.py`."""
-_DRAFTS, _DRAFT = 1, "..."
-"""So many runs at the end still grow much: the text of an answer in them is sent in the end, and this till then."""
+_LIGHT = 3.0
+"""Units up to which a run is short."""
+_FRAME, _FREED = 100, 1.75
+"""Characters that an output costs beside what it holds, and how much several free outputs are worth more than one:
+chosen by the bytes of `tests/stream_bench.py`."""
+_DRAFT = "..."
+"""The last run still grows much: the text of an answer in it is sent in the end, and this till then."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,9 @@ class Shown:
         return len(json.dumps([self.drawn, self.words], ensure_ascii=False).encode(errors="replace"))
 
 
+_NOTHING = Shown("<div></div>", "")
+
+
 class Flow:
     """Things shown one below the other in at most `most` outputs; `unit` characters are a short run."""
 
@@ -52,9 +55,9 @@ class Flow:
         self._runs: list[list[View]] = []
         self._weights: list[int] = []
         self._outputs: list[Output] = []
-        self._shown: list[Shown | None] = []
+        self._shown: list[Shown] = []
         self._dirty: set[int] = set()
-        self._drafts = _DRAFTS
+        self._ended = False
 
     @property
     def last(self) -> list[View]:
@@ -75,11 +78,12 @@ class Flow:
         """A new run, which begins with `thing`."""
         if self._runs:
             self._weights[-1] = sum(map(_weight, self._runs[-1]))
-        if (at := self._pair()) is not None:
-            self._merge(at)
+            self._dirty.add(len(self._runs) - 1)
+        if len(self._runs) >= self._most:
+            self._gather()
         self._runs.append([thing])
         self._weights.append(0)
-        self._dirty |= {len(self._runs) - 1, max(len(self._runs) - 1 - _DRAFTS, 0)}
+        self._dirty.add(len(self._runs) - 1)
 
     def join(self, thing: View) -> None:
         """`thing` below the others of the last run."""
@@ -93,83 +97,103 @@ class Flow:
         self._dirty.add(at)
 
     def changed_at(self, thing: View) -> int:
-        """`thing` looks otherwise now; gives how large its output was when it was last sent, in bytes."""
+        """`thing` looks otherwise now; gives how large its output is, in bytes; 0 where it is to be sent anyway."""
         at = self._find(thing)
+        if at in self._dirty:
+            return 0
         self._dirty.add(at)
-        before = self._shown[at] if at < len(self._shown) else None
-        return before.size if before else 0
+        return self._shown[at].size
 
     def shrink(self, most: int) -> list[Output]:
         """Keep to so many outputs from now on; gives those after them, which hold nothing of it any more."""
         self._most = most
         while len(self._runs) > most:
-            self._merge(self._pair() or 0)
-        self._dirty &= set(range(len(self._runs)))
-        self.send()
+            self._gather()
+        self._spread(min(most, len(self._outputs)))
         freed = self._outputs[len(self._runs) :]
         del self._outputs[len(self._runs) :], self._shown[len(self._runs) :]
+        self._dirty &= set(range(len(self._runs)))
+        self.send()
         return freed
 
-    def end(self) -> None:
-        """Nothing more comes: everything is looked at once more, and what has not changed is not sent."""
-        self._drafts = 0
-        self._dirty = set(range(len(self._runs)))
+    def end(self, more: int = 0) -> None:
+        """Nothing more comes: everything is looked at once more, and what has not changed is not sent.
+
+        `more` are outputs that the screen has, which nobody else wants.
+        """
+        self._ended = True
+        self._spread(len(self._outputs) + more)
+        self._dirty = set(range(max(len(self._runs), len(self._outputs))))
 
     def send(self) -> int:
         """Show what has changed; gives how many bytes that took."""
         sent = 0
         for at in sorted(self._dirty):
-            view = _drawn(self._runs[at], draft=at >= len(self._runs) - self._drafts)
-            if at < len(self._outputs):
-                if view == self._shown[at]:
-                    continue
-                self._outputs[at].update(view)
-                self._shown[at] = view
-            else:
+            view = self._view(at)
+            if at >= len(self._outputs):
                 self._outputs.append(self._screen.show(view))
                 self._shown.append(view)
+            elif view == self._shown[at]:
+                continue
+            else:
+                self._outputs[at].update(view)
+                self._shown[at] = view
             sent += view.size
         self._dirty.clear()
         return sent
 
-    def _merge(self, at: int) -> None:
-        self._runs[at : at + 2] = [_joined(self._runs[at], self._runs[at + 1])]
-        self._weights[at : at + 2] = [self._weights[at] + self._weights[at + 1]]
-        self._dirty |= set(range(at, len(self._runs)))
+    def _view(self, at: int) -> Shown:
+        if at >= len(self._runs):
+            return _NOTHING
+        return _drawn(self._runs[at], draft=at == len(self._runs) - 1 and not self._ended)
+
+    def _gather(self) -> None:
+        """Make one run of those at the end, from where it costs least for what it frees."""
+        count = len(self._runs)
+        if count < 2:
+            return
+        at, least, cost = count - 2, float("inf"), self._weights[-1] + _FRAME
+        for start in reversed(range(count - 1)):
+            cost += self._weights[start] + _FRAME
+            price = cost / (count - 1 - start) ** _FREED
+            if price < least:
+                at, least = start, price
+        self._runs[at:] = [[thing for run in self._runs[at:] for thing in run]]
+        self._weights[at:] = [sum(self._weights[at:])]
+        self._dirty |= set(range(at, max(count, len(self._outputs))))
+
+    def _spread(self, count: int) -> None:
+        """Let `count` outputs hold something, where there are as many things: as few as can be are sent again."""
+        at, things = len(self._runs), list[View]()
+        while at and len(things) < count - at:
+            at -= 1
+            things = [*self._runs[at], *things]
+        rest = min(count - at, len(things))
+        if rest > len(self._runs) - at:
+            first, singles = things[: len(things) - rest + 1], things[len(things) - rest + 1 :]
+            self._runs[at:] = [first, *([thing] for thing in singles)]
+            self._weights[at:] = [sum(map(_weight, run)) for run in self._runs[at:]]
+            self._dirty |= set(range(at, len(self._runs)))
 
     def _find(self, thing: View) -> int:
         return next(at for at in reversed(range(len(self._runs))) if any(other is thing for other in self._runs[at]))
 
-    def _pair(self) -> int | None:
-        """The first of the two runs that become one, so that there is room for another; None where there is room."""
-        count, full = len(self._runs), len(self._runs) >= self._most
-        for before_end in range(1, count):
-            at = count - 1 - before_end
-            near = before_end <= _NEAR and _alike(self._runs[at][-1], self._runs[at + 1][0])
-            light = self._weights[at] + self._weights[at + 1] <= self._unit * _limit(before_end, count)
-            if light and (near or full):
-                return at
-        return max(count - 2, 0) if full and count > 1 else None
 
-
-def _limit(before_end: int, count: int) -> float:
-    """Units that the run this far before the end and the one after it may have together."""
-    return _LIGHT if before_end == 1 else (_LIGHT + _MORE * count) * 2 ** (before_end - 2)
-
-
-def _alike(one: View, other: View) -> bool:
-    """Whether two things are pieces of the same answer, or both none of one."""
-    if isinstance(one, Piece) and isinstance(other, Piece):
-        return one.below is not None and one.below is other.above
-    return not isinstance(one, Piece) and not isinstance(other, Piece)
-
-
-def _joined(one: Sequence[View], other: Sequence[View]) -> list[View]:
-    """Two runs as one; pieces of one answer that meet become one piece."""
-    last, first = one[-1], other[0]
-    if isinstance(last, Piece) and isinstance(first, Piece) and _alike(last, first):
-        return [*one[:-1], last.joined(first), *other[1:]]
-    return [*one, *other]
+def _joined(run: Sequence[View]) -> list[View]:
+    """The things of a run; pieces of one answer that meet are one piece."""
+    out: list[View] = []
+    for thing in run:
+        last = out[-1] if out else None
+        if (
+            isinstance(last, Piece)
+            and isinstance(thing, Piece)
+            and last.below is not None
+            and last.below is thing.above
+        ):
+            out[-1] = last.joined(thing)
+        else:
+            out.append(thing)
+    return out
 
 
 def _weight(thing: View) -> int:
@@ -177,5 +201,6 @@ def _weight(thing: View) -> int:
 
 
 def _drawn(run: Sequence[View], draft: bool) -> Shown:
-    texts = [_DRAFT if draft and isinstance(thing, Piece) else thing.text() for thing in run]
-    return Shown("".join(thing.html() for thing in run), "\n".join(text for text in texts if text))
+    things = _joined(run)
+    texts = [_DRAFT if draft and isinstance(thing, Piece) else thing.text() for thing in things]
+    return Shown("".join(thing.html() for thing in things), "\n".join(text for text in texts if text))

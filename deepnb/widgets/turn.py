@@ -97,11 +97,12 @@ class NotebookTurn:
             self._stop_waiting()
             if not self._asked:
                 self._segments.close()
-            self._flow.end()
             below = list(views)
             if self._waiting is not None:
                 self._flow.replace(self._waiting, below.pop(0) if below else notice_view("nothing came"))
                 self._waiting = None
+            free = self._screen.free if isinstance(self._screen, Reserved) and not self._asked else 0
+            self._flow.end(max(free - len(below), 0))
             room = self._halved() if self._asked else self._screen
             self._flush()
             for view in below:
