@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache, partial
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,8 +14,8 @@ from zlib import crc32
 
 import nbformat
 import pytest
-from browsers import TOKEN, Notebook, chromium, jupyter_lab, open_chromium
-from hostile_views import makers
+from browsers import TOKEN, Notebook, chromium, jupyter_lab, open_chromium, written
+from hostile_views import brief_turn, makers
 
 from deepnb.views import html as h
 from deepnb.views.segments import Answer
@@ -26,25 +29,26 @@ pytestmark = [
     pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
 ]
 pytest.importorskip("jupyterlab")
-pytest.importorskip("playwright")
+Error = pytest.importorskip("playwright.sync_api").Error
 
 EACH = 45
 """Texts on one page."""
 SOME = 1
-"""Views that a text is exported in, another for each, besides the answer and the turn."""
+"""Views that a text is reopened and exported in, another for each, besides the answer and a turn."""
 
 # What a reader may do by accident: unfold everything, hover, focus, press, and follow what is no plain link.
+# An event goes only where something could answer it: JupyterLab's own listeners take 2 ms for each of the others.
 TOUCH = """
 () => {
+  const ours = /^(a|b|blockquote|code|del|details|div|em|h\\d|ins|li|mark|ol|p|pre|s|small|span|strong|summary|table|tbody|td|th|thead|tr|ul)$/i
+  const kinds = ['mouseover', 'mouseenter', 'pointerover', 'focus', 'focusin', 'blur', 'wheel', 'scroll', 'cut', 'click']
   for (const d of document.querySelectorAll('details')) d.open = true
-  const roots = document.querySelectorAll(%r)
   let seen = 0
-  for (const root of roots) for (const n of root.querySelectorAll('*')) {
+  for (const root of document.querySelectorAll(%r)) for (const n of root.querySelectorAll('*')) {
     seen++
-    if (!['DIV', 'P', 'TD', 'SPAN', 'PRE'].includes(n.tagName) || [...n.attributes].some(a => /^on/i.test(a.name))) for (const kind of ['mouseover', 'mouseenter', 'pointerover', 'focus', 'focusin', 'blur', 'wheel', 'scroll', 'cut'])
-      n.dispatchEvent(new Event(kind, {bubbles: false}))
-    const href = n.getAttribute && (n.getAttribute('href') || n.getAttribute('xlink:href')) || ''
-    if (!/^(https?:|mailto:)/i.test(href) && !n.closest('summary')) n.dispatchEvent(new Event('click', {bubbles: false}))
+    if (!ours.test(n.tagName) && !n.closest('mjx-container') || [...n.attributes].some(a => /^(on|data-commandlinker)/i.test(a.name)))
+      for (const kind of kinds) n.dispatchEvent(new Event(kind, {bubbles: kind === 'click'}))
+    const href = n.getAttribute('href') || n.getAttribute('xlink:href') || ''
     if (href && !/^(https?:|mailto:)/i.test(href)) n.click?.()
   }
   return seen
@@ -58,7 +62,7 @@ ODD = """
   for (const root of document.querySelectorAll(%r)) for (const n of root.querySelectorAll('*')) {
     if (bad.test(n.tagName) && !n.closest('mjx-container')) odd.add('<' + n.tagName + '>')
     for (const a of n.attributes) {
-      if (/^on/i.test(a.name)) odd.add(a.name)
+      if (/^(on|data-commandlinker)/i.test(a.name)) odd.add(a.name)
       if (/^(href|src|action|formaction|ping|srcset|background|data|poster)$/i.test(a.name) && !/^(https?:|mailto:)/i.test(a.value))
         odd.add(a.name + '=' + a.value.slice(0, 60))
     }
@@ -66,6 +70,10 @@ ODD = """
   }
   return [...odd]
 }
+"""
+# Until what is under way has been done and drawn.
+DRAWN = """
+() => new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(() => setTimeout(done, 50)), 0)))
 """
 
 
@@ -94,7 +102,7 @@ class Watched:
     def touch(self, root: str) -> int:
         """Do to all below `root` what a reader may; gives how many elements that were."""
         seen = self.page.evaluate(TOUCH.replace("%r", repr(root)))
-        self.page.wait_for_timeout(300)
+        self.page.evaluate(DRAWN)
         return int(seen)
 
     def hits(self) -> bool:
@@ -114,12 +122,13 @@ def context() -> Iterator[Any]:
         yield context
 
 
+@cache
 def drawn(text: str, some: int | None = None) -> str:
-    """Every view with `text` in all its fields, as one piece of HTML; or the answer, the turn and `some` more."""
+    """Every view with `text` in all its fields, as one piece of HTML; or the answer, a turn and `some` more."""
     shown = [make for _, make in makers(text)]
     if some is not None:
         begin = crc32(text.encode(errors="replace")) % len(shown)
-        shown = [shown[-1], *(shown * 2)[begin : begin + some]]
+        shown = [partial(brief_turn, text), *(shown * 2)[begin : begin + some]]
     return Answer(1, [text]).html() + "".join(dict.fromkeys(make().html() for make in shown))
 
 
@@ -131,11 +140,11 @@ def groups() -> list[list[str]]:
     return [hostile.SHORT[at : at + EACH] for at in range(0, len(hostile.SHORT), EACH)]
 
 
-def notebook(texts: list[str], some: int | None = None) -> Any:
-    """A notebook with what was shown of the texts, five in a cell."""
+def notebook(texts: list[str], name: str = "") -> Any:
+    """A notebook with what was shown of the texts, five in a cell; an id that no sanitizer leaves says its name."""
     cells = []
     for at in range(0, len(texts), 5):
-        shown = "".join(drawn(text, some) for text in texts[at : at + 5])
+        shown = f"<p id='{name}'></p>" * (not at) + "".join(drawn(text, SOME) for text in texts[at : at + 5])
         data = {"text/html": shown, "text/plain": "shown"}
         output = nbformat.v4.new_output("display_data", data=data)
         cells.append(nbformat.v4.new_code_cell("%agent go on", outputs=[output], execution_count=1))
@@ -154,68 +163,51 @@ def test_nothing_runs_where_all_is_trusted(context: Any, at: int) -> None:
 
 
 def test_a_planted_hole_is_found(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same texts through a path that escapes nothing: many run, and many ask for the host that is none."""
-    from playwright.sync_api import Error
-
+    """The same texts through a path that escapes nothing, each in a frame: many run, many ask for the host that is none."""
     monkeypatch.setattr(h, "esc", lambda text: h.Html(text))
-    ran, asked, odd = 0, 0, 0
-    watched = Watched(context.new_page())
-    for text in [t for t in hostile.SCRIPT + hostile.HANDLER + hostile.SVG if "refresh" not in t]:
-        markup = h.box(text).encode(errors="replace").decode()
-        watched.page.goto("about:blank")
-        watched.abroad.clear()
-        watched.page.set_content(f"<!doctype html><main>{markup}</main>", wait_until="commit")
-        try:
-            odd += bool(watched.page.evaluate(ODD.replace("%r", "'main'")))
-            watched.page.evaluate(TOUCH.replace("%r", "'main'"))
-            watched.page.wait_for_timeout(30)
-            ran += watched.hits()
-        except Error:  # the text has sent the page elsewhere
-            ran += 1
-        asked += bool(watched.abroad)
-        watched.dialogs.clear()
-    assert ran >= 40, f"only {ran} ran"
-    assert asked >= 5, f"only {asked} asked"
+    texts = [t for t in hostile.SCRIPT + hostile.HANDLER + hostile.SVG if "refresh" not in t]
+    bare = [h.box(text).encode(errors="replace").decode() for text in texts]
+    monkeypatch.undo()
+    page = context.new_page()
+    asked: set[str] = set()
+    page.on("request", lambda request: asked.add(_asking(request)))
+    frames = "".join(
+        f"<iframe name=text{i} srcdoc='{escape(f'<main>{one}</main>')}'></iframe>" for i, one in enumerate(bare)
+    )
+    page.set_content(f"<!doctype html>{frames}", wait_until="load")
+    odd = 0
+    for frame in page.frames[1:]:
+        with suppress(Error):  # the text may have sent its frame elsewhere
+            odd += frame.name.startswith("text") and bool(frame.evaluate(ODD.replace("%r", "'main'")))
+            frame.evaluate(TOUCH.replace("%r", "'main'"))
+    ran = "[...document.querySelectorAll('iframe')].filter(f => { try { return f.contentWindow.__hit } catch { return true } }).length"
+    page.wait_for_function(f"{ran} >= 40")
+    assert len(asked - {""}) >= 5, f"only {asked} asked"
     assert odd >= 70, f"only {odd} were seen"
+    page.close()
+
+
+def _asking(request: Any) -> str:
+    """The name of the frame that asks for a host that is not this one."""
+    if urlsplit(request.url).hostname in (None, "127.0.0.1", "localhost"):
+        return ""
+    try:
+        return str(request.frame.name)
+    except Error:  # one that goes there as a whole
+        return request.url
 
 
 def test_nothing_runs_in_exported_html(context: Any, tmp_path: Path) -> None:
     """Every text in the answer, the turn and one view more, all in one file: nbconvert takes its time."""
     nbconvert = pytest.importorskip("nbconvert")
     exporter = nbconvert.HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")
-    body, _ = exporter.from_notebook_node(notebook(hostile.SHORT, some=SOME))
+    body, _ = exporter.from_notebook_node(notebook(hostile.SHORT))
     place = tmp_path / "exported.html"
     place.write_text(body, encoding="utf-8")
     watched = Watched(context.new_page())
     watched.page.goto(place.as_uri(), wait_until="load")
     watched.clean(".jp-RenderedHTMLCommon")
     watched.page.close()
-
-
-@pytest.mark.parametrize("trusted", [False, True], ids=["untrusted", "trusted"])
-def test_nothing_runs_in_a_reopened_notebook(context: Any, trusted: bool, tmp_path: Path) -> None:
-    """In JupyterLab, which typesets formulas, too; untrusted HTML goes through its own sanitizer before."""
-    made = notebook(hostile.SHORT, some=1)
-    place = tmp_path / "notebooks"
-    place.mkdir()
-    nbformat.write(made, place / "hostile.ipynb")
-    if trusted:
-        from nbformat.sign import NotebookNotary
-
-        (tmp_path / "home" / "data").mkdir(parents=True)
-        notary = NotebookNotary(data_dir=str(tmp_path / "home" / "data"))
-        notary.sign(nbformat.read(place / "hostile.ipynb", as_version=4))
-        notary.store.close()
-    with jupyter_lab(place, tmp_path / "home") as address:
-        page = context.new_page()
-        watched = Watched(page)
-        page.goto(f"{address}/lab/tree/hostile.ipynb?token={TOKEN}&reset")
-        page.wait_for_selector(".jp-Notebook .jp-CodeCell")
-        page.wait_for_function(f"document.querySelectorAll('.jp-OutputArea-output').length >= {len(made.cells)}")
-        page.wait_for_timeout(2_000)
-        watched.clean(".jp-RenderedHTMLCommon > div")
-        assert page.locator(".jp-RenderedHTMLCommon > div").count() >= len(hostile.SHORT)
-        page.close()
 
 
 LIVE = """
@@ -245,25 +237,49 @@ SHOWN = (
 )
 
 
-def test_nothing_runs_in_a_live_notebook(context: Any, tmp_path: Path) -> None:
-    """A model, tools and memory that are hostile, in a kernel that runs: outputs, panels and their widgets."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """JupyterLab on the three notebooks, one of them signed."""
+    from nbformat.sign import NotebookNotary
+
+    place = tmp_path_factory.mktemp("hostile")
+    (place / "notebooks").mkdir()
+    for name in ("untrusted", "trusted"):
+        nbformat.write(notebook(hostile.SHORT, name), place / "notebooks" / f"{name}.ipynb")
+    (place / "home" / "data").mkdir(parents=True)
+    notary = NotebookNotary(data_dir=str(place / "home" / "data"))
+    notary.sign(nbformat.read(place / "notebooks" / "trusted.ipynb", as_version=4))
+    notary.store.close()
     here = Path(__file__).parent
     setup = LIVE.format(places=[str(here), str(here / "data")]) + "\nfrom deepnb.views.plain import clean"
-    cells = [nbformat.v4.new_code_cell(source) for source in (setup, *SHOWN)]
-    made = nbformat.v4.new_notebook(cells=cells)
-    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-    place = tmp_path / "notebooks"
-    place.mkdir()
-    nbformat.write(made, place / "live.ipynb")
-    with jupyter_lab(place, tmp_path / "home") as address:
-        lab = Notebook(context, address, "live.ipynb")
-        watched = Watched(lab.page)
-        lab.run_all()
-        lab.page.get_by_role("spinbutton", name="turn").first.wait_for()
-        for tab in lab.page.locator(".jupyter-widgets .lm-TabBar-tab").all():
-            tab.click()
-        assert (
-            lab.page.evaluate("document.querySelectorAll('.widget-html-content, .jp-RenderedHTMLCommon').length") > 10
-        )
-        watched.clean(".widget-html-content, .jp-RenderedHTMLCommon > div")
-        lab.page.close()
+    written(place / "notebooks" / "live.ipynb", (setup, *SHOWN))
+    with jupyter_lab(place / "notebooks", place / "home") as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", ["untrusted", "trusted"])
+def test_nothing_runs_in_a_reopened_notebook(context: Any, server: str, name: str) -> None:
+    """In JupyterLab, which typesets formulas, too; untrusted HTML goes through its own sanitizer before."""
+    page = context.new_page()
+    watched = Watched(page)
+    page.goto(f"{server}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
+    cells = -(-len(hostile.SHORT) // 5)
+    page.wait_for_function(f"document.querySelectorAll('.jp-OutputArea-output').length >= {cells}")
+    page.wait_for_selector("mjx-container", state="attached")
+    assert page.locator(f"p[id={name}]").count() == (name == "trusted")
+    watched.clean(".jp-RenderedHTMLCommon > div")
+    assert page.locator(".jp-RenderedHTMLCommon > div").count() >= 3 * len(hostile.SHORT)
+    page.close()
+
+
+def test_nothing_runs_in_a_live_notebook(context: Any, server: str) -> None:
+    """A model, tools and memory that are hostile, in a kernel that runs: outputs, panels and their widgets."""
+    lab = Notebook(context, server, "live.ipynb")
+    watched = Watched(lab.page)
+    lab.run_all()
+    lab.page.get_by_role("spinbutton", name="turn").first.wait_for()
+    for tab in lab.page.locator(".jupyter-widgets .lm-TabBar-tab").all():
+        tab.click()
+    assert lab.page.evaluate("document.querySelectorAll('.widget-html-content, .jp-RenderedHTMLCommon').length") > 10
+    watched.clean(".widget-html-content, .jp-RenderedHTMLCommon > div")
+    lab.page.close()
