@@ -75,7 +75,7 @@ def setting(home: Path, name: str, values: dict[str, Any]) -> None:
 
 def _until_up(address: str, server: subprocess.Popen[bytes]) -> None:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while True:
         try:
             opener.open(address, timeout=5).close()
@@ -133,7 +133,8 @@ class Notebook:
         self.page.wait_for_function(IDLE, arg=[self.name, TOKEN])
         if self.front.startswith("lab"):
             self.page.wait_for_selector("#jp-main-statusbar :text-matches('Python 3.* \\\\| Idle')")
-        else:
+        else:  # its indicator says idle before there is a kernel, too
+            self.page.wait_for_selector(".jp-KernelName:has-text('Python 3')")
             self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
 
     def counts(self) -> list[str]:

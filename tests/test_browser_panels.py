@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -181,6 +182,23 @@ def test_a_request_is_chosen_by_keyboard(seen: Page) -> None:
     choice = area.get_by_role("combobox", name="call")
     choice.select_option(index=0)
     sees(area, "request of turn 1, call 1")
+
+
+def test_the_gauge_goes_past_the_trigger(seen: Page) -> None:
+    """In a window that what cannot be compacted fills to nine tenths: the gauge above shows it after a turn below."""
+    notebook, area = seen.notebook, seen.turn_to("Budget")
+    try:
+        notebook.run("%agent new full\n%agent thanks")
+        sees(area, "thread full")
+        size = int(re.search(r"([\d,]+) of 4,300 tokens", area.inner_text())[1].replace(",", ""))
+        notebook.run(f"%config DeepNB.window = {int(size / 0.9)}\n%agent thanks")
+        sees(area, "past the trigger: the next call compacts first")
+        share = int(re.search(r"tokens · (\d+) %", area.inner_text())[1])
+        assert 85 < share <= 100
+        area.screenshot(path=seen.shots / f"{notebook.front[:3]}-past.png")
+    finally:
+        notebook.run("%config DeepNB.window = 4300\n%agent switch main")
+    sees(area, "of 4,300 tokens")
 
 
 def test_in_the_dark_axe_finds_nothing_either(seen: Page) -> None:
