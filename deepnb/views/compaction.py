@@ -92,9 +92,9 @@ def facts_html(offload: Offload, sought: Sought = NOTHING) -> h.Html:
     kinds = [h.el("li", h.muted(kind, ": "), sought.html(texts)) for kind, texts in by_kind(offload.anchors)]
     opened = bool(sought)
     return h.join(
-        h.fold("summary", h.pre(sought.html(offload.summary.strip() or "no summary")), opened=opened, framed=False),
-        _listed(h.join("anchors: ", anchors(offload)), kinds, opened),
         _listed(h.join("daily note: ", flushed(offload.flush)), notes, opened),
+        _listed(h.join("anchors: ", anchors(offload)), kinds, opened),
+        h.fold("summary", h.pre(sought.html(offload.summary.strip() or "no summary")), opened=opened, framed=False),
     )
 
 

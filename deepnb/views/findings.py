@@ -36,10 +36,10 @@ class FindingsView:
 
     def html(self) -> str:
         """A table."""
-        head = ("file", "line", "", "what is wrong", "what to do")
-        rows = [(h.code(f.path), f"{f.line or '–'}", _mark(f), f.what, f.do) for f in self.findings]
+        head = ("", "file", "line", "what is wrong", "what to do")
+        rows = [(_mark(f), h.code(f.path), f"{f.line or '–'}", f.what, f.do) for f in self.findings]
         title, *facts = self.title.split(" · ")
-        return h.box(h.heading(title, *facts, stamp=self.stamp), table_html(head, rows, right=(1,)))
+        return h.box(h.heading(title, *facts, stamp=self.stamp), table_html(head, rows, right=(2,)))
 
 
 def findings_view(findings: Sequence[Finding], stamp: str = "") -> FindingsView:

@@ -65,7 +65,7 @@ class SkillsView:
     def title(self) -> str:
         """`skills · 2 skills · 51 tokens in every request`, and how many are off or can't be used."""
         broken = sum(row.skill.problem is not None for row in self.rows)
-        off = sum(not row.skill.enabled for row in self.rows)
+        off = sum(not row.skill.enabled and row.skill.problem is None for row in self.rows)
         usable = counted(len(self.rows) - broken - off, "skill")
         tokens = counted(sum(row.tokens for row in self.rows), "token")
         more = (f" · {off} off" if off else "") + (f" · {broken} can't be used" if broken else "")
@@ -167,9 +167,9 @@ class SkillView:
     def html(self) -> str:
         """The same, the text as it stands in its file."""
         skill = self.skill
-        problem = h.swatch(f"problem: {skill.problem}", h.RED.format(0.2)) if skill.problem else None
+        problem = _problem(skill.problem) if skill.problem else None
         head = h.heading(f"skill {skill.name or skill.directory}", h.code(skill.path), stamp=self.stamp)
-        fields = [h.muted(line) for line in _fields(skill)]
+        fields = [h.el("div", line, style=h.MUTED) for line in _fields(skill)]
         return h.box(head, h.el("div", skill.description), *fields, problem, h.pre(self.body))
 
 
@@ -182,12 +182,16 @@ def _cells(row: SkillRow) -> tuple[str, str, str, str]:
     skill = row.skill
     problem = None
     if skill.problem:
-        problem = h.el("div", h.swatch("can't be used", h.RED.format(0.2)), " ", skill.problem)
-    name = h.join(h.el("b", row.name), h.el("div", h.code(skill.path), style=h.MUTED))
+        problem = _problem(skill.problem)
+    path = h.el("div", h.code(skill.path), style=h.MUTED)
     facts = [h.el("div", fact, style=h.MUTED) for fact in row.facts[row.body is not None :]]
     tokens = "–" if skill.problem else f"{row.tokens:,}" if skill.enabled else "off"
     body = "–" if row.body is None else f"{row.body:,}"
-    return name, h.join(skill.description, *facts, problem), tokens, body
+    return h.el("b", row.name), h.join(skill.description, path, *facts, problem), tokens, body
+
+
+def _problem(words: str) -> h.Html:
+    return h.el("div", h.swatch("problem", h.RED.format(0.2)), ": ", words)
 
 
 def _fields(skill: Skill) -> list[str]:

@@ -12,7 +12,10 @@ from deepnb.views.table import table_text
 
 _WIDE = 24
 """Cells of the bar in text."""
-_BAR = "display:inline-block;height:8px;width:{}%;min-width:{}px;background:rgba(90,130,200,0.65);border-radius:2px"
+_BAR = (
+    "display:inline-block;height:8px;width:{}%;min-width:{}px;background:rgba(90,130,200,0.65);border-radius:2px;"
+    "overflow:hidden;font-size:1px;line-height:8px;color:transparent"
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ class StackView:
 
     def _box(self, number: int, layer: Layer) -> h.Html:
         share = self._share(layer)
-        bar = h.el("span", style=_BAR.format(round(share * 100), 1 if share else 0), title=percent(share, 1))
+        signs = "█" * round(share * _WIDE)
+        bar = h.el("span", signs, style=_BAR.format(round(share * 100), 1 if share else 0), title=percent(share, 1))
         name = h.el("span", f"{number}. ", h.el("b", layer.name), style="flex:1 1 18em")
         origin = h.muted(f"from {layer.origin}") if layer.origin else None
         line = h.el(

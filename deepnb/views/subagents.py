@@ -127,13 +127,14 @@ def subagent_view(row: SubagentRow, body: str, stamp: str = "") -> SubagentView:
 
 def _cells(row: SubagentRow) -> tuple[str, ...]:
     where, *facts = row.facts
-    name = h.join(h.el("b", row.name), h.el("div", h.code(where), style=h.MUTED))
+    path = h.el("div", h.code(where), style=h.MUTED)
     spent = row.spent
     kept = [fact for fact in facts if not fact.endswith("in this thread")]
     figures = (f"{spent.runs:,}", f"{spent.calls:,}", f"{spent.input:,}", f"{spent.output:,}")
-    return name, h.join(row.listed.agent.description, *map(_fact, kept)), *figures
+    return h.el("b", row.name), h.join(row.listed.agent.description, path, *map(_fact, kept)), *figures
 
 
 def _fact(fact: str) -> h.Html:
     broken = fact.startswith("problem: ")
-    return h.el("div", h.swatch("can't be used", h.RED.format(0.2)) if broken else None, fact, style=h.MUTED)
+    words = (h.swatch("problem", h.RED.format(0.2)), fact.removeprefix("problem")) if broken else (fact,)
+    return h.el("div", *words, style=h.MUTED)
