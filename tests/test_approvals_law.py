@@ -104,7 +104,10 @@ POLICIES = st.sampled_from(["outside", "writes", "read-only"]) | st.dictionaries
 )
 WORDS = st.lists(st.sampled_from(["approve", "approve", "reject", "edit", "remember"]), min_size=4, max_size=4)
 BETWEEN = st.lists(
-    st.sampled_from(["memory", "file", "switch", "panel", "policy", "forget", "bare", "stale", "prompt", "compact"]),
+    st.sampled_from(
+        ["memory", "file", "switch", "panel", "policy", "forget", "bare", "stale", "prompt", "compact"]
+        + ["fork", "fork and stay", "rewind", "undo"]
+    ),
     max_size=3,
 )
 
@@ -137,9 +140,18 @@ def meanwhile(world: World, what: str, policy: Any, last: Decision | None) -> No
             s.run("go on")
         elif what == "compact":
             s.compact()
+        elif what.startswith("fork"):
+            here = s.thread
+            s.fork()
+            if "stay" not in what:
+                s.switch(here)
+        elif what == "rewind":
+            s.rewind(0)
+        elif what == "undo":
+            s.undo()
 
 
-@settings(max_examples=60)
+@settings(max_examples=45)
 @given(STEPS, POLICIES, POLICIES, WORDS, BETWEEN)
 def test_nothing_runs_but_what_was_shown_and_approved(steps, policy, later, words, between):
     script: list[Any] = [
