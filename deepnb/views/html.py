@@ -1,7 +1,8 @@
 """HTML from values: the one place where text is escaped, and the few styles everything shares.
 
 JupyterLab's sanitizer for notebooks that were not run here keeps inline styles with plain values
-and drops style elements, ids, roles and var(...); GitHub drops every style. So structure carries
+and drops style elements, ids, roles, var(...) and what it does not know (overflow-wrap, but not its
+old name word-wrap; color:inherit); GitHub drops every style. So structure carries
 the meaning, and colours are half-transparent hues that suit light and dark pages.
 """
 
@@ -19,7 +20,7 @@ GREEN, RED = "rgba(46,160,67,{})", "rgba(248,81,73,{})"
 
 _BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:"
 _FRAME = f"border:1px solid {LINE};border-radius:6px;margin:6px 0;padding:4px 10px"
-_PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;overflow-wrap:anywhere"
+_PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;word-wrap:break-word"
 _VOID = frozenset({"br", "hr"})
 
 

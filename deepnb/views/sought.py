@@ -9,7 +9,7 @@ from deepnb.views import html as h
 from deepnb.views.plain import clean
 
 _TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')
-_MARK = "background:rgba(210,153,34,0.35);color:inherit;border-radius:3px;padding:0 1px"
+_MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
 _AROUND = 60
 """Characters that are shown before and after a hit in a long line."""
 
