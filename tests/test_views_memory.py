@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from deepnb.core.values import Snapshot
@@ -100,3 +102,13 @@ def test_files_of_the_disk_that_are_not_joined_in_are_named():
         assert "~/.deepagents/agent/AGENTS.md is there, but not joined in: %memory sources add user" in text
         assert "/work/<b>/AGENTS.md is there, but not joined in: %memory sources add project" in text
         assert "/work/&lt;b&gt;/AGENTS.md is there" in view.html()
+
+
+def test_a_brief_picture_shows_less_of_a_long_file_and_the_parts_say_what_the_whole_says():
+    view = _view("first\n" + "x" * 20_000 + "\nlast\n", "- a\n")
+    brief = replace(view, brief=True)
+    for shown in (brief.text(), brief.html()):
+        assert "first" in shown and "last" in shown and len(shown) < 6_000
+        assert f"%memory show {PATH} has all of it" in shown
+    stamp, file = view.parts
+    assert "turn 3" in stamp and "turn 3" not in file and file.partition(">")[2].removesuffix("</div>") in view.html()

@@ -62,3 +62,14 @@ def test_a_row_is_made_anew_when_its_state_changes():
     panel.refresh()
     (row,) = panel.widget.children[1].children
     assert "two" in row.children[0].value and buttons(panel)[0].tooltip == "go a"
+
+
+def test_a_row_that_stays_is_not_made_anew() -> None:
+    names = ["a", "b"]
+    panel = ActionPanel(lambda: [Row(name, notice_view(name), []) for name in names], notice_view("none"))
+    first, second = panel.widget.children[1].children
+    names[:] = ["c", "a"]
+    panel.refresh()
+    new, stayed = panel.widget.children[1].children
+    assert stayed is first and stayed.comm is not None and "c" in new.children[0].value
+    assert second.comm is None, "what goes is closed"

@@ -46,7 +46,7 @@ def no_kernel() -> Iterator[None]:
 
 def parts(panel: TurnPanel) -> tuple[str, Any, str]:
     picture, steps, diff = panel.widget.children
-    return picture.value, steps.children[0], diff.value
+    return "".join(page.value for page in picture.children), steps.children[0], diff.value
 
 
 def test_a_panel_at_the_newest_turn_follows() -> None:
@@ -182,3 +182,35 @@ def test_stack_and_fold_have_all_the_text() -> None:
     folded = Folded("as a picture", both)
     assert folded.text() == both.text()
     assert "<details" in folded.html() and "as a picture" in folded.html()
+
+
+class InParts:
+    """A picture of a stamp and two files."""
+
+    def __init__(self, *parts: str) -> None:
+        self.parts = parts
+
+    def text(self) -> str:
+        return " ".join(self.parts)
+
+    def html(self) -> str:
+        return self.text()
+
+
+def test_a_part_that_stays_is_not_sent_again() -> None:
+    shown = [InParts("turn 1", "a", "b")]
+    panel = TurnPanel(lambda: 1, lambda turn: notice_view("no change"), lambda: shown[0])
+    stamp, first, second = panel.widget.children[0].children
+    sent = []
+    for page in (stamp, first, second):
+        page.observe(lambda change: sent.append(change["new"]), names="value")
+    shown[0] = InParts("turn 2", "a", "c")
+    panel.refresh()
+    assert sent == ["turn 2", "c"]
+    shown[0] = InParts("turn 3", "a", "c", "d")
+    panel.refresh()
+    assert [page.value for page in panel.widget.children[0].children] == ["turn 3", "a", "c", "d"]
+    assert panel.widget.children[0].children[:3] == (stamp, first, second)
+    shown[0] = InParts("turn 4")
+    panel.refresh()
+    assert panel.widget.children[0].children == (stamp,) and second.comm is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from deepnb.magics.showing import Args, Shown, live, said, show_help
 from deepnb.magics.subagent_commands import written
 from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
-from deepnb.views.memory import memory_view
+from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.notice import notice_view
 from deepnb.views.pending import Waiting, pending_view
 from deepnb.views.table import table_view
@@ -49,7 +50,8 @@ def memory_tabs(scene: Scene) -> Tabs:
 def memory_twin(scene: Scene) -> View:
     """The same without anything to touch."""
     memory = scene.session.memory
-    views = [_picture(scene), _changes(scene, len(scene.session.turns)), journal_view(memory.entries(), most=8)]
+    picture = replace(_picture(scene), brief=True)
+    views = [picture, _changes(scene, len(scene.session.turns)), journal_view(memory.entries(), most=3)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
 
 
@@ -62,7 +64,7 @@ def _changes(scene: Scene, turn: int) -> View:
 
 def _journal_rows(scene: Scene) -> list[Row]:
     memory = scene.session.memory
-    newest = list(reversed(memory.entries()))[:20]
+    newest = list(reversed(memory.entries()))[:10]
     return [Row(e.id, EntryView(e), [("revert", lambda id_=e.id: memory.revert(id_))]) for e in newest]  # type: ignore[misc]
 
 
@@ -230,7 +232,7 @@ def _changed(scene: Scene, before: Any, title: str) -> View:
     return diff_view(scene.session.memory.between(before, scene.session.snapshot), title, scene.stamp)
 
 
-def _picture(scene: Scene) -> View:
+def _picture(scene: Scene) -> MemoryView:
     session = scene.session
     session.memory.entries()  # what others did is noted: the user has seen it now, and writes with it in view
     return memory_view(session.snapshot, session.memory.shown, session.count, scene.stamp, _more(scene))

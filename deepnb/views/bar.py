@@ -70,10 +70,7 @@ _FRAME = (
     "font-family:monospace;font-size:1px;line-height:1px;color:transparent"
 )
 _BAR = "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65)"
-_UPRIGHT = (
-    "align-self:stretch;flex:none;border-left:1px dashed rgba(128,128,128,0.7);font-size:12px;line-height:11px;"
-    "color:#7a7a7a"
-)
+_UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;color:#7a7a7a"
 
 
 def _level(percent: float) -> str:

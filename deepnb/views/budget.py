@@ -17,7 +17,7 @@ from deepnb.views.table import table_html, table_text
 EMPTY = "no model call yet: type %agent PROMPT"
 WIDE = 60
 """Cells of the bar."""
-_MOST_CALLS = 60
+_MOST_CALLS = 40
 
 _LOOKS = {
     "system": ("S", "rgba(120,120,135,0.55)"),
@@ -120,8 +120,8 @@ class BudgetView:
             for colour, (letter, *rest) in zip(colours, self._rows(), strict=True)
         ]
         body = [h.heading(title, *facts, stamp=self.stamp), bar_html(self)]
-        body += [h.el("div", fact) for fact in self.facts]
         body.append(table_html(("", "part", "tokens", "of all"), rows, right=(2, 3)))
+        body += [h.el("div", fact) for fact in self.facts]
         if self.history:
             trigger = self.budget.rule.trigger_tokens
             drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)

@@ -27,7 +27,7 @@ _ALL, _LEAST, _MOST = 60_000, 300, 6_000
 """Characters of messages in one picture, and of one message at least and at most."""
 _ITEMS = 300
 """Messages of one section in a picture."""
-_NEWEST = 8
+_NEWEST = 4
 WHERE = "messages and summaries: %agent history, or %agent history WORDS to search them"
 _HITS = 6
 """Lines of one message that are quoted where something was looked for."""
@@ -129,7 +129,8 @@ class HistoryView:
             h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.sought))
             for shown in self.shown
         ]
-        return h.box(h.heading(title, *facts, stamp=self.stamp), *told, *folds)
+        hint = h.muted(BRING) if self.shown else None
+        return h.box(h.heading(title, *facts, stamp=self.stamp), *told, *folds, hint)
 
     @property
     def _earlier(self) -> list[str]:
@@ -150,10 +151,10 @@ def head_html(shown: Shown) -> h.Html:
 
 
 def section_html(shown: Shown) -> h.Html:
-    """What a section came to: where its words are, its summary, anchors and daily note."""
+    """What a section came to: its daily note, anchors and summary, and where its words are."""
     where = h.el("div", h.muted("word for word in ", h.code(shown.section.path)))
     offload = shown.section.offload
-    return h.join(where, compaction.facts_html(offload, shown.sought) if offload else None)
+    return h.join(compaction.facts_html(offload, shown.sought) if offload else None, where)
 
 
 def message_html(item: HistoryMessage, terms: Sought, room: int = _MOST) -> h.Html:

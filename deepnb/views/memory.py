@@ -25,8 +25,8 @@ STATES: dict[State, str] = {
 }
 EMPTY = 'nothing remembered yet: type %memory add TEXT, or tell the agent "Remember that ..."'
 WHOLE = "%memory show {} has all of it"
-_CUT = (6_000, 3_000)
-"""Characters of the head and tail of a long file."""
+_CUT, _BRIEF = (6_000, 3_000), (500, 500)
+"""Characters of the head and tail of a long file: in a record and a panel, and in a picture that is sent each turn."""
 
 _COLOURS = {"same": h.GREEN.format(0.18), "gone": h.RED.format(0.2), "binary": h.RED.format(0.2)}
 _WAITING = "rgba(210,153,34,0.22)"
@@ -48,10 +48,9 @@ class MemoryFile:
         """The text of the file; where it is gone, what the prompt has of it."""
         return self.text if self.text is not None else self.prompt or ""
 
-    @property
-    def cut(self) -> str:
+    def cut(self, room: tuple[int, int] = _CUT) -> str:
         """The text as it is shown: of a long one its head and its tail."""
-        cut = middle_cut(self.shown, *_CUT)
+        cut = middle_cut(self.shown, *room)
         return cut if cut == self.shown else f"{cut}\n({WHOLE.format(self.path)})"
 
     @property
@@ -84,6 +83,8 @@ class MemoryView:
     stamp: str = ""
     at_hand: tuple[tuple[str, str], ...] = ()
     """(name to add, file) of memory files on the disk that are not joined in."""
+    brief: bool = False
+    """Whether of each file only a little is shown."""
 
     @property
     def tokens(self) -> int:
@@ -106,7 +107,7 @@ class MemoryView:
             return page([title_line("memory", self.stamp), EMPTY, *self.hints])
         lines = [title_line(self.title, self.stamp)]
         for file in self.files:
-            lines += ["", f"{file.path}  ({file.size})  {STATES[file.state]}", *_body(file)]
+            lines += ["", f"{file.path}  ({file.size})  {STATES[file.state]}", *_body(file, self._room)]
         lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
         if self.others:
             lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
@@ -119,17 +120,28 @@ class MemoryView:
         return tuple(f"{file} is there, but not joined in: %memory sources add {name}" for name, file in self.at_hand)
 
     def html(self) -> str:
-        """Each file as a fold; the first ones open."""
+        """Each file as an open fold."""
+        return h.box(*self._elements())
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The same from top to bottom, one for each file."""
+        return tuple(h.box(element, above=False, below=False) for element in self._elements())
+
+    def _elements(self) -> list[h.Html]:
         if self.is_empty:
-            return h.box(h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *self._hints())
+            return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *self._hints()]
         title, *facts = self.title.split(" · ")
-        body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
-        body += [_fold(file) for file in self.files]
+        body = [h.heading(title, *facts, stamp=self.stamp), *(_fold(file, self._room) for file in self.files)]
         body += [h.el("div", h.muted("no file yet: ", h.code(path))) for path in self.missing]
         if self.others:
             items = [h.el("li", h.code(other.path), h.muted(" ", other.size)) for other in self.others]
             body.append(h.fold(h.join("other files below /memory: ", str(len(items))), h.el("ul", *items)))
-        return h.box(*body, *self._hints())
+        return [*body, *self._hints()]
+
+    @property
+    def _room(self) -> tuple[int, int]:
+        return _BRIEF if self.brief else _CUT
 
     def _hints(self) -> list[h.Html]:
         return [h.el("div", h.muted(hint)) for hint in self.hints]
@@ -177,18 +189,25 @@ def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
     return counted(snapshot.binary[path], "byte")
 
 
-def _body(file: MemoryFile) -> list[str]:
+def _body(file: MemoryFile, room: tuple[int, int]) -> list[str]:
     """The text of the file, indented; then what changed in it since the prompt was made."""
-    lines = quoted(file.cut) if file.shown.strip() else []
+    lines = quoted(file.cut(room)) if file.shown.strip() else []
     if file.diff:
-        lines += ["  what the prompt has not seen:", indent(file.diff.unified().rstrip("\n"), "    ")]
+        lines += ["  what the prompt has not seen:", indent(_unseen(file.diff, room), "    ")]
     return lines
 
 
-def _fold(file: MemoryFile) -> h.Html:
+def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
+    """The diff; of a long one its head and its tail."""
+    return middle_cut(diff.unified().rstrip("\n"), *room)
+
+
+def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
     colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
     head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(STATES[file.state], colour))
-    body: list[h.Child] = [h.pre(file.cut)] if file.shown.strip() else [h.muted("no text")]
+    body: list[h.Child] = [h.pre(file.cut(room))] if file.shown.strip() else [h.muted("no text")]
     if file.diff:
-        body += [h.label("what the prompt has not seen"), diff_html(file.diff)]
+        words = _unseen(file.diff, room)
+        long = len(words) < len(file.diff.unified().rstrip("\n"))
+        body += [h.label("what the prompt has not seen"), h.pre(words) if long else diff_html(file.diff)]
     return h.fold(head, *body, opened=True)

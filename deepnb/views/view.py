@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 
@@ -16,3 +17,12 @@ class View(Protocol):
     def html(self) -> str:
         """One <div> that reads well in a notebook, and with every style taken away."""
         ...
+
+
+@runtime_checkable
+class Parted(Protocol):
+    """A view that can also be shown in parts, of which those that stay the same need not be sent again."""
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """The HTML of each part, from top to bottom."""

@@ -38,22 +38,22 @@ class ActionPanel:
 
         self._w, self._rows, self._empty = w, rows, empty
         self._said = w.HTML()
-        self._keys: tuple[tuple[str, str], ...] | None = None
+        self._made: dict[tuple[str, str], Any] | None = None
         self._list = w.VBox()
         self.widget: Any = w.VBox([self._said, self._list])
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the rows there are now; where they are the same ones nothing is made anew."""
-        rows = self._rows()
-        keys = tuple((row.key, row.state) for row in rows)
-        if keys == self._keys:
+        """Show the rows there are now; of those that were there before none is made anew."""
+        rows, before = {(row.key, row.state): row for row in self._rows()}, self._made or {}
+        if self._made is not None and list(rows) == list(before):
             return
-        self._keys = keys
+        self._made = {key: before.get(key) or self._row(row) for key, row in rows.items()}
         old = self._list.children
-        self._list.children = [self._row(row) for row in rows] or [self._w.HTML(self._empty.html())]
+        self._list.children = [*self._made.values()] or [self._w.HTML(self._empty.html())]
         for child in old:
-            close(child)
+            if child not in self._list.children:
+                close(child)
 
     def _row(self, row: Row) -> Any:
         buttons = []

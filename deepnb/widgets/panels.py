@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deepnb.views.notice import notice_view
-from deepnb.views.view import View
+from deepnb.views.view import Parted, View
 from deepnb.widgets.actions import Refreshable
 from deepnb.widgets.screen import Output, Screen
 
@@ -64,7 +64,7 @@ class TurnPanel:
         self._later = w.Button(description="later ▶", tooltip="one turn on", layout=w.Layout(width="auto"))
         self._earlier.on_click(lambda _: self._step(-1))
         self._later.on_click(lambda _: self._step(1))
-        self._diff, self._picture = w.HTML(), w.HTML()
+        self._diff, self._picture = w.HTML(), w.VBox()
         self._turn.observe(lambda _: self._show_turn(), names="value")
         steps = w.HBox([self._turn, self._earlier, self._later], layout=w.Layout(flex_flow="row wrap"))
         self.widget: Any = w.VBox([self._picture, steps, self._diff])
@@ -78,7 +78,7 @@ class TurnPanel:
             self._turn.value = self._turn.max
         self._turn.disabled = self._turn.max == 0
         self._show_turn()
-        _fill(self._picture, _drawn(self._now))
+        _fill_parts(self._picture, _drawn(self._now))
 
     def _step(self, by: int) -> None:
         self._turn.value = min(max(self._turn.value + by, 0), self._turn.max)
@@ -191,6 +191,24 @@ def _close(widget: Any) -> None:
 
 
 def _fill(page: Any, view: View) -> None:
-    html = view.html()
+    _set(page, view.html())
+
+
+def _fill_parts(column: Any, view: View) -> None:
+    """Show a view in a column of pages, one for each of its parts: those that stay the same are not sent again."""
+    import ipywidgets as w
+
+    parts = view.parts if isinstance(view, Parted) else (view.html(),)
+    pages = column.children[: len(parts)]
+    for page, part in zip(pages, parts, strict=False):
+        _set(page, part)
+    gone = column.children[len(parts) :]
+    if gone or len(pages) < len(parts):
+        column.children = [*pages, *(w.HTML(part) for part in parts[len(pages) :])]
+    for page in gone:
+        _close(page)
+
+
+def _set(page: Any, html: str) -> None:
     if page.value != html:
         page.value = html
