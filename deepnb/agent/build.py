@@ -6,36 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepagents.middleware.filesystem import FilesystemMiddleware, supports_execution
-from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from deepagents.middleware.filesystem import supports_execution
 from langchain.agents import create_agent
 
 from deepnb.agent.approvals import effects
 from deepnb.agent.delegation import delegation, in_force
+from deepnb.agent.layers import Layers
 from deepnb.agent.measured import Measured, main_model
 from deepnb.agent.options import Options
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer
-from deepnb.context import history
 from deepnb.context.counting import Meter
 from deepnb.core.approvals import Policy
 from deepnb.core.budget import Rule
-from deepnb.core.subagents import FILE_TOOLS, Subagent
+from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.memory.budget import memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
-from deepnb.memory.layers import ALWAYS
-from deepnb.memory.middleware import memory_middleware
-from deepnb.memory.nested import NestedMemoryMiddleware
 from deepnb.memory.scope import MAIN, Scope
 from deepnb.memory.scoped import ScopedBackend
 from deepnb.memory.searching import MemorySearch
-from deepnb.memory.tools import MemoryToolsMiddleware
-from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.workshop.approvals import Effects
 from deepnb.workshop.namespace import namespace_tools
 
@@ -85,68 +78,23 @@ def build(
     what is done to it can be taken back.
     """
     mine = main_model(options)
-    model, rule, meter = mine.model, mine.rule, mine.meter
     tools = [*namespace_tools(options.namespace), *options.tools]
-
-    guard = GuardMiddleware(guarded, options.eviction_threshold)
-    does = effects(options, in_force(options, agents), undoable)
-    approvals = ApprovalMiddleware(policy, does.of, lambda: writer().agent)
-    seal = ApprovalMiddleware(policy, does.of, lambda: writer().agent, seal=True)
+    there = in_force(options, agents)
+    does = effects(options, there, undoable)
+    approvals, seal = (ApprovalMiddleware(policy, does.of, lambda: writer().agent, seal=s) for s in (False, True))
+    layers = Layers(options, clock, GuardMiddleware(guarded, options.eviction_threshold), approvals, seal)
     backend = ScopedBackend(guarded, scope)
     inside = ScopedBackend(guarded, lambda: scope().inside)
 
-    def base(
-        backend: ScopedBackend,
-        own: Measured,
-        names: Sequence[str] | None = None,
-        task: DelegationMiddleware | None = None,
-        rebased: Callable[[Any], Any] | None = None,
-    ) -> list[Any]:
-        """What every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
-        files = _files(backend, options, names) if options.enable_filesystem else []
-        flush = Flusher(backend, own.model) if options.enable_memory else None
-        compaction = SummarizationMiddleware(
-            own.model,
-            backend=backend,
-            rule=own.rule,
-            measure=own.meter.budget,
-            count=own.meter.count,
-            clock=clock,
-            addition=history.addition,
-            flush=flush,
-            rebased=rebased,
-        )
-        return [*files, *([task] if task else ()), compaction, PatchToolCallsMiddleware(), guard, approvals]
+    def base(own: Measured, names: Sequence[str] | None, task: DelegationMiddleware | None) -> list[Any]:
+        return list(layers.common(inside, own, names=names, task=task).middleware)
 
-    task: DelegationMiddleware | None = None
-    nested: dict[str, Measured] = {}
-    if options.enable_subagents:
-        task, nested = delegation(
-            options,
-            in_force(options, agents),
-            inside,
-            mine,
-            tools,
-            lambda own, names, task: base(inside, own, names, task),
-            seal,
-        )
-
-    stack: list[Any] = []
-    rebased = None
-    if options.enable_memory:
-        budget = options.memory_budget or memory_budget(rule.window)
-        memory = memory_middleware(
-            backend, options.memory, options.memory_refresh, budget, meter.count, lambda: clock()[:10]
-        )
-        rebased = memory.rebased if options.memory_refresh == "delta" else None
-        stack += [memory, NestedMemoryMiddleware(backend, (*options.memory, *ALWAYS), budget, meter.count)]
-        stack.append(MemoryToolsMiddleware(backend, options.memory, clock, search))
-    if options.enable_skills:
-        stack.append(SkillsMiddleware(backend, options.skills))
-    main = base(backend, mine, task=task, rebased=rebased)
-    stack += [*main, *options.middleware, *([seal] if options.middleware else ())]
+    task, nested = delegation(options, there, inside, mine, tools, base, seal)
+    memory = layers.memory(backend, mine, search)
+    common = layers.common(backend, mine, task=task, rebased=memory.rebased)
+    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *layers.own())
     graph = create_agent(
-        model,
+        mine.model,
         tools,
         system_prompt=options.system_prompt or None,
         middleware=stack,
@@ -157,25 +105,23 @@ def build(
     lines = _tool_lines(stack, tools)
     if not supports_execution(guarded.inner):
         lines.pop("execute", None)
-    compaction = next(m for m in main if isinstance(m, SummarizationMiddleware))
-    flush = Flusher(backend, model) if options.enable_memory else None
-    named = tuple(lines.items())
     return Built(
-        graph, mine.label, rule, meter, compaction, named, guarded, flush, _exit(graph), does, nested, tuple(stack)
+        graph=graph,
+        model=mine.label,
+        rule=mine.rule,
+        meter=mine.meter,
+        compaction=common.compaction,
+        tools=tuple(lines.items()),
+        guard=guarded,
+        flush=common.flush,
+        exit=_exit(graph),
+        effects=does,
+        nested=nested,
+        stack=stack,
     )
 
 
-def _files(backend: Any, options: Options, names: Sequence[str] | None) -> list[Any]:
-    """The file tools, or only some: `read_file` comes with any of them."""
-    chosen: Any = None if names is None else [name for name in FILE_TOOLS if name in names]
-    if chosen == []:
-        return []
-    tools = None if chosen is None else list(dict.fromkeys(["read_file", *chosen]))
-    evict = options.eviction_threshold
-    return [FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=evict, tools=tools)]
-
-
-def _tool_lines(stack: list[Any], tools: list[Any]) -> dict[str, str]:
+def _tool_lines(stack: Sequence[Any], tools: list[Any]) -> dict[str, str]:
     """name -> first line of the description, of every tool the graph binds."""
     lines: dict[str, str] = {}
     for tool in [t for m in stack for t in getattr(m, "tools", ())] + tools:

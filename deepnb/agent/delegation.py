@@ -43,6 +43,8 @@ def delegation(
 
     `seal` is put inside a subagent's own middleware.
     """
+    if not options.enable_subagents:
+        return None, {}
     own = {a.name: own_model(options, a.model) for a in agents if a.model is not None and "runnable" not in a.more}
     made: list[DelegationMiddleware] = []
 
