@@ -88,37 +88,16 @@ def watch(
     place = screen or Counted(scene.screen)
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
     before = scene.session.last
-    problem: DeepnbError | None = None
-    stopped = False
-    try:
-        for event in events:
-            with uninterrupted():
-                display.add(event)
-    except KeyboardInterrupt:
-        stopped = True
-    except DeepnbError as error:
-        problem = error
-    finally:
-        _closed(events)
+    problem, stopped = _shown(display, events)
     turn = scene.session.last
     if turn is None or turn is before:
         raise problem or DeepnbError("interrupted before the turn began", "run the cell again")
     try:
         with uninterrupted():
-            views: Sequence[View] = ()
-            if turn.interrupted is not None:
-                problem = DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
-            elif turn.asked:
-                scene.unfinished[turn.thread] = deliver
-            elif problem is None:
-                try:
-                    views = deliver(turn)
-                except DeepnbError as error:
-                    views, problem = [text_view("", turn.text)], error
+            views, problem = _ended(scene, turn, problem, deliver)
             placeholders = filled or Filled("", (), ())
-            below = display.finish(
-                *views, footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes])
-            )
+            footer = footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes])
+            below = display.finish(*views, footer)
             if turn.asked and problem is None:
                 scene.cards.show(scene, turn, below, getattr(place, "shown", 0), decide)
     except KeyboardInterrupt:
@@ -129,6 +108,38 @@ def watch(
     if problem is not None:
         raise problem
     return turn
+
+
+def _shown(display: Any, events: Iterator[Event]) -> tuple[DeepnbError | None, bool]:
+    """Show what happens until it ends; gives what went wrong, and whether it was interrupted."""
+    try:
+        for event in events:
+            with uninterrupted():
+                display.add(event)
+    except KeyboardInterrupt:
+        return None, True
+    except DeepnbError as error:
+        return error, False
+    finally:
+        _closed(events)
+    return None, False
+
+
+def _ended(
+    scene: Scene, turn: Turn, problem: DeepnbError | None, deliver: Callable[[Turn], Sequence[View]]
+) -> tuple[Sequence[View], DeepnbError | None]:
+    """What to show of a turn that has ended above its footer, and what is wrong with it."""
+    if turn.interrupted is not None:
+        return (), DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
+    if turn.asked:
+        scene.unfinished[turn.thread] = deliver
+        return (), problem
+    if problem is not None:
+        return (), problem
+    try:
+        return deliver(turn), None
+    except DeepnbError as error:
+        return [text_view("", turn.text)], error
 
 
 def _kept(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
