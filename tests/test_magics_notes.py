@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
+from deepnb.magics import note_commands
 from deepnb.search import Hit
 from deepnb.views.hits import hits_view
+from deepnb.widgets.progress import Progress
+from deepnb.widgets.screen import Screen
 
 AT = '%config DeepNB.clock = "2026-03-02T09:05:00+09:00"'
 
@@ -91,3 +95,26 @@ def test_hits_are_escaped_and_marked(text: str) -> None:
     assert "<b>bold" not in html and "<i>" not in html
     assert ("<mark" in html) == ("gateway" in text)
     assert hits_view("x", [], []).text() == "search: x · 0 passages\nnothing fits that"
+
+
+def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+
+    class Impatient(Progress):
+        def __init__(self, screen: Screen, line: str) -> None:
+            super().__init__(screen, line, after=0)
+
+        def _begin(self) -> None:
+            super()._begin()
+            begun.set()
+
+    monkeypatch.setattr(note_commands, "Progress", Impatient)
+    hits = shell.session.memory.hits
+
+    def slow(*args: Any, **options: Any) -> Any:
+        assert begun.wait(30)
+        return hits(*args, **options)
+
+    monkeypatch.setattr(shell.session.memory, "hits", slow)
+    told = shell.ok("%memory search gateway")
+    assert told.startswith("note: bringing the index up to date ...\nsearch: gateway")

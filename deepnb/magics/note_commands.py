@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Flush
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, said
 from deepnb.views.diff import diff_view
@@ -14,6 +15,7 @@ from deepnb.views.table import table_view
 from deepnb.views.text_file import text_view
 from deepnb.views.view import View
 from deepnb.widgets.panels import Stack
+from deepnb.widgets.progress import Progress
 
 if TYPE_CHECKING:
     from deepnb.agent.promoting import Promotion
@@ -30,7 +32,17 @@ def memory_daily(scene: Scene, args: Args) -> Shown:
 
 
 def memory_flush(scene: Scene, args: Args) -> Shown:
-    flush = scene.session.memory.flush()
+    progress = Progress(scene.screen, "asking what is worth keeping ...")
+    try:
+        flush = scene.session.memory.flush()
+    except BaseException:
+        progress.stop("nothing was kept")
+        raise
+    progress.end(_flushed(scene, flush))
+    return None
+
+
+def _flushed(scene: Scene, flush: Flush) -> View:
     if not flush.lines:
         return said("nothing new is worth keeping")
     by = "" if flush.how == "model" else ", chosen by rules: no model answered"
@@ -41,12 +53,18 @@ def memory_search(scene: Scene, args: Args) -> Shown:
     from deepnb.search.words import read_query
 
     session, query = scene.session, args["query"]
-    hits = session.memory.hits(query, args["k"] or 6, transcripts=bool(args["transcripts"]))
+    progress = Progress(scene.screen, "bringing the index up to date ...")
+    try:
+        hits = session.memory.hits(query, args["k"] or 6, transcripts=bool(args["transcripts"]))
+    except BaseException:
+        progress.stop("not searched")
+        raise
     notices = session.storage.search.notices
     while notices:
         scene.show(notice_view(notices.pop(0), "warning"))
     asked = read_query(query)
-    return hits_view(query, hits, (*asked.words, *asked.names), scene.stamp)
+    progress.end(hits_view(query, hits, (*asked.words, *asked.names), scene.stamp))
+    return None
 
 
 def memory_promote(scene: Scene, args: Args) -> Shown:
