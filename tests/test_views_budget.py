@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from html.parser import HTMLParser
 
 import pytest
@@ -140,8 +139,9 @@ class Plot(HTMLParser):
             self.bars.append(float(style["height"][:-1]))
         elif "border-left" in style:
             self.uprights.append(len(self.bars))
-        elif found := re.search(r"0\.75\) ([0-9.]+)%", style.get("background", "")):
-            self.line = float(found[1])
+        elif style.get("margin", "").startswith("-"):
+            assert style["margin"].startswith(f"-{style['height']} ")
+            self.line = 100 * float(style["height"].removesuffix("px")) / 72
 
     def handle_data(self, data):
         self.words += data
@@ -149,7 +149,7 @@ class Plot(HTMLParser):
 
 def test_the_plot_draws_the_trigger_where_the_bars_reach_it():
     plot = Plot(plot_html([3_400, 6_800, 1_700], {2}, 6_800))
-    assert plot.line == plot.bars[1] == 84
+    assert plot.bars[1] == 84 and abs(plot.line - 84) < 1
     assert plot.bars[0] == 42 and plot.bars[2] == 21 and plot.uprights == [2]
     assert plot.words == "▄█↓▂", "a sparkline where the styles are gone"
 

@@ -48,8 +48,9 @@ def plot_top(figures: Sequence[int], line: int | None) -> int:
 def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | None = None) -> h.Html:
     """Bars side by side with a level `line` across them, and a dashed upright before each of the marked.
 
-    The frame has a fixed height, the bars a part of it, and the line is a gradient behind them: plain values, which
-    the sanitizers of notebooks leave. With every style gone the bars are a sparkline.
+    The frame has a fixed height, the bars a part of it, and the line is the border of an empty element that a margin
+    draws over them: plain values, which the sanitizers of notebooks leave. With every style gone the bars are a
+    sparkline.
     """
     top = plot_top(figures, line)
     bars: list[h.Child] = []
@@ -57,24 +58,23 @@ def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | N
         bars += [h.el("span", MARK, style=_UPRIGHT, title="compacted")] if i in marks else []
         height = max(2, round(100 * _PLOT * max(0, figure) / top))
         bars.append(h.el("span", sign, style=_BAR.format(height), title=f"{figure:,} tokens"))
-    frame = _FRAME if line is None or line > top else f"{_FRAME};{_level(round(100 * _PLOT * line / top, 1))}"
-    return h.el("div", *bars, style=frame)
+    plot = h.el("div", *bars, style=_FRAME)
+    if line is None or line > top:
+        return plot
+    high = round(_HIGH * _PLOT * line / top)
+    return h.join(plot, h.el("div", style=_LEVEL.format(high, high)))
 
 
 _FAR = 4
 """A line more than this many times above the highest figure is not drawn: the bars would be too small to be seen."""
 _PLOT = 0.84
 """The part of the frame's height that the top figure takes; above it is room for the arrows."""
+_HIGH = 72
 _FRAME = (
-    f"display:flex;align-items:flex-end;height:72px;max-width:600px;overflow:hidden;border-bottom:1px solid {h.LINE};"
+    f"display:flex;align-items:flex-end;height:{_HIGH}px;max-width:600px;overflow:hidden;border-bottom:1px solid {h.LINE};"
     "font-family:monospace;font-size:1px;line-height:1px;color:transparent"
 )
-_BAR = "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65)"
+_BAR = "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65);border:1px solid"
+"""In forced colours its ground is gone, and the border, else as transparent as the text, is drawn."""
 _UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;color:#7a7a7a"
-
-
-def _level(percent: float) -> str:
-    """A background with a line at some percent of the height."""
-    colour, nothing, thick = h.RED.format(0.75), "rgba(0,0,0,0)", 2.5
-    stops = (nothing, 0), (nothing, percent), (colour, percent), (colour, percent + thick), (nothing, percent + thick)
-    return f"background:linear-gradient(to top,{','.join(f'{c} {at}%' for c, at in stops)})"
+_LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:2px solid {h.RED.format(0.75)};max-width:600px;box-sizing:border-box"

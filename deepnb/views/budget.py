@@ -257,7 +257,8 @@ def _bar_text(view: BudgetView) -> list[str]:
 def bar_html(view: BudgetView) -> h.Html:
     """The bar. Each part's letters are its text, all but the first unseen: without styles they are the bar."""
     look = (
-        "background:{};flex:{} 1 0;overflow:hidden;white-space:nowrap;font-size:10px;line-height:18px;text-indent:3px"
+        "background:{};flex:{} 1 0;overflow:hidden;white-space:nowrap;font-size:10px;line-height:18px;text-indent:3px;"
+        "border-right:1px solid transparent"
     )
     spans = []
     for part in view.parts:

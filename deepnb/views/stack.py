@@ -14,7 +14,7 @@ _WIDE = 24
 """Cells of the bar in text."""
 _BAR = (
     "display:inline-block;height:8px;width:{}%;min-width:{}px;background:rgba(90,130,200,0.65);border-radius:2px;"
-    "overflow:hidden;font-size:1px;line-height:8px;color:transparent"
+    "overflow:hidden;font-size:1px;line-height:8px;color:transparent;border:1px solid;box-sizing:border-box"
 )
 
 
@@ -62,7 +62,8 @@ class StackView:
     def _box(self, number: int, layer: Layer) -> h.Html:
         share = self._share(layer)
         signs = "█" * round(share * _WIDE)
-        bar = h.el("span", signs, style=_BAR.format(round(share * 100), 1 if share else 0), title=percent(share, 1))
+        look = _BAR.format(round(share * 100), 2)
+        bar = h.el("span", signs, style=look, title=percent(share, 1)) if share else None
         name = h.el("span", f"{number}. ", h.el("b", layer.name), style="flex:1 1 18em")
         origin = h.muted(f"from {layer.origin}") if layer.origin else None
         line = h.el(

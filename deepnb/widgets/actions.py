@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
+from deepnb.widgets.button import button
 
 
 class Refreshable(Protocol):
@@ -58,9 +59,9 @@ class ActionPanel:
     def _row(self, row: Row) -> Any:
         buttons = []
         for word, act in row.actions:
-            button = self._w.Button(description=word, layout=self._w.Layout(width="auto"), tooltip=f"{word} {row.key}")
-            button.on_click(lambda _, act=act: self._click(act))
-            buttons.append(button)
+            made = button(word, f"{word} {row.key}")
+            made.on_click(lambda _, act=act: self._click(act))
+            buttons.append(made)
         picture = self._w.HTML(row.view.html(), layout=self._w.Layout(flex="1 1 auto"))
         return self._w.HBox([picture, self._w.HBox(buttons)])
 

@@ -13,6 +13,7 @@ from deepnb.views.notice import notice_view
 from deepnb.views.tool import pretty
 from deepnb.views.view import View
 from deepnb.widgets.actions import close
+from deepnb.widgets.button import button
 
 Decide = Callable[[Decision], object]
 
@@ -108,9 +109,7 @@ class ApprovalButtons:
             self._click(lambda: call.reject(reason.value))
 
     def _button(self, word: str, tooltip: str, style: str = "") -> Any:
-        return self._w.Button(
-            description=word, tooltip=tooltip, button_style=style, layout=self._w.Layout(width="auto")
-        )
+        return button(word, tooltip, style)
 
     def _click(self, made: Callable[[], Decision]) -> None:
         self.say("")

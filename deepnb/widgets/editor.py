@@ -9,6 +9,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
 from deepnb.widgets.actions import close
+from deepnb.widgets.button import button
 from deepnb.widgets.screen import Screen
 
 Save = Callable[[str], "Saved"]
@@ -45,8 +46,8 @@ class Editor:
             style={"description_width": "initial"},
         )
         self._said = w.HTML()
-        self._button_save = w.Button(description="save", button_style="primary", tooltip=f"save {name}")
-        self._button_cancel = w.Button(description="cancel", tooltip="close without saving")
+        self._button_save = button("save", f"save {name}", "primary", None)
+        self._button_cancel = button("cancel", "close without saving", width=None)
         self._button_save.on_click(lambda _: self._on_save())
         self._button_cancel.on_click(lambda _: self._end(notice_view(self._closed)))
         head = w.HTML(notice_view(f"editing {name}", "ok").html())

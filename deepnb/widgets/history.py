@@ -12,6 +12,7 @@ from deepnb.views.history import EMPTY, HistoryView, Shown, head_html, message_h
 from deepnb.views.html import box, frame, muted
 from deepnb.views.notice import notice_view
 from deepnb.widgets.actions import attempt, close
+from deepnb.widgets.button import button
 
 ROWS, SECTIONS = 150, 20
 """Messages and sections that are listed at once, the newest; a search finds the others."""
@@ -40,10 +41,8 @@ class HistoryPanel:
         self._rows: dict[Key, Any] = {}
         self._search = w.Text(placeholder='words, or "a phrase"', description="search", layout=w.Layout(width="24em"))
         self._search.observe(lambda _: self.refresh(), names="value")
-        self._do = w.Button(
-            description="bring back", button_style="primary", tooltip="put the chosen messages before the next prompt"
-        )
-        self._undo = w.Button(description="take away", tooltip="put nothing before the next prompt")
+        self._do = button("bring back", "put the chosen messages before the next prompt", "primary", None)
+        self._undo = button("take away", "put nothing before the next prompt", width=None)
         self._do.on_click(lambda _: self._act(self._bring_chosen))
         self._undo.on_click(lambda _: self._act(self._drop))
         self._found, self._said, self._waits = w.HTML(), w.HTML(), w.HTML()

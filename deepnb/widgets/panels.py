@@ -8,6 +8,7 @@ from typing import Any
 from deepnb.views.notice import notice_view
 from deepnb.views.view import Parted, View
 from deepnb.widgets.actions import Refreshable
+from deepnb.widgets.button import button
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -60,8 +61,8 @@ class TurnPanel:
         self._turn = w.BoundedIntText(
             min=0, max=0, description="turn", tooltip="the turn whose memory is shown", layout=w.Layout(width="11em")
         )
-        self._earlier = w.Button(description="◀ earlier", tooltip="one turn back", layout=w.Layout(width="auto"))
-        self._later = w.Button(description="later ▶", tooltip="one turn on", layout=w.Layout(width="auto"))
+        self._earlier = button("◀ earlier", "one turn back")
+        self._later = button("later ▶", "one turn on")
         self._earlier.on_click(lambda _: self._step(-1))
         self._later.on_click(lambda _: self._step(1))
         self._diff, self._picture = w.HTML(), w.VBox()

@@ -7,6 +7,7 @@ from typing import Any
 
 from deepnb.views.notice import notice_view
 from deepnb.widgets.actions import ActionPanel, Row, attempt
+from deepnb.widgets.button import button
 
 
 class ThreadsPanel:
@@ -25,14 +26,8 @@ class ThreadsPanel:
         self._last = last
         self._list = ActionPanel(rows, notice_view("no thread yet: type %agent new NAME"))
         self._turn = w.BoundedIntText(min=0, max=0, description="after turn", layout=w.Layout(width="12em"))
-        self._rewind = w.Button(
-            description="rewind",
-            tooltip="take the current thread back to just after this turn",
-            layout=w.Layout(width="auto"),
-        )
-        self._undo = w.Button(
-            description="undo", tooltip="take back the last rewind, fork or new", layout=w.Layout(width="auto")
-        )
+        self._rewind = button("rewind", "take the current thread back to just after this turn")
+        self._undo = button("undo", "take back the last rewind, fork or new")
         self._said = w.HTML()
         self._rewind.on_click(lambda _: self._act(lambda: rewind(self._turn.value)))
         self._undo.on_click(lambda _: self._act(undo))
