@@ -13,6 +13,8 @@ from deepnb.magics.options import AgentRun, Command, parse_agent, parse_memory, 
 from deepnb.magics.preload import Preload
 from deepnb.magics.scene import Scene
 from deepnb.magics.usage import MAGICS, usage_text
+from deepnb.views.notice import notice_view
+from deepnb.widgets.app_screen import AppScreen, in_voila
 from deepnb.widgets.panels import Live
 from deepnb.widgets.screen import Notebook, Screen, Terminal
 
@@ -26,7 +28,7 @@ class Extension:
         changes = {k: v for k, v in self.config.options().items() if v is not None}
         self.session = Session(clock=self._time, namespace=_Variables(ip), **changes)
         kernel = hasattr(ip, "kernel")
-        screen: Screen = Notebook() if kernel else Terminal()
+        screen: Screen = Terminal() if not kernel else AppScreen() if in_voila() else Notebook()
         self._cell: str | None = None
         self.scene = Scene(
             self.session,
@@ -74,6 +76,8 @@ class Extension:
         try:
             return self._run(magic, line, body)
         except DeepnbError as error:
+            if in_voila():  # it strips what a cell that fails has printed
+                self.scene.show(notice_view(str(error), "error"))
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None
