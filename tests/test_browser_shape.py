@@ -7,7 +7,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from browsers import TOKEN, chromium, jupyter_lab, open_chromium
+from browsers import TOKEN, Notebook, chromium, jupyter_lab, open_chromium, written
 from hostile_views import Found
 from test_views_reading import history, views
 
@@ -88,6 +88,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if name == "trusted":
             notary.sign(nbformat.read(place / "notebooks" / "trusted.ipynb", as_version=4))
     notary.store.close()
+    written(place / "notebooks" / "live.ipynb", ("%load_ext deepnb", "%memory panel"))
     with jupyter_lab(place / "notebooks", place / "home") as address:
         yield address
 
@@ -138,3 +139,60 @@ def test_the_sanitizer_was_there(shapes: dict[str, Any]) -> None:
 def declared(element: dict[str, Any]) -> set[str]:
     """The declarations of an element's style."""
     return {one.replace(" ", "") for one in element["attributes"].get("style", "").split(";") if one.strip()}
+
+
+@pytest.fixture(scope="module")
+def forced(context: Any, server: str) -> Iterator[Any]:
+    """The trusted notebook in forced colours, as Windows' contrast themes have them."""
+    page = opened(context, server, "trusted")
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    yield page
+    page.close()
+
+
+# Whether an element's border is drawn in a colour that can be told from what is behind it.
+SEEN = """
+([n, side]) => {
+  const s = getComputedStyle(n), ground = getComputedStyle(document.body).backgroundColor
+  const colour = s[`border${side}Color`], alpha = (colour.match(/rgba\\(.*, ([\\d.]+)\\)/) || [0, 1])[1]
+  return parseFloat(s[`border${side}Width`]) > 0 && s[`border${side}Style`] !== 'none' && alpha > 0.9 && colour !== ground
+}
+"""
+
+
+def seen(of: Any, side: str) -> bool:
+    return bool(of.evaluate("(n, side) => (" + SEEN + ")([n, side])", side))
+
+
+def test_in_forced_colours_the_parts_of_the_gauge_and_its_trigger_are_seen(forced: Any) -> None:
+    gauge = forced.locator(".jp-CodeCell", has_text="# gauge").locator(".jp-RenderedHTMLCommon")
+    parts = gauge.locator("span[title*=' tokens'][style*='flex:'][style*='line-height:18px']")
+    assert parts.count() == 4
+    assert all(seen(part, "Right") for part in parts.all())
+    assert [part.inner_text()[0] for part in parts.all()] == ["S", "T", "U", "A"]
+    trigger = gauge.get_by_text("trigger 6,800", exact=True).locator("xpath=..")
+    assert seen(trigger, "Right")
+    bars = gauge.locator("span[title$=' tokens'][style*='height:'][style*='%']")
+    assert bars.count() == 5
+    assert all(seen(bar, "Top") for bar in bars.all())
+    assert seen(gauge.locator("div[style*='margin:-']"), "Top"), "the trigger across the bars"
+
+
+def test_in_forced_colours_the_bars_of_the_stack_and_frames_are_seen(forced: Any) -> None:
+    stack = forced.locator(".jp-CodeCell", has_text="# stack").last.locator(".jp-RenderedHTMLCommon")
+    bars = stack.locator("span[title$='%']")
+    assert bars.count() == 3
+    assert all(seen(bar, "Top") for bar in bars.all())
+    assert seen(stack.locator("div[style*='border-radius:6px']").first, "Left")
+
+
+def test_in_forced_colours_buttons_and_fields_are_seen(context: Any, server: str) -> None:
+    lab = Notebook(context, server, "live.ipynb")
+    lab.run_all()
+    lab.page.emulate_media(forced_colors="active", color_scheme="dark")
+    field = lab.page.get_by_role("spinbutton", name="turn").first
+    buttons = lab.page.locator(".jp-OutputArea-output button.jupyter-button").all()
+    assert len(buttons) >= 2
+    assert all(seen(button, "Top") for button in buttons)
+    assert seen(field, "Top")
+    lab.page.close()
