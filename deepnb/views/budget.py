@@ -17,7 +17,7 @@ from deepnb.views.table import table_html, table_text
 EMPTY = "no model call yet: type %agent PROMPT"
 WIDE = 60
 """Cells of the bar."""
-_MOST_CALLS = 40
+_MOST_CALLS = 30
 
 _LOOKS = {
     "system": ("S", "rgba(120,120,135,0.55)"),
