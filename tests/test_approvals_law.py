@@ -105,8 +105,7 @@ POLICIES = st.sampled_from(["outside", "writes", "read-only"]) | st.dictionaries
 WORDS = st.lists(st.sampled_from(["approve", "approve", "reject", "edit", "remember"]), min_size=4, max_size=4)
 BETWEEN = st.lists(
     st.sampled_from(
-        ["memory", "file", "switch", "panel", "policy", "forget", "bare", "stale", "prompt", "compact"]
-        + ["fork", "fork and stay", "rewind", "undo"]
+        ["memory", "file", "switch", "panel", "policy", "forget", "bare", "stale", "prompt", "compact", "fork", "undo"]
     ),
     max_size=3,
 )
@@ -140,13 +139,8 @@ def meanwhile(world: World, what: str, policy: Any, last: Decision | None) -> No
             s.run("go on")
         elif what == "compact":
             s.compact()
-        elif what.startswith("fork"):
-            here = s.thread
+        elif what == "fork":
             s.fork()
-            if "stay" not in what:
-                s.switch(here)
-        elif what == "rewind":
-            s.rewind(0)
         elif what == "undo":
             s.undo()
 

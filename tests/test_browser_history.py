@@ -64,7 +64,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def test_the_record_and_the_search_are_there(lab: Lab) -> None:
     record = lab.notebook.cell("%agent compact")
     assert "by hand" in record.inner_text() and "4 messages, word for word in" in record.inner_text()
-    summary = record.locator("details", has_text="summary").first
+    summary = record.locator("details").filter(has=lab.notebook.page.locator("summary:text-is('summary')")).last
     summary.locator("summary").click()
     assert "Requests so far: 2" in summary.inner_text()
     found = lab.notebook.cell('%agent history "hall 7"')
