@@ -151,10 +151,12 @@ def test_no_colour_stands_alone(view: View) -> None:
     assert Unstyled(view.html()).unsaid == []
 
 
-@pytest.mark.parametrize("view", ALL)
+# What was decided is one line of text, and in HTML the line of the card and what it opens to.
+IN_ORDER = [one for one in ALL if not (isinstance(one.values[0], ApprovalView) and not one.values[0].todo)]
+
+
+@pytest.mark.parametrize("view", IN_ORDER)
 def test_what_both_say_html_and_text_say_in_the_same_order(view: View) -> None:
-    if isinstance(view, ApprovalView) and not view.todo:
-        pytest.skip("what was decided is one line of text, and in HTML the line of the card and what it opens to")
     text, html = (re.findall(r"word\d+", said) for said in (view.text(), Unstyled(view.html()).text))
     both = set(text) & set(html)
     assert len(both) >= 1

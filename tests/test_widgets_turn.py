@@ -182,6 +182,23 @@ def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:
     assert cell.last == ["Here I am."], "the answer stands in its place"
 
 
+def test_in_a_terminal_a_model_that_keeps_silent_is_said_to_be_waited_for_once() -> None:
+    out = io.StringIO()
+    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out, patience=0.01)
+    for number in (1, 2):
+        turn.add(ModelStarted(Call(number, "answer", (), Budget({}, rule_for(10), 0))))
+        until = time.monotonic() + 30
+        while "waiting for the model" not in out.getvalue():
+            assert time.monotonic() < until, "nothing is said"
+            time.sleep(0.01)
+        time.sleep(0.05)
+        turn.add(said(number, "Here I am."))
+    turn.finish()
+    told = out.getvalue()
+    assert told.startswith("note: waiting for the model ...\nHere I am.") and told.count("waiting") == 1
+    assert told.count("Here I am.") == 2
+
+
 def test_an_output_that_did_not_change_is_not_shown_again() -> None:
     cell = Cell()
     play(cell, [*tool(1), said(1, "One."), said(1, " More.")])

@@ -1,8 +1,9 @@
-"""One line that says what is being done, where it takes longer than a moment."""
+"""One line that says what is being done or waited for, where it takes longer than a moment."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextvars import copy_context
 
 from deepnb.views.notice import notice_view
@@ -56,3 +57,33 @@ class Progress:
         with self._lock:
             if not self._ended:
                 self._output = self._screen.show(notice_view(self._line))
+
+
+class Silence:
+    """Says what is waited for after some seconds in which nothing came, holding `lock`."""
+
+    def __init__(self, lock: threading.Lock, patience: float, say: Callable[[str], None]) -> None:
+        self._lock = lock
+        self._patience = patience
+        self._say = say
+        self._timer: threading.Timer | None = None
+
+    def begins(self, line: str) -> None:
+        """From now on nothing comes; `line` is what to say."""
+        self.ends()
+        # The context says which cell an output belongs to.
+        timer = threading.Timer(self._patience, copy_context().run, args=(self._over, line))
+        timer.daemon = True
+        self._timer = timer
+        timer.start()
+
+    def ends(self) -> None:
+        """Something came: nothing is said any more. To be called with the lock held."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _over(self, line: str) -> None:
+        with self._lock:
+            if self._timer is threading.current_thread():
+                self._say(line)

@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextvars import copy_context
 from typing import TextIO
 
 from deepnb.core.values import Asked, Event, ModelStarted, TextDelta, ThinkingDelta
@@ -15,6 +14,7 @@ from deepnb.views.pieces import Growing, Piece
 from deepnb.views.segments import Answer, Segments, Thinking
 from deepnb.views.view import View
 from deepnb.widgets.flow import Flow
+from deepnb.widgets.progress import Silence
 from deepnb.widgets.screen import Reserved, Screen
 from deepnb.widgets.task_lines import TaskLines
 
@@ -68,14 +68,13 @@ class NotebookTurn:
         self._asked = False
         self._thought: Thinking | None = None
         self._lock = threading.Lock()
-        self._patience = patience
-        self._timer: threading.Timer | None = None
+        self._silence = Silence(self._lock, patience, self._say)
         self._waiting: View | None = None
 
     def add(self, event: Event) -> None:
         """Take an event; text is shown at most `hz` times a second, everything else at once."""
         with self._lock:
-            self._stop_waiting()
+            self._silence.ends()
             self._asked |= isinstance(event, Asked)
             at = self._segments.add(event)
             if self._thought is not None and self._thought.ended:
@@ -86,7 +85,7 @@ class NotebookTurn:
                 if not isinstance(event, TextDelta | ThinkingDelta) or self._due(len(event.text)):
                     self._flush()
             if isinstance(event, ModelStarted) and not event.path:
-                self._wait(_WAITING[event.call.purpose])
+                self._silence.begins(_WAITING[event.call.purpose])
 
     def finish(self, *views: View) -> Screen:
         """Show what is not shown yet, then the views below it (a footer); gives where more can be shown.
@@ -94,7 +93,7 @@ class NotebookTurn:
         A turn that waits for the user's word has half its outputs at most: what it goes on with needs some, too.
         """
         with self._lock:
-            self._stop_waiting()
+            self._silence.ends()
             if not self._asked:
                 self._segments.close()
             below = list(views)
@@ -162,48 +161,54 @@ class NotebookTurn:
             return False
         return self._credit >= self._cost or since >= max(_OFTEN, self._cost / _PER_SECOND)
 
-    def _wait(self, line: str) -> None:
-        """Say `line` if nothing comes for a while."""
-        # The context says which cell an output belongs to.
-        self._timer = threading.Timer(self._patience, copy_context().run, args=(self._say, line))
-        self._timer.daemon = True
-        self._timer.start()
-
     def _say(self, line: str) -> None:
-        with self._lock:
-            if self._timer is None:
-                return
-            self._flush()
-            waiting = notice_view(line)
-            if self._waiting is None:
-                self._flow.begin(waiting)
-            else:
-                self._flow.replace(self._waiting, waiting)
-            self._waiting = waiting
-            self._flush()
-
-    def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        """Say what is waited for."""
+        self._flush()
+        waiting = notice_view(line)
+        if self._waiting is None:
+            self._flow.begin(waiting)
+        else:
+            self._flow.replace(self._waiting, waiting)
+        self._waiting = waiting
+        self._flush()
 
 
 class TerminalTurn:
     """Text printed as it comes; a tool call is printed when it has ended, a subagent's one by one."""
 
-    def __init__(self, screen: Screen, out: TextIO | None = None) -> None:
+    def __init__(self, screen: Screen, out: TextIO | None = None, patience: float = 1.0) -> None:
+        """After `patience` seconds of silence a line says what is waited for, once a turn for each kind of it."""
         self._screen = screen
         self._out = out or sys.stdout
         self._segments = Segments()
         self._tasks = TaskLines()
         self._printed = -1
         self._column = 0
+        self._lock = threading.Lock()
+        self._silence = Silence(self._lock, patience, self._say)
+        self._said: set[str] = set()
 
     def add(self, event: Event) -> None:
         """Take an event and print what it adds."""
-        at = self._segments.add(event)
-        if at is None:
-            return
+        with self._lock:
+            self._silence.ends()
+            at = self._segments.add(event)
+            if at is not None:
+                self._take(at, event)
+            if isinstance(event, ModelStarted) and not event.path:
+                self._silence.begins(_WAITING[event.call.purpose])
+
+    def finish(self, *views: View) -> Screen:
+        """End the line, then print the views below it; gives where more can be shown."""
+        with self._lock:
+            self._silence.ends()
+            self._line()
+            self._print("\n" if self._printed >= 0 else "")
+        for view in views:
+            self._screen.show(view)
+        return self._screen
+
+    def _take(self, at: int, event: Event) -> None:
         segment = self._segments.segments[at]
         if (lines := self._tasks.take(segment, event)) is not None:
             for line in lines:
@@ -226,13 +231,12 @@ class TerminalTurn:
             self._print(segment.text() + "\n")
             self._printed = at
 
-    def finish(self, *views: View) -> Screen:
-        """End the line, then print the views below it; gives where more can be shown."""
-        self._line()
-        self._print("\n" if self._printed >= 0 else "")
-        for view in views:
-            self._screen.show(view)
-        return self._screen
+    def _say(self, line: str) -> None:
+        """Say what is waited for: what a terminal has printed stays, so each only once."""
+        if line not in self._said:
+            self._said.add(line)
+            self._line()
+            self._print(notice_view(line).text() + "\n")
 
     def _line(self) -> None:
         if self._column:
