@@ -1,4 +1,4 @@
-"""Pieces of one answer, each in an output of its own, look as one in the browser."""
+"""Where things meet in the browser: pieces of one answer that look as one, and bars at the line of the trigger."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from browsers import chromium, open_chromium
 from test_views_pieces import ANSWERS, pieces
+
+from deepnb.views.bar import plot_html
 
 pytestmark = [
     pytest.mark.browser,
@@ -68,3 +70,13 @@ def test_a_list_goes_on_in_the_next_piece(page: Any) -> None:
     assert len(boxes) >= 3
     for (left, _, _, bottom), (next_left, top, _, _) in pairwise(boxes):
         assert abs(top - bottom) < 1.5 and left == next_left
+
+
+@pytest.mark.parametrize("trigger", [5_525, 120_000])
+def test_only_the_bars_past_the_trigger_cross_its_line(page: Any, trigger: int) -> None:
+    figures = [trigger * percent // 100 for percent in (50, 90, 98, 99, 100, 108, 115)]
+    page.set_content(f"<!doctype html><section>{plot_html(figures, (), trigger)}</section>")
+    tops = page.evaluate("[...document.querySelectorAll('span')].map(n => n.getBoundingClientRect().top)")
+    line = page.evaluate("document.querySelector('section > div:last-of-type').getBoundingClientRect().top")
+    assert [top < line for top in tops] == [False] * 5 + [True] * 2
+    assert [top >= line + 1 for top in tops[:5]] == [True] * 5, "they end below it"

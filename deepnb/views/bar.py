@@ -61,7 +61,7 @@ def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | N
     plot = h.el("div", *bars, style=_FRAME)
     if line is None or line > top:
         return plot
-    high = round(_HIGH * _PLOT * line / top)
+    high = round(_HIGH * _PLOT * line / top) + _LINE
     return h.join(plot, h.el("div", style=_LEVEL.format(high, high)))
 
 
@@ -70,11 +70,15 @@ _FAR = 4
 _PLOT = 0.84
 """The part of the frame's height that the top figure takes; above it is room for the arrows."""
 _HIGH = 72
+_LINE = 3
+"""What the line and the frame's edge take: the bars below the trigger end below it."""
 _FRAME = (
     f"display:flex;align-items:flex-end;height:{_HIGH}px;max-width:600px;overflow:hidden;border-bottom:1px solid {h.LINE};"
     "font-family:monospace;font-size:1px;line-height:1px;color:transparent"
 )
-_BAR = "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65);border:1px solid"
+_BAR = (
+    "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65);border:1px solid;box-sizing:border-box"
+)
 """In forced colours its ground is gone, and the border, else as transparent as the text, is drawn."""
 _UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;color:#7a7a7a"
 _LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:2px solid {h.RED.format(0.75)};max-width:600px;box-sizing:border-box"
