@@ -14,6 +14,7 @@ from deepnb.tour.places import FIRST, notebooks
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.slow,
     pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
 ]
 pytest.importorskip("jupyterlab")

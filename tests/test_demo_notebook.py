@@ -20,6 +20,7 @@ TURNS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_a_demo_of_twenty_turns_is_under_500_kb(tmp_path: Path) -> None:
     setup = "%load_ext deepnb\n%config DeepNB.window = 8000\nimport pandas as pd\nplanets = pd.DataFrame({'name': ['Earth', 'Mars'] * 200, 'gravity': [9.8, 3.7] * 200})"

@@ -375,7 +375,7 @@ s.run("count", max_steps=10_000)
 """
 
 
-@pytest.mark.parametrize("until", [1, 4, 9])
+@pytest.mark.parametrize("until", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 9))])
 def test_a_killed_process_loses_at_most_the_line_it_was_writing(tmp_path: Path, until: int) -> None:
     code = KILLED.format(tests=str(Path(__file__).parent), where=str(tmp_path))
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
