@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 TOKEN = "deepnb-tests"
 LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
 
@@ -36,6 +38,14 @@ IDLE = """
 def chromium() -> str | None:
     """The Chromium or Chrome of this machine, if there is one."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def marks(*needed: str) -> list[Any]:
+    """The marks of a file of tests in a browser; skips it where Playwright or a module that it needs is not there."""
+    for module in ("playwright", *needed):
+        pytest.importorskip(module)
+    reason = "no chromium, chromium-browser or google-chrome here"
+    return [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason=reason)]
 
 
 @contextmanager

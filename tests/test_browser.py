@@ -8,17 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsers import DARK, Notebook, chromium, jupyter_lab, open_chromium, setting
+from browsers import DARK, Notebook, jupyter_lab, marks, open_chromium, setting
 
 from deepnb.tour.places import FIRST, notebooks
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("jupyterlab")
-pytest.importorskip("playwright")
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
 STREAMED = """
 new Promise(done => {

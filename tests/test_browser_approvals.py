@@ -9,16 +9,10 @@ from typing import Any
 
 import nbformat
 import pytest
-from browsers import DARK, LIGHT, Notebook, chromium, jupyter_lab, open_chromium, written
+from browsers import DARK, LIGHT, Notebook, jupyter_lab, marks, open_chromium, written
 from test_browser_panels import FRONTS, Page
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("jupyterlab")
-pytest.importorskip("playwright")
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
 TWO = """
 from langchain_core.messages import AIMessage

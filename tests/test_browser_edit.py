@@ -9,15 +9,9 @@ from typing import Any
 
 import nbformat
 import pytest
-from browsers import DARK, Notebook, chromium, jupyter_lab, open_chromium, setting
+from browsers import DARK, Notebook, jupyter_lab, marks, open_chromium, setting
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("jupyterlab")
-pytest.importorskip("playwright")
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
 CELLS = ("%load_ext deepnb\n%memory add I like tea", "%memory edit", "%memory edit /AGENTS.md")
 TOKEN = ("ghp_", "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5")

@@ -9,16 +9,10 @@ from typing import Any
 
 import nbformat
 import pytest
-from browsers import DARK, Notebook, chromium, jupyter_lab, open_chromium, setting
+from browsers import DARK, Notebook, jupyter_lab, marks, open_chromium, setting
 from test_browser import CONTRAST
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("jupyterlab")
-pytest.importorskip("playwright")
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
 CELLS = (
     "%load_ext deepnb\n%agent The pump in hall 7 is called Berta",

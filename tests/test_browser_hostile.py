@@ -14,7 +14,7 @@ from zlib import crc32
 
 import nbformat
 import pytest
-from browsers import TOKEN, Notebook, chromium, jupyter_lab, open_chromium, written
+from browsers import TOKEN, Notebook, jupyter_lab, marks, open_chromium, written
 from hostile_views import brief_turn, makers
 
 from deepnb.views import html as h
@@ -23,12 +23,7 @@ from deepnb.views.segments import Answer
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import hostile
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("jupyterlab")
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 Error = pytest.importorskip("playwright.sync_api").Error
 
 EACH = 45

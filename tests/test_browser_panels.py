@@ -9,15 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsers import DARK, LIGHT, Notebook, chromium, jupyter_lab, open_chromium, written
+from browsers import DARK, LIGHT, Notebook, jupyter_lab, marks, open_chromium, written
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("jupyterlab")
-pytest.importorskip("playwright")
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 DASHBOARD = "%agent dashboard"

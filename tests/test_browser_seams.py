@@ -7,16 +7,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from browsers import chromium, open_chromium
+from browsers import marks, open_chromium
 from test_views_pieces import ANSWERS, pieces
 
 from deepnb.views.bar import plot_html
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("playwright")
+pytestmark = marks()
 
 BOXES = """
 kind => [...document.querySelectorAll(`section > div > ${kind}`)].map(n => {

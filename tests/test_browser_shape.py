@@ -7,7 +7,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from browsers import TOKEN, Notebook, chromium, jupyter_lab, open_chromium, written
+from browsers import TOKEN, Notebook, jupyter_lab, marks, open_chromium, written
 from hostile_views import Found
 from test_views_reading import history, views
 
@@ -21,13 +21,7 @@ from deepnb.views.stack import stack_view
 from deepnb.views.text_file import text_view
 from deepnb.views.view import View
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("jupyterlab")
-pytest.importorskip("playwright")
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
 # Of each element of an output, all unfolded: what it is, what is read in it, and how it is drawn.
 SHAPE = """

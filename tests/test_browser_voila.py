@@ -15,15 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from browsers import chromium, open_chromium, written
+from browsers import marks, open_chromium, written
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome here"),
-]
-pytest.importorskip("voila", reason="Voila is not installed here: pip install voila")
-pytest.importorskip("playwright")
+pytestmark = [*marks("voila"), pytest.mark.slow]
 
 WINDOW = "%load_ext deepnb\n%config DeepNB.window = 8000"
 CELLS = (
