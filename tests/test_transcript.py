@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.backends.append_file import AppendFile
-from deepnb.context.transcript import Chain, Line, from_json, read, standing, to_json
+from deepnb.context.chain import Chain
+from deepnb.context.transcript import Line, from_json, read, standing, to_json
 from deepnb.core.messages import Added, Message, ToolCall
 from deepnb.core.values import Compacted, Flush, Flushed, Offload, ToolEnded, ToolStarted
 

@@ -8,7 +8,8 @@ from typing import Any
 from uuid import uuid4
 
 from deepnb.backends.append_file import AppendFile
-from deepnb.context.transcript import COST, VERSION, Chain, Line, Told, read, safe_id, to_json
+from deepnb.context.chain import Chain, Told
+from deepnb.context.transcript import COST, VERSION, Line, read, safe_id, to_json
 from deepnb.core.forgetting import blotted, pattern
 from deepnb.core.messages import Added, Message
 from deepnb.core.values import Event, Notice, Turn

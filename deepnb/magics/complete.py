@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.magics.usage import MAGICS, OPTIONS, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.magics.grammar import Arg, Flag, Sub
+from deepnb.magics.usage import MAGICS, OPTIONS, subcommand, subcommands
 
 IDENTIFIER = "deepnb"
 _NAMES = "|".join(MAGICS)

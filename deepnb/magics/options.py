@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics.usage import KINDS, OPTIONS, TAKES_THE_REST, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.magics.grammar import KINDS, TAKES_THE_REST, Arg, Flag, Sub
+from deepnb.magics.usage import OPTIONS, subcommand, subcommands
 
 Value = str | int | bool | None
 

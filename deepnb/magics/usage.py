@@ -1,95 +1,18 @@
 """What can be typed after %agent, %memory and %skills: one row a subcommand, and the help made from the rows.
 
-A row says what the words after a subcommand must look like (`Arg`, `Flag`); options.py asks whether a line fits,
+A row says what the words after a subcommand must look like (grammar.py); options.py asks whether a line fits,
 complete.py what comes next, `usage_text` what to show. A new subcommand is a new row in `SUBCOMMANDS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from deepnb.magics.grammar import Arg, Flag, Sub
 
 MAGICS = ("agent", "memory", "skills")
 
-# What a word must look like, by kind; `text` and `file` take the rest of the line, spaces and all.
-# A word to search is one alone, or stands in quotes: `%agent history of Rome` is a prompt.
-# A name or a model does not end like a sentence does: `%agent new york?` and `%agent use this!` are prompts.
-KINDS: dict[str, str] = {
-    "number": r"[0-9]{1,9}",
-    "call": r"[0-9]{1,6}(?:\.[0-9]{1,6})?",
-    "name": r"\w(?:[\w.\-]*\w)?",
-    "thread": r"\w(?:[\w.\-]*\w)?",
-    "skill": r"\S+",
-    "tool": r"\w[\w.\-]*",
-    "which": r"all|[0-9]{1,3}",
-    "model": r"\w(?:\S*[^\s?!.,;:])?",
-    "url": r"\w+://\S+",
-    "path": r"\S+",
-    "word": r"\S+",
-    "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
-    "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
-    "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
-}
-TAKES_THE_REST = ("text", "json", "file", "subagents")
-
-
 PANELS = ("memory", "budget", "history", "skills", "prompt", "threads", "approvals")
-
-
-@dataclass(frozen=True)
-class Arg:
-    """One word of a subcommand (or the rest of its line): its key in `Command.args`, and what it may be."""
-
-    key: str
-    label: str
-    kind: str
-    needed: bool = True
-    choices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Flag:
-    """One `--option`; with an empty label it is either there or not, else it takes a value of that kind."""
-
-    name: str
-    label: str = ""
-    kind: str = ""
-    help: str = ""
-    choices: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """The name in `Command.args`: `--base-url` is `base_url`."""
-        return self.name.lstrip("-").replace("-", "_")
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.label}".strip()
-
-
-@dataclass(frozen=True)
-class Sub:
-    """One subcommand of one magic."""
-
-    magic: str
-    name: str
-    help: str
-    args: tuple[Arg, ...] = ()
-    flags: tuple[Flag, ...] = ()
-
-    @property
-    def usage(self) -> str:
-        """What is typed after the magic, e.g. `fork NAME [--at N]`; consecutive optional words nest: `[A [B]]`."""
-        words = [_label(arg) for arg in self.args if arg.needed]
-        optional = [_label(arg) for arg in self.args if not arg.needed]
-        if optional:
-            words.append("[" + " [".join(optional) + "]" * len(optional))
-        flags = [f"[{flag}]" for flag in self.flags]
-        as_typed = any(arg.kind in TAKES_THE_REST for arg in self.args)
-        return " ".join([self.name, *(flags + words if as_typed else words + flags)])
-
-
-def _label(arg: Arg) -> str:
-    return "|".join(arg.choices) or arg.label + ("..." if arg.kind == "text" else "")
 
 
 def _sub(key: str = "sub") -> Arg:
