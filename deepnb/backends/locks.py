@@ -109,8 +109,9 @@ def _tried(tree: Tree, at: tuple[str, ...]) -> int | None:
                 if os.path.samestat(os.fstat(fd), folder.look(at[-1])):
                     return fd
                 unlock_descriptor(fd)
-        except FileNotFoundError:
-            pass
+        except FileNotFoundError:  # its name is gone: as good as replaced, the next try makes it anew
+            os.close(fd)
+            return None
         except BaseException:
             os.close(fd)
             raise

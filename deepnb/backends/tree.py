@@ -294,9 +294,8 @@ class Tree:
             if not create:
                 raise
         try:
-            os.mkdir(self.root)
-        except FileExistsError:
-            pass
+            with suppress(FileExistsError):  # another process was faster
+                os.mkdir(self.root)
         except FileNotFoundError:
             raise Refused(f"the directory that {self.root.name!r} should be in does not exist") from None
         return Folder.open(str(self.root))
