@@ -7,7 +7,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from browsers import TOKEN, Notebook, jupyter_lab, marks, open_chromium, written
+from browsers import DARK, LIGHT, TOKEN, Notebook, jupyter_lab, marks, open_chromium, written
 from hostile_views import Found
 from test_views_reading import history, views
 
@@ -82,7 +82,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if name == "trusted":
             notary.sign(nbformat.read(place / "notebooks" / "trusted.ipynb", as_version=4))
     notary.store.close()
-    written(place / "notebooks" / "live.ipynb", ("%load_ext deepnb", "%memory panel"))
+    cells = ("%load_ext deepnb", "%agent Remember that I prefer tabs", "%memory panel", "%agent dashboard")
+    written(place / "notebooks" / "live.ipynb", cells)
     with jupyter_lab(place / "notebooks", place / "home") as address:
         yield address
 
@@ -180,13 +181,48 @@ def test_in_forced_colours_the_bars_of_the_stack_and_frames_are_seen(forced: Any
     assert seen(stack.locator("div[style*='border-radius:6px']").first, "Left")
 
 
-def test_in_forced_colours_buttons_and_fields_are_seen(context: Any, server: str) -> None:
+@pytest.fixture(scope="module")
+def live(context: Any, server: str) -> Iterator[Notebook]:
+    """A notebook with panels to touch, run."""
     lab = Notebook(context, server, "live.ipynb")
     lab.run_all()
-    lab.page.emulate_media(forced_colors="active", color_scheme="dark")
-    field = lab.page.get_by_role("spinbutton", name="turn").first
-    buttons = lab.page.locator(".jp-OutputArea-output button.jupyter-button").all()
+    yield lab
+    lab.page.close()
+
+
+def forced_colours(page: Any, on: bool) -> None:
+    page.emulate_media(forced_colors="active" if on else "none", color_scheme="dark" if on else "light")
+
+
+def test_in_forced_colours_buttons_and_fields_are_seen(live: Notebook) -> None:
+    forced_colours(live.page, True)
+    field = live.page.get_by_role("spinbutton", name="turn").first
+    buttons = live.cell("%memory panel").locator(".jp-OutputArea-output button.jupyter-button").all()
     assert len(buttons) >= 2
     assert all(seen(button, "Top") for button in buttons)
     assert seen(field, "Top")
-    lab.page.close()
+
+
+# How an element's edges are drawn: an outline that is none has a colour and a width, too, and draws nothing.
+EDGES = """
+n => {
+  const s = getComputedStyle(n)
+  return [s.outlineStyle === 'none' ? 'none' : s.outline, s.borderColor]
+}
+"""
+
+
+@pytest.mark.parametrize("colours", ["light", "dark", "forced"])
+def test_what_has_the_keyboard_is_seen(live: Notebook, colours: str) -> None:
+    """Each kind of thing in a panel that takes a key is drawn with another edge while it has the focus."""
+    live.theme(DARK if colours == "dark" else LIGHT)
+    forced_colours(live.page, colours == "forced")
+    panels = live.cell("%agent dashboard").locator(".jp-OutputArea-output")
+    for kind in ("summary", ".lm-TabBar-tab", "input[type=number]", "button.jupyter-button"):
+        one = panels.locator(kind).locator("visible=true").first
+        live.page.evaluate("() => document.activeElement.blur()")
+        before = one.evaluate(EDGES)
+        live.page.keyboard.press("Shift")  # what is focused after a key is focused as by the keyboard
+        one.focus()
+        assert one.evaluate("n => n === document.activeElement")
+        assert one.evaluate(EDGES) != before, kind
