@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -106,12 +106,10 @@ def _tried(tree: Tree, at: tuple[str, ...]) -> int | None:
         fd = folder.ours(at[-1])
         try:
             if lock_descriptor(fd, blocking=False):
-                if os.path.samestat(os.fstat(fd), folder.look(at[-1])):
-                    return fd
+                with suppress(FileNotFoundError):  # its name is gone: as good as replaced
+                    if os.path.samestat(os.fstat(fd), folder.look(at[-1])):
+                        return fd
                 unlock_descriptor(fd)
-        except FileNotFoundError:  # its name is gone: as good as replaced, the next try makes it anew
-            os.close(fd)
-            return None
         except BaseException:
             os.close(fd)
             raise

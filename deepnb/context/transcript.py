@@ -43,9 +43,7 @@ from typing import Any
 
 from deepnb.core.gate import redact
 from deepnb.core.subagents import TASK
-from deepnb.core.values import (
-    Path,
-)
+from deepnb.core.values import Path
 
 VERSION = 1
 
