@@ -88,6 +88,7 @@ def test_the_labs_command_line(browser: bool, root: bool) -> None:
     command = lab_command(Path("x") / FIRST, port=9123, browser=browser, root=root)
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert {"--ip=127.0.0.1", "--port=9123"} <= set(command)
+    assert f"--LabApp.default_url=/lab/tree/{FIRST}" in command, "the printed address leads to the notebook, too"
     assert any(word.startswith("--LabApp.news_url=") for word in command)
     assert "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate" in command
     assert ("--no-browser" in command, "--allow-root" in command) == (not browser, root)
