@@ -343,7 +343,7 @@ def test_the_guard_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     s, tried = session(tmp_path, max_steps=None), BATCHES[0][:3]
     model(s, *calls("write_file", tried, lambda i, t: {"file_path": "/AGENTS.md", "content": t}), "ok")
     s.run("go")
-    assert {where for _, where in leaks(s, tried)} >= {"checkpoint messages"}
+    assert any(where.startswith("checkpoint") for _, where in leaks(s, tried))
     assert not any(where == "/AGENTS.md" for _, where in leaks(s, tried))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepagents.middleware.filesystem import supports_execution
 from langchain.agents import create_agent
 
 from deepnb.agent.approvals import effects
@@ -102,16 +101,13 @@ def build(
         checkpointer=checkpointer,
         store=options.store,
     ).with_config({"recursion_limit": 10_000})
-    lines = _tool_lines(stack, tools)
-    if not supports_execution(guarded.inner):
-        lines.pop("execute", None)
     return Built(
         graph=graph,
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,
         compaction=common.compaction,
-        tools=tuple(lines.items()),
+        tools=tuple(_tool_lines(stack, tools).items()),
         guard=guarded,
         flush=common.flush,
         exit=_exit(graph),

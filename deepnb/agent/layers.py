@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepagents.middleware.filesystem import FilesystemMiddleware
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 
 from deepnb.agent.measured import Measured
@@ -15,6 +14,7 @@ from deepnb.context import history
 from deepnb.core.subagents import FILE_TOOLS
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
+from deepnb.engine.file_tools import FileToolsMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import memory_budget
 from deepnb.memory.flush import Flusher
@@ -106,6 +106,5 @@ class Layers:
         chosen = FILE_TOOLS if names is None else tuple(name for name in FILE_TOOLS if name in names)
         if not self.options.enable_filesystem or not chosen:
             return ()
-        tools: Any = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
-        evict = self.options.eviction_threshold
-        return (FilesystemMiddleware(backend=backend, tool_token_limit_before_evict=evict, tools=tools),)
+        tools = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
+        return (FileToolsMiddleware(backend, self.options.eviction_threshold, tools),)

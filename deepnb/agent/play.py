@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +13,6 @@ from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError
 from deepnb.core.interrupts import uninterrupted
-from deepnb.core.messages import Added
 from deepnb.core.values import (
     Call,
     Event,
@@ -51,22 +49,24 @@ def play(
     run: Run,
     before: Iterable[Event],
     record: Callable[[Played], None],
-    tell: Callable[[Event | Added], None] = lambda event: None,
+    write: Callable[[Event], None] = lambda event: None,
 ) -> Generator[Event, None, None]:
     """Yield the run's events; `record` is called once, however the run ends, before this ends or raises.
 
-    `tell` is given each event first, and each message that joins. An interrupt, or the reader going
-    away, cancels the run.
+    `write` is given the events that are not the run's own, as the run gives its own to its recorder. An
+    interrupt, or the reader going away, cancels the run.
     """
     events: list[Event] = []
     interrupted = error = None
 
     try:
-        for event in chain(before, run):
-            tell(event)
-            if not isinstance(event, Added):
-                events.append(event)
-                yield event
+        for event in before:
+            write(event)
+            events.append(event)
+            yield event
+        for event in run:
+            events.append(event)
+            yield event
         if asks := run.unanswerable():
             raise DeepnbError(asks, f"%agent PROMPT goes on without it; {_INSTEAD}")
     except LimitReached as limit:
@@ -74,11 +74,11 @@ def play(
     except (KeyboardInterrupt, GeneratorExit):
         interrupted = f"interrupted {_where(events)}"
         rest, ended = run.cancel()
-        events += (e for e in rest if not isinstance(e, Added))
+        events += rest
         cut = [ToolEnded(t.id, t.name, "interrupted", "cut", 0.0, t.path) for t in _open_tools(events)]
         events += cut
-        for event in (*rest, *cut):
-            tell(event)
+        for event in cut:
+            write(event)
         if not ended:
             interrupted += "; it does not stop and is left to end by itself: its result is not used"
         raise

@@ -220,7 +220,8 @@ class Session(SessionThreads, SessionContext):
         brought = bringing.waiting(thread) if begin else None
         before = [*bringing.messages(brought), *self.skills.before_prompt(thread)] if begin else []
         given = asked(draft.prompt, before) if begin else answers
-        run = Run(built.graph, given, thread.config, self.recorder(thread, built, draft), *limits)
+        ledger = self.recorder(thread, built, draft)
+        run = Run(built.graph, given, thread.config, ledger, *limits, record=self.transcripts.event)
         draft = replace(draft, model=built.model, started=draft.started or self.now())
         began = perf_counter()
         thread.running, self._playing = True, draft

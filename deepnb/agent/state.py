@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepnb.agent.approvals import waits
 from deepnb.agent.pool import Pool
@@ -15,6 +15,9 @@ from deepnb.core.latest import Latest
 from deepnb.core.merge import merge
 from deepnb.core.skills import Skill
 from deepnb.core.values import Snapshot
+
+if TYPE_CHECKING:
+    from deepnb.engine.checkpoints import Newest
 
 
 class State:
@@ -54,7 +57,7 @@ class State:
             self._update(thread.config, {"files": dict(thread.base)})
             self.look(thread)
             thread.root = thread.snapshot
-        elif self._newest(thread) != thread.snapshot.checkpoint:
+        elif self._newest(thread).id != thread.snapshot.checkpoint:
             self.look(thread)
 
     def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> None:
@@ -76,7 +79,7 @@ class State:
             thread.name,
             {**values, "files": thread.files},
             next=todo,
-            checkpoint=self._newest(thread),
+            checkpoint=self._newest(thread).id,
             last=thread.snapshot,
             texts_of=self._texts,
             skills_of=self._skills,
@@ -196,6 +199,7 @@ class State:
 
     def settle(self, thread: Thread) -> None:
         """Write what waits for the thread; steps that are left to run are dropped, unless the user is asked about them."""
+        from deepnb.engine.checkpoints import whole
         from deepnb.engine.repair import land
 
         self.start(thread)
@@ -207,6 +211,8 @@ class State:
         if self.waiting(thread):
             self._put(thread, {})
             thread.held = {}
+        elif self._newest(thread).is_far:
+            self.put(thread, whole(thread.files))
 
     def seen(self, thread: Thread) -> Snapshot:
         """The thread's snapshot with the files that wait to be told to it."""
@@ -251,7 +257,7 @@ class State:
 
         return waiting(self._graph().checkpointer, thread.name, tasks)
 
-    def _newest(self, thread: Thread) -> str | None:
+    def _newest(self, thread: Thread) -> Newest:
         from deepnb.engine.checkpoints import newest
 
         return newest(self._graph().checkpointer, thread.config)

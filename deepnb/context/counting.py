@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,7 +91,8 @@ class _Memo:
 
     counter: Counter
     messages: dict[str, tuple[int, tuple[Sent, ...]]] = field(default_factory=dict)
-    schemas: dict[int, tuple[Any, Sent]] = field(default_factory=dict)
+    schemas: dict[tuple[str, type], tuple[Any, Any, Sent]] = field(default_factory=dict)
+    """(name, type) of a tool -> what tells that it is the same one, the tool, its piece."""
     texts: dict[tuple[str, str, str, int], Sent] = field(default_factory=dict)
     room: int = _TEXTS
     longest: int = 0
@@ -108,13 +109,14 @@ class _Memo:
         return known[1]
 
     def tool(self, tool: Any) -> Sent:
-        """One bound tool. Its schema is written once for a tool that stays the same object."""
-        known = self.schemas.get(id(tool))
-        if known is None or known[0] is not tool:
-            if len(self.schemas) >= 512:
-                self.schemas.clear()
-            known = self.schemas[id(tool)] = (tool, self._text("tools", tool_name(tool), tool_text(tool), 0))
-        return known[1]
+        """One bound tool. Its schema is written once, though upstream copies tools, and providers' dicts, at each call."""
+        name, arguments = tool_name(tool), getattr(tool, "args_schema", None)
+        same = tool if isinstance(tool, Mapping) else (tool.description, id(arguments)) if arguments else id(tool)
+        known = self.schemas.get((name, type(tool)))
+        if known is None or known[0] != same:
+            sent = self._text("tools", name, tool_text(tool), 0)
+            known = self.schemas[name, type(tool)] = (same, tool, sent)
+        return known[2]
 
     def trim(self, length: int) -> None:
         """Forget the oldest once there are more messages than any thread in use can hold."""

@@ -38,6 +38,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -156,6 +157,7 @@ def said(line: Line) -> str:
     return ""
 
 
+@lru_cache(4096)
 def safe_id(id_: str) -> str:
     """The id as it is written: itself, but for one that holds a credential."""
     return id_ if redact(id_) == id_ else f"redacted-{sha256(id_.encode()).hexdigest()[:16]}"

@@ -1,20 +1,59 @@
-"""What can be told of a checkpoint without decoding it."""
+"""What can be told of a thread's newest checkpoint without decoding the state, and keeping that cheap to decode.
+
+A delta channel is read by walking back to its last snapshot, decoding each checkpoint on the way. One that is
+written once and then rests (`files`) has no new snapshot for 5,000 steps: every turn would walk the whole thread.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Overwrite
+
+from deepnb.engine import keys
+
+FAR = 100
+"""Steps back to the last snapshot of a resting channel: about ten turns, as far as messages are walked back."""
 
 
-def newest(checkpointer: Any, config: Mapping[str, Any]) -> str | None:
-    """The id of a thread's newest checkpoint; None where it has none.
+@dataclass(frozen=True)
+class Newest:
+    """The newest checkpoint of a thread."""
 
-    A checkpoint holds the whole state, and `get_tuple` decodes all of it: a millisecond for each 100 kB.
+    id: str | None = None
+    """None where the thread has none."""
+    steps: int = 0
+    """Since the last snapshot of `files`."""
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the files should be written whole, so that they are found near again."""
+        return self.steps >= FAR
+
+
+def newest(checkpointer: Any, config: Mapping[str, Any]) -> Newest:
+    """The newest checkpoint of a thread.
+
+    A checkpoint in memory is not decoded: `get_tuple` takes a millisecond for each 100 kB.
     """
     if isinstance(checkpointer, InMemorySaver):
-        held = checkpointer.storage.get(config["configurable"]["thread_id"], {})
-        return max(held.get(config["configurable"].get("checkpoint_ns", ""), {}), default=None)
+        place = config["configurable"]
+        held = checkpointer.storage.get(place["thread_id"], {}).get(place.get("checkpoint_ns", ""), {})
+        if not held:
+            return Newest()
+        id_ = max(held)
+        return Newest(id_, _steps(checkpointer.serde.loads_typed(held[id_][1])))
     found = checkpointer.get_tuple(config)
-    return found.config["configurable"]["checkpoint_id"] if found else None
+    return Newest(found.config["configurable"]["checkpoint_id"], _steps(found.metadata)) if found else Newest()
+
+
+def whole(files: Mapping[str, Any]) -> dict[str, Any]:
+    """The update that snapshots the files in the checkpoint it makes."""
+    return {keys.FILES: Overwrite(dict(files))}
+
+
+def _steps(metadata: Mapping[str, Any]) -> int:
+    return int((metadata.get("counters_since_delta_snapshot") or {}).get(keys.FILES, (0, 0))[1])

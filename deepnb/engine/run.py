@@ -31,51 +31,63 @@ def apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledger) 
 
 
 class Run:
-    """Iterate it for the Events of the run, and each message as it joins; afterwards `values` is the last state seen.
+    """Iterate it for the Events of the run; afterwards `values` is the last state seen.
 
     The graph runs in a thread, so that an interrupt ends the waiting at once even where a tool is
     blocked in C. With the stream modes used here LangGraph runs the nodes in that same thread.
     """
 
-    def __init__(self, graph: Any, input: Any, config: dict[str, Any], ledger: Ledger, *limits: int | None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        graph: Any,
+        input: Any,  # noqa: A002
+        config: dict[str, Any],
+        ledger: Ledger,
+        *limits: int | None,
+        record: Callable[[Event | Added], None] = lambda event: None,
+    ) -> None:
+        """`record` is called with each event, and each message as it joins, in the run's own thread.
+
+        So what a step gave is written down before the next one begins, however slow the reader is.
+        """
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
-        self._events: queue.SimpleQueue[Event | Added | threading.Event | None] = queue.SimpleQueue()
-        """What was told and not read yet; a `threading.Event` is set by the reader when it gets there."""
-        self._cancelled = False
+        self._record = record
+        self._recording = threading.Lock()
+        self._closed = False
+        """Whether nothing is recorded any more: a run that did not end in time is left to itself."""
+        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
-        self.listener = Listener(self._events.put, ledger, *limits, added=self._events.put)
+        self.listener = Listener(self._emit, ledger, *limits, added=self._join)
         callbacks = [*(config.get("callbacks") or ()), self.listener]
         arguments = (graph, input, {**config, "callbacks": callbacks})
         self._thread = threading.Thread(
             target=copy_context().run, args=(self._pump, *arguments), daemon=True, name="deepnb-run"
         )
 
-    def __iter__(self) -> Iterator[Event | Added]:
+    def __iter__(self) -> Iterator[Event]:
         self._thread.start()
         while (event := self._events.get()) is not None:
-            if isinstance(event, threading.Event):
-                event.set()
-            else:
-                yield event
+            yield event
         self._thread.join()
         if self._error is not None:
             raise self._error
 
-    def cancel(self) -> tuple[list[Event | Added], bool]:
+    def cancel(self) -> tuple[list[Event], bool]:
         """End the run: (the events not read yet, whether it has ended within the grace time)."""
-        self._cancelled = True
         self.listener.cancel()
         if self._thread.ident is None:  # not begun, and never will be
             return [], True
         self._thread.join(0.1)
         if self._thread.is_alive():
-            self.listener.wake()
+            with self._recording:  # a line is not cut in two
+                self.listener.wake()
             self._thread.join(_GRACE)
+        with self._recording:
+            self._closed = True
         rest = []
         while not self._events.empty():
-            event = self._events.get()
-            if event is not None and not isinstance(event, threading.Event):
+            if (event := self._events.get()) is not None:
                 rest.append(event)
         return rest, not self._thread.is_alive()
 
@@ -92,14 +104,16 @@ class Run:
         new = [one for one in interrupts if one.id not in known]
         self.interrupts = (*self.interrupts, *new)
         for event in asked(new, config["configurable"]["thread_id"]):
-            self._events.put(event)
+            self._emit(event)
 
-    def _until_read(self) -> None:
-        """Wait for the reader after each step: what a step gave is written down before the next one runs."""
-        here = threading.Event()
-        self._events.put(here)
-        while not here.wait(0.05) and not self._cancelled:
-            pass
+    def _emit(self, event: Event) -> None:
+        self._join(event)
+        self._events.put(event)
+
+    def _join(self, event: Event | Added) -> None:
+        with self._recording:
+            if not self._closed:
+                self._record(event)
 
     def _pump(self, graph: Any, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
         try:
@@ -110,8 +124,7 @@ class Run:
                     self._asks(chunk[keys.INTERRUPT], config)
                 else:
                     for message in new_messages(chunk):
-                        self._events.put(Added(message))
-                    self._until_read()
+                        self._join(Added(message))
         except LimitReached as limit:
             self._error = limit
         except Cancelled:  # whoever cancelled knows

@@ -37,7 +37,7 @@ def _appended(old: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[st
     return {**new, **(old or {}), "modified_at": data["modified_at"], "content": text}
 
 
-class KernelState(DeepAgentState, FilesystemState):
+class KernelState(FilesystemState, DeepAgentState):
     """The state of an agent whose files live in the kernel, whether or not it has file tools."""
 
     files: Annotated[NotRequired[dict[str, FileData]], DeltaChannel(with_writes, snapshot_frequency=50)]

@@ -16,7 +16,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.engine import keys
-from deepnb.engine.request import message_text
+from deepnb.engine.request import is_request, message_text
 from deepnb.memory.budget import Count, fitted, plain
 from deepnb.memory.guidelines import memory_block, update_text
 from deepnb.memory.layers import layers, note_day
@@ -112,18 +112,22 @@ class MemoryMiddleware(AgentMiddleware):
 class FreshMemoryMiddleware(MemoryMiddleware):
     """Memory read again before every model call, so that an edit is seen by the very next one."""
 
-    def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        today = self._today()
-        return None if state.get(keys.DAY) == today else {keys.DAY: today}
-
-    async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return self.before_agent(state, runtime)
+    before_agent = AgentMiddleware.before_agent
+    abefore_agent = AgentMiddleware.abefore_agent
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return self._load(state)
+        day = self._day(state)
+        return _with_day(self._load({**state, keys.DAY: day}), state, day)
 
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return await self._aload(state)
+        day = self._day(state)
+        return _with_day(await self._aload({**state, keys.DAY: day}), state, day)
+
+    def _day(self, state: Mapping[str, Any]) -> str:
+        """The day of the turn: a turn's first call comes right after what the user said."""
+        messages = state.get(keys.MESSAGES) or ()
+        begins = not messages or is_request(messages[-1])
+        return self._today() if begins else state.get(keys.DAY) or self._today()
 
 
 class DeltaMemoryMiddleware(FreshMemoryMiddleware):
@@ -176,6 +180,11 @@ def memory_middleware(
 ) -> MemoryMiddleware:
     """The middleware for a refresh policy; the injected files take at most `budget` tokens."""
     return _KINDS[refresh](backend, sources, budget, count, today)
+
+
+def _with_day(update: dict[str, Any] | None, state: Mapping[str, Any], day: str) -> dict[str, Any] | None:
+    """An update of the state, and the day of the turn where the state holds another."""
+    return update if state.get(keys.DAY) == day else {**(update or {}), keys.DAY: day}
 
 
 def _compacted(state: Mapping[str, Any]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deepagents.middleware.skills import SkillsMiddleware as Upstream
-from langchain.agents.middleware.types import ModelRequest
+from langchain.agents.middleware.types import AgentMiddleware, ModelRequest
 from langchain_core.runnables import RunnableConfig
 
 from deepnb.core.prompt import SKILLS_CLOSE, SKILLS_OPEN
@@ -25,8 +25,12 @@ with read_file before you begin, and follow it; relative paths in it start from 
 class SkillsMiddleware(Upstream):
     """Upstream's middleware with our catalog, read at each turn, a short prompt, and no words where there are no skills.
 
-    Of a skill that can't be used, or is switched off, the model is told nothing.
+    Of a skill that can't be used, or is switched off, the model is told nothing. Skills are pinned by the session,
+    before the prompt, so that upstream's hook before each model call, a checkpoint each, is not needed.
     """
+
+    before_model = AgentMiddleware.before_model  # type: ignore[assignment]
+    abefore_model = AgentMiddleware.abefore_model  # type: ignore[assignment]
 
     def __init__(self, backend: Any, sources: tuple[str, ...]) -> None:
         slots = "{skills_locations}{skills_load_warnings}"
