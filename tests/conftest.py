@@ -14,7 +14,7 @@ from hypothesis import settings
 settings.register_profile("deepnb", deadline=None)
 settings.load_profile("deepnb")
 
-pytest_plugins = ["shells", "kernels"]
+pytest_plugins = ["tests.support.shells", "tests.support.kernels"]
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a worker ignores SIGINT, and so would the kernels and terminals it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -20,7 +20,7 @@ _LIGHT = 3.0
 """Units up to which a run is short."""
 _FRAME, _FREED = 100, 1.75
 """Characters that an output costs beside what it holds, and how much several free outputs are worth more than one:
-chosen by the bytes of `tests/stream_bench.py`."""
+chosen by the bytes of `tests/bench/stream.py`."""
 _DRAFT = "..."
 """The last run still grows much: the text of an answer in it is sent in the end, and this till then."""
 

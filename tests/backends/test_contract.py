@@ -1,0 +1,295 @@
+"""The contract of backends, over each of them; and the same tool calls through real graphs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepagents.backends import FilesystemBackend
+
+from deepnb import Session
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.mounts import mounted, parse_mount
+from deepnb.core.values import ToolEnded
+from tests.support.backend_contract import PLACES, Place
+from tests.support.scripted import Scripted, call
+
+TEXTS = {
+    "plain": "one\ntwo\n",
+    "no final newline": "one\ntwo",
+    "empty": "",
+    "blank": " \n\n",
+    "cjk": "日本語の記憶\n中文\n한국어\n",
+    "emoji": "👩‍👧 tea ☕️\n",
+    "crlf": "one\r\ntwo\r\n",
+    "cr": "one\rtwo",
+    "mixed": "one\r\ntwo\nthree",
+    "odd": "a\x0bb\x0cc\u2028d\x00e\ufeff",
+    "marks": "{}'\"`\\ $HOME %s",
+}
+PATHS = [
+    "/a.md",
+    "/a/b/c.md",
+    "/my notes/to do.md",
+    "/ü/日本　語.md",
+    "/👩‍👧.md",
+    "/.hidden",
+    "/a..b.md",
+    "/x[1]{2}*.md",
+]
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return PLACES[request.param](tmp_path)
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_text_comes_back_as_it_was_written(place: Place, text: str):
+    place.put({"/t.md": "before"})
+    place.put({"/t.md": text})
+    assert place.data("/t.md") == text.encode()
+    read = place.backend.read(place.base + "/t.md")
+    assert read.error is None and read.file_data is not None
+    shown = read.file_data["content"]
+    assert shown == (text.replace("\r\n", "\n").replace("\r", "\n") if text.strip() else text)
+    assert read.file_data["encoding"] == "utf-8"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_are_taken_as_they_are(place: Place, path: str):
+    place.put({path: "x\n"})
+    assert place.backend.write(place.base + path, "y\n").path == place.base + path
+    assert place.data(path) == b"y\n"
+    assert place.paths(place.backend.grep("y", place.base or "/").matches) == [path]
+    assert place.backend.delete(place.base + path).error is None
+    assert place.data(path) is None
+
+
+def test_a_window_of_lines(place: Place):
+    place.put({"/t.md": "".join(f"line {n}\n" for n in range(10))})
+    read = place.backend.read(place.base + "/t.md", offset=3, limit=2)
+    assert read.file_data is not None and read.file_data["content"] == "line 3\nline 4\n"
+    assert (read.total_lines, read.start_line, read.end_line, read.next_offset) == (10, 4, 5, 5)
+    assert place.backend.read(place.base + "/t.md", offset=-3, limit=1).start_line == 1
+    assert place.backend.read(place.base + "/t.md", limit=0).no_lines_requested
+    assert "exceeds file length (10 lines)" in (place.backend.read(place.base + "/t.md", offset=10).error or "")
+
+
+def test_an_edit(place: Place):
+    path = place.base + "/t.md"
+    place.put({"/t.md": "one two\ntwo\n"})
+    assert place.backend.edit(path, "one", "eins").occurrences == 1
+    assert "appears 2 times" in (place.backend.edit(path, "two", "zwei").error or "")
+    assert "not found in file: 'three'" in (place.backend.edit(path, "three", "drei").error or "")
+    assert "cannot be empty" in (place.backend.edit(path, "", "x").error or "")
+    assert place.data("/t.md") == b"eins two\ntwo\n"
+    result = place.backend.edit(path, "two", "zwei", replace_all=True)
+    assert (result.error, result.path, result.occurrences) == (None, path, 2)
+    assert place.data("/t.md") == b"eins zwei\nzwei\n"
+
+
+def test_an_edit_leaves_other_line_ends_alone(place: Place):
+    place.put({"/t.md": "one\r\ntwo\r\n", "/mixed.md": "one\r\ntwo\nthree"})
+    assert place.backend.edit(place.base + "/t.md", "two", "2").error is None
+    assert place.backend.edit(place.base + "/mixed.md", "two", "2").error is None
+    assert place.data("/t.md") == b"one\r\n2\r\n"
+    assert place.data("/mixed.md") == b"one\r\n2\nthree"
+
+
+def test_delete_takes_a_directory_and_not_its_namesakes(place: Place):
+    place.put({"/d/a.md": "x", "/d/e/b.md": "x", "/d2/c.md": "x", "/d.md": "x"})
+    assert place.backend.delete(place.base + "/d").error is None
+    assert place.paths(place.backend.glob("*.md", place.base or "/").matches) == ["/d.md", "/d2/c.md"]
+    assert "not found" in (place.backend.delete(place.base + "/d").error or "")
+
+
+GLOBS = {
+    "*.md": ["/.h/c.md", "/a.md", "/d/b.md", "/d/e/c.md"],
+    "/*.md": ["/a.md"],
+    "**/*.md": ["/a.md", "/d/b.md", "/d/e/c.md"],
+    "d/*.md": ["/d/b.md"],
+    "d/**": ["/d/b.md", "/d/e/c.md", "/d/x.txt"],
+    "*.{md,txt}": ["/.h/c.md", "/a.md", "/d/b.md", "/d/e/c.md", "/d/x.txt"],
+    "?.txt": ["/d/x.txt"],
+    "[ab].md": ["/a.md", "/d/b.md"],
+    ".h/*": ["/.h/c.md"],
+    ".dot": ["/.dot"],
+    "nothing": [],
+}
+TREE = {"/a.md": "1", "/d/b.md": "2", "/d/e/c.md": "3", "/d/x.txt": "4", "/.h/c.md": "5", "/.dot": "6"}
+
+
+@pytest.mark.parametrize("pattern", GLOBS)
+def test_glob(place: Place, pattern: str):
+    place.put(TREE)
+    found = place.backend.glob(pattern, place.base or "/")
+    assert (found.error, found.truncated) == (None, False)
+    assert place.paths(found.matches) == GLOBS[pattern]
+    assert all(info["size"] == 1 and not info["is_dir"] for info in found.matches or ())
+
+
+def test_glob_below_a_directory_and_refused_patterns(place: Place):
+    place.put(TREE)
+    assert place.paths(place.backend.glob("*.md", place.base + "/d").matches) == ["/d/b.md", "/d/e/c.md"]
+    assert place.backend.glob("*", place.base + "/nowhere").matches == []
+    refused = place.backend.glob("../*", place.base or "/")
+    assert "traversal" in (refused.error or "") and not refused.matches
+    assert "traversal" in (place.backend.grep("x", place.base or "/", "../*").error or "")
+
+
+def test_grep(place: Place):
+    place.put({"/a.md": "tea\na.*b\ngreen tea\n", "/d/b.txt": "no tea", "/d/c.md": "coffee\n"})
+
+    def hits(*args: Any, **kwargs: Any) -> list[tuple[str, int, str]]:
+        found = place.backend.grep(*args, **kwargs)
+        assert found.error is None and found.matches is not None
+        return [(m["path"][len(place.base) :], m["line"], m["text"]) for m in found.matches]
+
+    base = place.base or "/"
+    assert sorted(hits("tea", base)) == [("/a.md", 1, "tea"), ("/a.md", 3, "green tea"), ("/d/b.txt", 1, "no tea")]
+    assert hits("a.*b", base) == [("/a.md", 2, "a.*b")]
+    assert hits("tea", base, "*.txt") == hits("tea", base, "d/*.txt") == [("/d/b.txt", 1, "no tea")]
+    assert hits("tea", place.base + "/d") == [("/d/b.txt", 1, "no tea")]
+    assert hits("tea", place.base + "/d/b.txt") == [("/d/b.txt", 1, "no tea")]
+    assert hits("tea", place.base + "/nowhere") == []
+    assert len(hits("tea", base, max_count=2)) == 2
+    assert place.backend.grep("tea", base, max_count=2).truncated
+    assert not place.backend.grep("tea", base, max_count=3).truncated
+
+
+def test_ls(place: Place):
+    place.put(TREE)
+    listed = place.backend.ls(place.base or "/")
+    assert listed.error is None
+    own = [e for e in listed.entries or () if e["path"] != "/box/"]
+    assert [e["path"][len(place.base) :] for e in own] == ["/.dot", "/.h/", "/a.md", "/d/"]
+    assert [e["is_dir"] for e in own] == [False, True, False, True]
+    assert place.paths(place.backend.ls(place.base + "/d").entries) == ["/d/b.md", "/d/e/", "/d/x.txt"]
+    assert place.paths(place.backend.ls(place.base + "/d/").entries) == ["/d/b.md", "/d/e/", "/d/x.txt"]
+
+
+def test_bytes_come_back_as_they_were(place: Place):
+    blobs = {"/b.bin": bytes(range(256)), "/c.png": b"\x89PNG\r\n\x1a\n\0", "/t.md": "ü\r\n".encode(), "/e.bin": b""}
+    done = place.backend.upload_files([(place.base + path, data) for path, data in blobs.items()])
+    assert [(r.path, r.error) for r in done] == [(place.base + path, None) for path in blobs]
+    back = place.backend.download_files([place.base + path for path in (*blobs, "/missing")])
+    assert [r.content for r in back] == [*blobs.values(), None]
+    assert [r.error for r in back] == [None] * 4 + ["file_not_found"]
+
+
+def test_missing_files(place: Place):
+    assert place.backend.ls(place.base + "/nowhere").entries == []
+    path = place.base + "/missing.md"
+    assert place.backend.read(path).error == f"File '{path[len(place.base) :]}' not found"
+    assert "not found" in (place.backend.edit(path, "a", "b").error or "")
+    assert "not found" in (place.backend.delete(path).error or "")
+
+
+def test_two_megabytes(place: Place):
+    text = "".join(f"{n:07d} 日本\n" for n in range(140_000))
+    place.put({"/big.md": text})
+    assert place.data("/big.md") == text.encode()
+    assert place.backend.edit(place.base + "/big.md", "0099999 ", "found ").occurrences == 1
+    hits = place.backend.grep("found", place.base or "/").matches
+    assert [m["line"] for m in hits or ()] == [100_000]
+
+
+def test_async_methods_are_the_same(place: Place):
+    path = place.base + "/t.md"
+
+    async def all_of_them() -> AsyncIterator[Any]:
+        backend = place.backend
+        yield (await backend.awrite(path, "one\n")).error
+        yield (await backend.aedit(path, "one", "two")).occurrences
+        yield (await backend.aread(path)).file_data["content"]  # type: ignore[index]
+        yield (await backend.aupload_files([(place.base + "/u", b"u")]))[0].error
+        yield (await backend.adownload_files([path]))[0].content
+        yield len((await backend.agrep("two", place.base or "/")).matches or ())
+        yield place.paths((await backend.aglob("*.md", place.base or "/")).matches)
+        yield "/t.md" in place.paths((await backend.als(place.base or "/")).entries)
+        yield (await backend.adelete(path)).error
+
+    async def collected() -> list[Any]:
+        return [value async for value in all_of_them()]
+
+    assert asyncio.run(collected()) == [None, 1, "two\n", None, b"two\n", 1, ["/t.md"], True, None]
+
+
+CALLS = [
+    call("write_file", file_path="/box/a.md", content="one\r\ntwo\r\n"),
+    call("write_file", file_path="/box/d/b.md", content="日本\n"),
+    call("read_file", file_path="/box/a.md"),
+    call("read_file", file_path="/box/a.md", offset=1, limit=1),
+    call("edit_file", file_path="/box/a.md", old_string="two", new_string="2"),
+    call("edit_file", file_path="/box/a.md", old_string="three", new_string="3"),
+    call("edit_file", file_path="/box/no.md", old_string="a", new_string="b"),
+    call("read_file", file_path="/box/a.md"),
+    call("read_file", file_path="/box/no.md"),
+    call("ls", path="/box/d"),
+    call("glob", pattern="**/*.md", path="/box/d"),
+    call("grep", pattern="日", path="/box", output_mode="content"),
+    call("grep", pattern="2", path="/box/a.md", output_mode="content"),
+    call("write_file", file_path="/box/../x", content="out"),
+]
+
+
+def test_the_tools_answer_alike_in_real_graphs(tmp_path):
+    def answers(backend: Any) -> list[str]:
+        calls = [c.model_copy(update={"tool_calls": [{**c.tool_calls[0], "id": f"c{n}"}]}) for n, c in enumerate(CALLS)]
+        allowed = dict.fromkeys(("write_file", "edit_file"), "allow")
+        turn = Session(model=Scripted(answers=[*calls, "done"]), backend=backend, approve=allowed).run("go")
+        assert turn.error is None
+        return [e.result for e in turn.events if isinstance(e, ToolEnded)]
+
+    state = answers(None)
+    assert len(state) == len(CALLS)
+    disk = DiskBackend(tmp_path / "one")
+    mount = {"/box": parse_mount("disk:two", base=tmp_path)}
+    for others in (answers(disk), answers(mounted(DiskBackend(tmp_path / "three"), mount))):
+        for mine, theirs in zip(others, state, strict=True):
+            assert mine.replace("File '/", "File '/box/").replace("/box/box", "/box") == theirs.replace("\r", "")
+    assert (tmp_path / "one/box/a.md").read_bytes() == (tmp_path / "two/a.md").read_bytes() == b"one\r\n2\r\n"
+
+
+def test_disk_agrees_with_upstreams_where_that_can_be_trusted(tmp_path):
+    for path, text in TREE.items():
+        (tmp_path / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path[1:]).write_text(text * 3 + "\n")
+    (tmp_path / "p.png").write_bytes(b"\x89PNG\0")
+    ours, theirs = DiskBackend(tmp_path), FilesystemBackend(tmp_path, virtual_mode=True)
+    for path in (*TREE, "/missing", "/d", "/p.png", "/d/e/c.md"):
+        assert ours.read(path) == theirs.read(path)
+        assert ours.download_files([path]) == theirs.download_files([path])
+        assert path == "/p.png" or ours.edit(path, "9", "8") == theirs.edit(path, "9", "8")
+    for path in ("/", "/d", "/d/", "/d/e", "/a.md"):
+        a, b = ours.ls(path), theirs.ls(path)
+        assert a.error == b.error
+        assert [{**e, "modified_at": ""} for e in a.entries or ()] == [
+            {**e, "modified_at": ""} for e in b.entries or ()
+        ]
+        for pattern in GLOBS:
+            found, known = ours.glob(pattern, path), theirs.glob(pattern, path)
+            assert (found.error, [m["path"] for m in found.matches]) == (
+                known.error,
+                [m["path"] for m in known.matches],
+            )
+    assert ours.glob("../x") == theirs.glob("../x")
+    assert ours.delete("/missing") == theirs.delete("/missing")
+    for args in (("222",), ("2", "/d"), ("3", "/", "*.md"), ("x",), ("2", "/missing"), ("2", "/d/b.md")):
+        a, b = ours.grep(*args), theirs.grep(*args)
+        assert (a.error, a.truncated) == (b.error, b.truncated)
+        assert sorted(map(str, a.matches or ())) == sorted(map(str, b.matches or ()))
+
+
+def test_names_read_as_bytes_are_upstreams():
+    from deepagents.backends.utils import _EXTENSION_TO_FILE_TYPE, _VIDEO_EXTRA_EXTENSIONS
+
+    from deepnb.backends.disk import NOT_TEXT
+
+    known = {*_EXTENSION_TO_FILE_TYPE, *_VIDEO_EXTRA_EXTENSIONS}
+    assert all(NOT_TEXT.search(f"/x{ending}") for ending in known), "upstream reads more endings as bytes"
+    assert not any(NOT_TEXT.search(f"/x{e}") for e in (".md", ".txt", ".py", ".svg", "png", ".pngx", ".json", ""))

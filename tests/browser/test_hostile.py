@@ -1,0 +1,275 @@
+"""Texts that try to run something, in a real Chromium: live, reopened (untrusted and trusted) and exported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache, partial
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from zlib import crc32
+
+import nbformat
+import pytest
+
+from deepnb.views import html as h
+from deepnb.views.segments import Answer
+from tests import IMPORT_TESTS
+from tests.data import hostile
+from tests.support.browsers import TOKEN, Notebook, jupyter_lab, marks, open_chromium, written
+from tests.support.hostile_views import brief_turn, makers
+
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
+Error = pytest.importorskip("playwright.sync_api").Error
+
+EACH = 45
+"""Texts on one page."""
+SOME = 1
+"""Views that a text is reopened and exported in, another for each, besides the answer and a turn."""
+
+# What a reader may do by accident: unfold everything, hover, focus, press, and follow what is no plain link.
+# An event goes only where something could answer it: JupyterLab's own listeners take 2 ms for each of the others.
+TOUCH = """
+() => {
+  const ours = /^(a|b|blockquote|code|del|details|div|em|h\\d|ins|li|mark|ol|p|pre|s|small|span|strong|summary|table|tbody|td|th|thead|tr|ul)$/i
+  const kinds = ['mouseover', 'mouseenter', 'pointerover', 'focus', 'focusin', 'blur', 'wheel', 'scroll', 'cut', 'click']
+  for (const d of document.querySelectorAll('details')) d.open = true
+  let seen = 0
+  for (const root of document.querySelectorAll(%r)) for (const n of root.querySelectorAll('*')) {
+    seen++
+    if (!ours.test(n.tagName) && !n.closest('mjx-container') || [...n.attributes].some(a => /^(on|data-commandlinker)/i.test(a.name)))
+      for (const kind of kinds) n.dispatchEvent(new Event(kind, {bubbles: kind === 'click'}))
+    const href = n.getAttribute('href') || n.getAttribute('xlink:href') || ''
+    if (href && !/^(https?:|mailto:)/i.test(href)) n.click?.()
+  }
+  return seen
+}
+"""
+# Elements, attributes and addresses that no view of ours makes, as the browser's own parser sees them.
+ODD = """
+() => {
+  const odd = new Set()
+  const bad = /^(script|style|iframe|object|embed|img|video|audio|source|svg|math|form|input|textarea|select|link|meta|base|template)$/i
+  for (const root of document.querySelectorAll(%r)) for (const n of root.querySelectorAll('*')) {
+    if (bad.test(n.tagName) && !n.closest('mjx-container')) odd.add('<' + n.tagName + '>')
+    for (const a of n.attributes) {
+      if (/^(on|data-commandlinker)/i.test(a.name)) odd.add(a.name)
+      if (/^(href|src|action|formaction|ping|srcset|background|data|poster)$/i.test(a.name) && !/^(https?:|mailto:)/i.test(a.value))
+        odd.add(a.name + '=' + a.value.slice(0, 60))
+    }
+    if (/url\\(|fixed/i.test(n.getAttribute('style') || '')) odd.add('style=' + n.getAttribute('style').slice(0, 80))
+  }
+  return [...odd]
+}
+"""
+# Until what is under way has been done and drawn.
+DRAWN = """
+() => new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(() => setTimeout(done, 50)), 0)))
+"""
+
+
+class Watched:
+    """A page, and all that should not happen on it."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.dialogs: list[str] = []
+        self.abroad: list[str] = []
+        self.opened: list[str] = []
+        page.set_default_timeout(120_000)
+        page.on("dialog", self._dialog)
+        page.on("request", self._request)
+        page.on("popup", lambda other: self.opened.append(other.url))
+
+    def _dialog(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def _request(self, request: Any) -> None:
+        host = urlsplit(request.url).hostname
+        if host not in (None, "127.0.0.1", "localhost"):
+            self.abroad.append(request.url[:120])
+
+    def touch(self, root: str) -> int:
+        """Do to all below `root` what a reader may; gives how many elements that were."""
+        seen = self.page.evaluate(TOUCH.replace("%r", repr(root)))
+        self.page.evaluate(DRAWN)
+        return int(seen)
+
+    def hits(self) -> bool:
+        """Whether anything ran."""
+        return bool(self.page.evaluate("window.__hit")) or bool(self.dialogs)
+
+    def clean(self, root: str) -> None:
+        assert self.touch(root) > 500, "there is something to see"
+        assert not self.hits(), "it ran"
+        assert self.abroad == [] and self.opened == []
+        assert self.page.evaluate(ODD.replace("%r", repr(root))) == []
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[Any]:
+    with open_chromium() as context:
+        yield context
+
+
+@cache
+def drawn(text: str, some: int | None = None) -> str:
+    """Every view with `text` in all its fields, as one piece of HTML; or the answer, a turn and `some` more."""
+    shown = [make for _, make in makers(text)]
+    if some is not None:
+        begin = crc32(text.encode(errors="replace")) % len(shown)
+        shown = [partial(brief_turn, text), *(shown * 2)[begin : begin + some]]
+    return Answer(1, [text]).html() + "".join(dict.fromkeys(make().html() for make in shown))
+
+
+def page_of(texts: list[str]) -> str:
+    return "<!doctype html><meta charset=utf-8><main>" + "".join(map(drawn, texts)) + "</main>"
+
+
+def groups() -> list[list[str]]:
+    return [hostile.SHORT[at : at + EACH] for at in range(0, len(hostile.SHORT), EACH)]
+
+
+def notebook(texts: list[str], name: str = "") -> Any:
+    """A notebook with what was shown of the texts, five in a cell; an id that no sanitizer leaves says its name."""
+    cells = []
+    for at in range(0, len(texts), 5):
+        shown = f"<p id='{name}'></p>" * (not at) + "".join(drawn(text, SOME) for text in texts[at : at + 5])
+        data = {"text/html": shown, "text/plain": "shown"}
+        output = nbformat.v4.new_output("display_data", data=data)
+        cells.append(nbformat.v4.new_code_cell("%agent go on", outputs=[output], execution_count=1))
+    made = nbformat.v4.new_notebook(cells=cells)
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    return made
+
+
+@pytest.mark.parametrize("at", range(len(groups())))
+def test_nothing_runs_where_all_is_trusted(context: Any, at: int) -> None:
+    """As in a live output: the markup stands in the page as it is, no sanitizer of the front end before it."""
+    watched = Watched(context.new_page())
+    watched.page.set_content(page_of(groups()[at]), wait_until="load")
+    watched.clean("main")
+    watched.page.close()
+
+
+def test_a_planted_hole_is_found(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same texts through a path that escapes nothing, each in a frame: many run, many ask for the host that is none."""
+    monkeypatch.setattr(h, "esc", lambda text: h.Html(text))
+    texts = [t for t in hostile.SCRIPT + hostile.HANDLER + hostile.SVG if "refresh" not in t]
+    bare = [h.box(text).encode(errors="replace").decode() for text in texts]
+    monkeypatch.undo()
+    page = context.new_page()
+    asked: set[str] = set()
+    page.on("request", lambda request: asked.add(_asking(request)))
+    frames = "".join(
+        f"<iframe name=text{i} srcdoc='{escape(f'<main>{one}</main>')}'></iframe>" for i, one in enumerate(bare)
+    )
+    page.set_content(f"<!doctype html>{frames}", wait_until="load")
+    odd = 0
+    for frame in page.frames[1:]:
+        with suppress(Error):  # the text may have sent its frame elsewhere
+            odd += frame.name.startswith("text") and bool(frame.evaluate(ODD.replace("%r", "'main'")))
+            frame.evaluate(TOUCH.replace("%r", "'main'"))
+    ran = "[...document.querySelectorAll('iframe')].filter(f => { try { return f.contentWindow.__hit } catch { return true } }).length"
+    page.wait_for_function(f"{ran} >= 40")
+    assert len(asked - {""}) >= 5, f"only {asked} asked"
+    assert odd >= 70, f"only {odd} were seen"
+    page.close()
+
+
+def _asking(request: Any) -> str:
+    """The name of the frame that asks for a host that is not this one."""
+    if urlsplit(request.url).hostname in (None, "127.0.0.1", "localhost"):
+        return ""
+    try:
+        return str(request.frame.name)
+    except Error:  # one that goes there as a whole
+        return request.url
+
+
+def test_nothing_runs_in_exported_html(context: Any, tmp_path: Path) -> None:
+    """Every text in the answer, the turn and one view more, all in one file: nbconvert takes its time."""
+    nbconvert = pytest.importorskip("nbconvert")
+    exporter = nbconvert.HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")
+    body, _ = exporter.from_notebook_node(notebook(hostile.SHORT))
+    place = tmp_path / "exported.html"
+    place.write_text(body, encoding="utf-8")
+    watched = Watched(context.new_page())
+    watched.page.goto(place.as_uri(), wait_until="load")
+    watched.clean(".jp-RenderedHTMLCommon")
+    watched.page.close()
+
+
+LIVE = """
+from tests.data import hostile
+from tests.support.scripted import Scripted, call
+def hostile_tool(text: str) -> str:
+    "<img src=x onerror=window.__hit=1>"
+    return "\\n".join(hostile.SHORT)
+words = [call("ls", id=text[:40], path=text) for text in hostile.SHORT[:20]]
+bad = Scripted(answers=[*words, "\\n\\n".join(hostile.MARKDOWN + hostile.LINK), "\\n".join(hostile.SHORT)])
+%load_ext deepnb
+%config DeepNB.max_steps = 200
+"""
+SHOWN = (
+    "%agent --model bad <script>window.__hit=1</script>",
+    "%agent --model bad go on",
+    "for text in hostile.SHORT[::4]:\n    get_ipython().run_line_magic('memory', 'add ' + ' '.join(clean(text).split())[:300])",
+    "%memory",
+    "%memory panel",
+    "%agent panel",
+    "%agent xray",
+    "%agent turns",
+    "%agent history",
+    "%memory show",
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """JupyterLab on the three notebooks, one of them signed."""
+    from nbformat.sign import NotebookNotary
+
+    place = tmp_path_factory.mktemp("hostile")
+    (place / "notebooks").mkdir()
+    for name in ("untrusted", "trusted"):
+        nbformat.write(notebook(hostile.SHORT, name), place / "notebooks" / f"{name}.ipynb")
+    (place / "home" / "data").mkdir(parents=True)
+    notary = NotebookNotary(data_dir=str(place / "home" / "data"))
+    notary.sign(nbformat.read(place / "notebooks" / "trusted.ipynb", as_version=4))
+    notary.store.close()
+    setup = IMPORT_TESTS + LIVE + "\nfrom deepnb.views.plain import clean"
+    written(place / "notebooks" / "live.ipynb", (setup, *SHOWN))
+    with jupyter_lab(place / "notebooks", place / "home") as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", ["untrusted", "trusted"])
+def test_nothing_runs_in_a_reopened_notebook(context: Any, server: str, name: str) -> None:
+    """In JupyterLab, which typesets formulas, too; untrusted HTML goes through its own sanitizer before."""
+    page = context.new_page()
+    watched = Watched(page)
+    page.goto(f"{server}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
+    cells = -(-len(hostile.SHORT) // 5)
+    page.wait_for_function(f"document.querySelectorAll('.jp-OutputArea-output').length >= {cells}")
+    page.wait_for_selector("mjx-container", state="attached")
+    assert page.locator(f"p[id={name}]").count() == (name == "trusted")
+    watched.clean(".jp-RenderedHTMLCommon > div")
+    assert page.locator(".jp-RenderedHTMLCommon > div").count() >= 3 * len(hostile.SHORT)
+    page.close()
+
+
+def test_nothing_runs_in_a_live_notebook(context: Any, server: str) -> None:
+    """A model, tools and memory that are hostile, in a kernel that runs: outputs, panels and their widgets."""
+    lab = Notebook(context, server, "live.ipynb")
+    watched = Watched(lab.page)
+    lab.run_all()
+    lab.page.get_by_role("spinbutton", name="turn").first.wait_for()
+    for tab in lab.page.locator(".jupyter-widgets .lm-TabBar-tab").all():
+        tab.click()
+    assert lab.page.evaluate("document.querySelectorAll('.widget-html-content, .jp-RenderedHTMLCommon').length") > 10
+    watched.clean(".widget-html-content, .jp-RenderedHTMLCommon > div")
+    lab.page.close()

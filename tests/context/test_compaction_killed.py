@@ -1,0 +1,37 @@
+"""A kernel killed in each phase of a compaction: the next one goes on, nothing is lost, nothing is stored twice."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+
+def talk(folder: Path, phase: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.support.killed", str(folder), phase]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", ["flush", "before", "torn", "after", "summary", "answer"])
+def test_a_killed_kernel_loses_and_doubles_nothing(tmp_path: Path, phase: str):
+    killed = talk(tmp_path, phase)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    after = talk(tmp_path, "none")
+    assert after.returncode == 0, after.stderr
+    told = json.loads(after.stdout)
+    said = told["said"]
+    assert said[:4] == ["prompt a", "answer to prompt a", "prompt b", "answer to prompt b"]
+    assert said[-4:] == ["prompt d", "answer to prompt d", "prompt e", "answer to prompt e"]
+    history = told["files"]["/conversation_history/main.md"].splitlines()
+    gone = told["gone"]
+    assert len(gone) >= 4
+    assert {text: history.count(text) for text in gone} == dict.fromkeys(gone, 1)
+    (note,) = [text for path, text in told["files"].items() if path.startswith("/memory/")]
+    assert note.count("a fact") == 1

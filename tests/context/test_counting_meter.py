@@ -1,0 +1,224 @@
+"""What the ledger counts: each message once, to the token, in requests that share their pieces."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import tiktoken
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from deepnb import Session
+from deepnb.context.counting import Counter, Meter
+from deepnb.core.budget import PARTS, rule_for
+from deepnb.core.log import Log
+from deepnb.core.request import Request
+from deepnb.core.tokenizer import count
+from deepnb.core.values import ModelStarted
+from deepnb.engine.request import pieces
+from deepnb.models.teaching import TeachingModel
+from tests.support.scripted import Scripted, call
+
+
+class Counting:
+    """A counter that remembers what it was asked."""
+
+    def __init__(self, count_: Any = count) -> None:
+        self.asked: list[str] = []
+        self.count = count_
+
+    def __call__(self, text: str) -> int:
+        self.asked.append(text)
+        return self.count(text)
+
+
+def thread(n: int) -> list[Any]:
+    """A thread of `n` messages: prompts, calls of tools, their results, answers."""
+    out: list[Any] = []
+    for i in range(n // 4):
+        args = [{"name": "ls", "args": {"path": f"/{i}"}, "id": f"c{i}"}]
+        out += [HumanMessage(f"prompt {i}", id=f"h{i}"), AIMessage("", tool_calls=args, id=f"a{i}")]
+        out += [
+            ToolMessage(f"result {i}", tool_call_id=f"c{i}", name="ls", id=f"t{i}"),
+            AIMessage(f"answer {i}", id=f"b{i}"),
+        ]
+    return out
+
+
+def meter(counter: Any, exact: bool = True, **how: Any) -> Meter:
+    return Meter(Counter(counter, exact, "test"), rule_for(1_000_000), **how)
+
+
+def test_one_more_turn_of_a_long_thread_counts_its_own_messages_only():
+    asked = Counting()
+    m = meter(asked)
+    system, messages = SystemMessage("the system prompt"), thread(1_000)
+    _, last = m.measured([system, *messages], [])
+    asked.asked.clear()
+    copies = [message.model_copy() for message in messages]  # as they come out of a checkpoint: other objects
+    new = [HumanMessage("one more", id="new")]
+    _, request = m.measured([SystemMessage("the system prompt"), *copies, *new], [], last)
+    assert asked.asked == ["one more"]
+    assert len(request.body) == 1_001
+    assert request.body.shares(last.body) and request.head is last.head
+
+
+def test_in_a_session_of_1000_messages_one_more_turn_asks_for_its_own_alone(monkeypatch):
+    model = Scripted(answers=["a first answer"], profile={"max_input_tokens": 10_000_000})
+    s = Session(model=model)
+    s.run("begin")
+    s.graph.update_state({"configurable": {"thread_id": "main"}}, {"messages": thread(1_000)})
+    s.run("look at all of it")
+    assert len(s.snapshot.messages) > 1_000
+    asked = Counting()
+    real = s.built.meter.counter
+    known = dict(s.built.meter._memo.messages)
+    monkeypatch.setattr(s.built.meter, "counter", Counter(asked, real.exact, real.name))
+    s.run("count all anew")
+    assert len(asked.asked) > 1_000
+    asked.asked.clear()
+    s.run("the last one")
+    assert set(asked.asked) == {"a first answer", "the last one"} and len(asked.asked) == 2
+    assert len(known) > 1_000
+
+
+def test_what_changed_is_counted_again():
+    m = meter(Counting())
+    assert m.total([HumanMessage("one", id="1")]) < m.total([HumanMessage("one and more words", id="1")])
+    calls = [{"name": "ls", "args": {"path": "/"}, "id": "c"}]
+    assert m.total([AIMessage("x", id="2")]) < m.total([AIMessage("x", id="2", tool_calls=calls)])
+    before = m.budget([HumanMessage("sum", id="3")], ()).parts
+    after = m.budget([HumanMessage("sum", id="3", additional_kwargs={"lc_source": "summarization"})], ()).parts
+    assert (before["user"], after["summary"]) == (after["summary"], before["user"]) and before["user"]
+
+
+def test_the_memory_of_what_was_counted_has_an_end():
+    m = meter(count)
+    for i in range(20):
+        m.budget([HumanMessage(f"{i} {j}", id=f"{i}-{j}") for j in range(1_000)], ())
+        m.budget([SystemMessage(f"{i}" * 500_000)], [{"function": {"name": f"t{i}"}}])
+    assert len(m._memo.messages) <= 2 * 1_000 + 2_048
+    assert sum(len(key[2]) for key in m._memo.texts) <= 4_000_000
+    assert len(m._memo.schemas) <= 512
+    again = Counting()
+    big = meter(again)
+    messages = [HumanMessage(f"{j}", id=f"{j}") for j in range(9_000)]
+    big.budget(messages, ())
+    big.budget(messages, ())
+    assert len(again.asked) == 9_000  # a thread that is longer than the spare room is held whole
+
+
+def encoding() -> tiktoken.Encoding:
+    """A small byte-pair encoding: all bytes, and some merges."""
+    ranks = {bytes([b]): b for b in range(256)}
+    for merge in (b"th", b"the", b"in", b"er", b" a", b"ing", b'":', b"  ", b"re", b"at"):
+        ranks[merge] = len(ranks)
+    return tiktoken.Encoding(
+        "small", pat_str=r"\s?\w+|\s+|[^\w\s]+", mergeable_ranks=ranks, special_tokens={"<|end|>": len(ranks)}
+    )
+
+
+def recount(messages: Any, tools: Any, count_: Any) -> int:
+    """Apart from the meter: all texts of a request, and three tokens a message."""
+    return sum(count_(p.text) + p.extra for p in pieces(messages, tools))
+
+
+@pytest.mark.parametrize("name", ["teaching", "tiktoken"])
+def test_the_gauge_is_an_independent_recount_of_what_was_sent(name, monkeypatch):
+    """Recorded by a middleware-free spy on the model itself: its messages and its tools, counted anew."""
+    small = encoding()
+    count_ = count if name == "teaching" else lambda text: len(small.encode(text, disallowed_special=()))
+    seen: list[tuple[Any, Any]] = []
+    real = TeachingModel._stream
+
+    def spy(self: Any, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        seen.append((list(messages), list(kwargs.get("tools") or ())))
+        return real(self, messages, stop, run_manager, **kwargs)
+
+    monkeypatch.setattr(TeachingModel, "_stream", spy)
+    s = Session(model=TeachingModel(window=8_000 if name == "teaching" else 20_000))
+    monkeypatch.setattr(s.built.meter, "counter", Counter(count_, True, name))
+    s.memory.add("I prefer metric units, <|end|> and tea 茶")
+    for i in range(16):
+        s.run(f"Write /f{i}.md: {'the matter of item ' * 40}{i}")
+    assert any(c.purpose == "summary" for t in s.turns for c in t.calls)  # a compaction was among them
+    started = [e.call for t in s.turns for e in t.events if isinstance(e, ModelStarted)]
+    assert len(started) == len(seen) > 20
+    for one, (messages, tools) in zip(started, seen, strict=True):
+        assert (
+            one.budget.total
+            == recount(messages, tools, count_)
+            == one.request.tokens
+            == sum(p.tokens for p in one.request)
+        )
+        assert one.budget.exact
+        assert {p.part for p in one.request} <= set(PARTS)
+
+
+def test_another_counter_takes_over_once_it_is_there():
+    arrived: list[Counter] = []
+    script = Counting(lambda text: 10)
+    m = meter(script, exact=False, better=lambda: arrived[0] if arrived else None)
+    messages = [HumanMessage("one", id="1"), SystemMessage("head")]
+    first, request = m.measured(messages, [])
+    assert (first.total, first.exact) == (26, False)
+    arrived.append(Counter(lambda text: 1, True, "tiktoken"))
+    second, after = m.measured(messages, [], request)
+    assert (second.total, second.exact, m.count("x"), m.counter.name) == (8, True, 1, "tiktoken")
+    assert request.tokens == 26 and after.tokens == 8
+    arrived.append(Counter(lambda text: 5, True, "other"))
+    assert m.total(messages) == 8  # an exact one stays
+
+
+# -- how requests are kept
+
+
+def requests_of(s: Session) -> list[Request]:
+    return [e.call.request for t in s.turns for e in t.events if isinstance(e, ModelStarted) and not e.path]
+
+
+def test_requests_of_a_growing_thread_share_one_log():
+    s = Session(model=Scripted(answers=["ok"], profile={"max_input_tokens": 10_000_000}))
+    for i in range(30):
+        s.run(f"prompt {i}")
+    found = requests_of(s)
+    assert len(found) == 30
+    assert all(a.body.shares(b.body) and a.head is b.head for a, b in pairwise(found))
+    assert [len(r.body) for r in found] == list(range(1, 60, 2))
+    held = {id(values) for r in found for values in r.body}
+    assert len(held) == 59
+    assert sum(sys.getsizeof(r) for r in found) < 30 * 200
+
+
+def test_a_rewind_and_a_fork_take_nothing_away_from_earlier_requests():
+    s = Session(model=Scripted(answers=["ok"]))
+    for i in range(4):
+        s.run(f"prompt {i}")
+    kept = [[p.text for p in r] for r in requests_of(s)]
+    s.fork("other", at=2)
+    s.run("something else")
+    s.switch("main")
+    s.rewind(2)
+    s.run("something new")
+    assert [[p.text for p in r] for r in requests_of(s)][:2] == kept[:2]
+    assert "something new" in [p.text for p in requests_of(s)[-1]]
+    assert "something else" not in [p.text for p in requests_of(s)[-1]]
+
+
+def test_a_subagents_requests_are_its_own():
+    task = call("task", id="t1", description="THE TASK", subagent_type="general-purpose")
+    s = Session(model=Scripted(answers=[task, call("ls", id="n1", path="/"), "nested", "end"]))
+    s.run("p")
+    one, nested, nested_on, two = (e.call.request for e in s.turns[0].events if isinstance(e, ModelStarted))
+    assert nested_on.body.shares(nested.body) and two.body.shares(one.body) and not two.body.shares(nested.body)
+
+
+def test_a_log_shares_while_it_grows_at_its_end():
+    a = Log("ab")
+    b = a.grown(2, "c")
+    other = a.grown(2, "d")
+    assert (list(a), list(b), list(other)) == (["a", "b"], ["a", "b", "c"], ["a", "b", "d"])
+    assert b.shares(a) and not other.shares(a)
+    assert list(b.grown(1, "z")) == ["a", "z"]

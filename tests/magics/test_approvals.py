@@ -1,0 +1,157 @@
+"""Approvals typed in a shell, in a kernel and in a terminal."""
+
+from __future__ import annotations
+
+import nbclient
+import nbformat
+import pytest
+
+from tests.support.approvals import ASK, TWO
+from tests.support.kernels import Kernel
+from tests.support.shells import Shell
+
+
+@pytest.fixture
+def work(shell: Shell, tmp_path):
+    shell.ok(f"%agent mount /work disk:{tmp_path / 'work'}")
+    return tmp_path / "work"
+
+
+def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
+    out = shell.ok(ASK)
+    assert "waiting for your word · 1 call" in out and "+hello world" in out and "%agent approve runs it" in out
+    assert "waits for your word" in shell.ok("%agent")
+    line = "turn 1 of thread main waits for your word on write_file: %agent approve, or %agent reject WHY"
+    assert shell.fails("%%agent\nand now?") == line
+    assert shell.fails("%agent resume") == line
+    assert "I wrote 1 line to /work/report.md." in shell.ok("%agent approve")
+    assert (work / "report.md").read_text() == "hello world\n"
+
+
+def test_reject_with_a_reason(shell: Shell, work):
+    shell.ok(ASK)
+    told = shell.ok("%agent reject not in this folder")
+    assert "You did not allow `write_file` (not in this folder), so I leave it." in told
+    assert not (work / "report.md").exists()
+
+
+def test_edit(shell: Shell, work):
+    shell.ok(ASK)
+    assert "lacks 'content'" in shell.fails('%agent edit {"file_path": "/work/b.md"}')
+    assert "that is no JSON" in shell.fails("%agent edit {oops}")
+    shell.ok('%agent edit {"file_path": "/work/b.md", "content": "it\'s other"}')
+    assert [p.name for p in work.iterdir()] == ["b.md"]
+
+
+def test_the_answer_goes_where_the_prompt_said_though_it_waited(shell: Shell, work):
+    shell.ok(ASK.replace("%agent", "%agent --as answer"))
+    assert "answer" not in shell.ip.user_ns
+    shell.ok("%agent approve")
+    assert shell.ip.user_ns["answer"] == "I wrote 1 line to /work/report.md."
+
+
+def test_several_are_decided_one_by_one_or_all_together(shell: Shell, work):
+    shell.ok(TWO)
+    assert "1 · write_file" in (out := shell.ok("%agent go")) and "2 · write_file" in out
+    assert shell.fails("%agent approve") == "2 calls wait: %agent approve 1 to approve 2, or %agent approve all"
+    assert shell.fails("%agent approve 3") == "no call 3 waits: %agent approve takes a number from 1 to 2, or all"
+    assert "write_file waits for your word" in shell.ok("%agent reject 2 not b")
+    assert "done" in shell.ok("%agent approve 1")
+    assert [p.name for p in work.iterdir()] == ["a"]
+    shell.ok("%agent new")
+    shell.ok(TWO)
+    shell.ok("%agent go")
+    assert "done" in shell.ok("%agent approve all")
+    assert sorted(p.name for p in work.iterdir()) == ["a", "b"]
+
+
+def test_it_waits_through_a_switch(shell: Shell, work):
+    shell.ok(ASK)
+    shell.ok("%agent new side")
+    shell.ok("%agent thanks")
+    assert "no call waits" in shell.fails("%agent approve")
+    shell.ok("%agent switch main")
+    shell.ok("%agent approve")
+    assert (work / "report.md").exists()
+
+
+def test_the_policy_is_seen_and_set(shell: Shell, work):
+    assert "ask where it can't be taken back" in shell.ok("%agent tools")
+    assert "write_file: deny" in shell.ok("%agent tools deny write_file")
+    assert "did not succeed" in shell.ok(ASK)
+    assert shell.run("%config DeepNB.approve").value == {"*": "outside", "write_file": "deny"}
+    shell.ok("%agent tools allow write_file")
+    assert "I wrote" in shell.ok(ASK)
+    shell.ok("%agent tools read-only")
+    assert "read-only mode" in shell.ok("%agent write a file /a.md with: hi")
+    assert "ask which tool" in shell.fails("%agent tools ask")
+    assert "no tool 'nosuch'" in shell.fails("%agent tools ask nosuch")
+    shell.ok('%config DeepNB.approve = "writes"')
+    assert shell.session.approvals.policy.mode == "writes"
+
+
+@pytest.mark.parametrize("name", ["approve", "reject", "edit"])
+def test_where_nothing_waits_a_line_says_how_to_send_it(shell: Shell, name):
+    told = shell.fails(f"%agent {name}" + (" {}" if name == "edit" else ""))
+    assert told == f"no call waits for your word in this thread: %agent -- {name} ... sends it as a prompt"
+    assert shell.ok(f"%agent {name}?").startswith(f"%agent {name}")
+
+
+def test_words_that_are_no_argument_are_a_prompt(shell: Shell):
+    assert "turn 1" in shell.ok("%agent approve of this plan and say thanks")
+    assert "turn 2" in shell.ok("%agent edit the text")
+
+
+@pytest.mark.kernel
+def test_in_a_kernel_the_card_becomes_a_record(kernel: Kernel, tmp_path):
+    kernel.ok(f"%agent mount /work disk:{tmp_path}")
+    asked = kernel.ok(ASK)
+    assert len(asked.outputs) <= 20
+    cards = {id_: d for id_, d in asked.outputs.items() if "waiting for your word" in d["text/plain"]}
+    assert len(cards) == 1
+    buttons = [id_ for id_, d in asked.outputs.items() if "application/vnd.jupyter.widget-view+json" in d]
+    assert len(buttons) == 1
+    queued = kernel.run("%%agent\nand now?")
+    assert queued.status == "error" and "waits for your word on write_file" in str(queued.reply) + queued.printed
+    done = kernel.ok("%agent approve")
+    (card,) = cards
+    assert "approved" in done.outputs[card]["text/plain"]
+    assert "application/vnd.jupyter.widget-view+json" not in done.outputs[buttons[0]]
+    assert "I wrote 1 line" in done.text and (tmp_path / "report.md").exists()
+
+
+@pytest.mark.kernel
+def test_run_all_past_a_pending_approval_stops_at_the_next_prompt(tmp_path):
+    cells = ["%load_ext deepnb", f"%agent mount /work disk:{tmp_path}", ASK, "here = 1", "%%agent\nthanks", "past = 1"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    with pytest.raises(nbclient.exceptions.CellExecutionError):
+        nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    counts = [cell.execution_count for cell in notebook.cells]
+    assert counts[:5] == [1, 2, 3, 4, 5] and counts[5] is None
+    told = "".join(o.get("text", "") for o in notebook.cells[4].outputs)
+    assert told.strip().splitlines() == [
+        "UsageError: turn 1 of thread main waits for your word on write_file: %agent approve, or %agent reject WHY"
+    ]
+
+
+def test_a_skill_that_asks_for_tools(shell: Shell, work):
+    skill = "---\\nname: tidy\\ndescription: Tidies.\\nallowed-tools: Write Edit\\n---\\n\\nTidy.\\n"
+    shell.ok(f'import deepnb; deepnb.current().files["/skills/tidy/SKILL.md"] = "{skill}"')
+    shell.ok("from tests.support.scripted import Scripted, call")
+    shell.ok(
+        'm = Scripted(answers=[call("read_file", "r", file_path="/skills/tidy/SKILL.md"),'
+        ' call("write_file", "w", file_path="/work/a", content="a"),'
+        ' call("edit_file", "e", file_path="/work/a", old_string="a", new_string="b"), "done"])\n%agent use m'
+    )
+    assert "the skill tidy asks for write_file, edit_file: %agent approve --skill allows these" in shell.ok("%agent go")
+    assert "done" in shell.ok("%agent approve --skill")
+    assert (work / "a").read_text() == "b"
+
+
+def test_tab_completes_rules_and_tools(shell: Shell):
+    def offered(line: str) -> set[str]:
+        return set(shell.ip.Completer.complete(line_buffer=line, cursor_pos=len(line))[1])
+
+    assert {"ask", "allow", "deny", "read-only"} <= offered("%agent tools ")
+    assert "write_file" in offered("%agent tools deny wr")
+    assert "--thread" in offered("%agent approve --")

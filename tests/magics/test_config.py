@@ -1,0 +1,158 @@
+"""`%config DeepNB`: each setting takes effect, and a refused one keeps its value."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from tests.support.shells import Shell
+
+SETTINGS = {
+    "model": "'offline'",
+    "window": "5000",
+    "trigger": "0.5",
+    "memory_refresh": "'thread'",
+    "rerun": "'replace'",
+    "approve": "'read-only'",
+    "stream_hz": "4.0",
+    "max_steps": "3",
+    "max_subagent_depth": "2",
+    "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}",
+    "clock": "'2026-01-31T09:00:00+00:00'",
+}
+
+
+def trait(shell: Shell, name: str) -> Any:
+    return getattr(shell.ip._deepnb.config, name)
+
+
+def test_every_setting_is_listed_with_its_help(shell: Shell) -> None:
+    out = shell.ok("%config DeepNB")
+    for name in shell.ip._deepnb.config.traits(config=True):
+        assert name in SETTINGS and f"DeepNB.{name}=" in out
+    assert out.count("Current: ") == len(SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "told"),
+    [
+        ("'nosuch'", "model", "no model 'nosuch'"),
+        ("7", "model", "expected a unicode string"),
+        ("'big'", "window", "expected an int"),
+        ("0", "window", "not be less than 1"),
+        ("2.0", "trigger", "not be greater than"),
+        ("'sometimes'", "memory_refresh", "'sometimes'"),
+        ("'maybe'", "rerun", "'maybe'"),
+        ("1000", "stream_hz", "not be greater than"),
+        ("0", "max_steps", "not be less than"),
+        ("0", "max_subagent_depth", "not be less than"),
+        ("'sometimes'", "approve", "approve"),
+        ("'noon'", "clock", "clock takes an ISO time"),
+    ],
+)
+def test_a_bad_value_is_one_line_and_changes_nothing(
+    shell: Shell, caplog: pytest.LogCaptureFixture, typed: str, name: str, told: str
+) -> None:
+    shell.ok(f"%config DeepNB.{name} = {SETTINGS[name]}")
+    before, options = trait(shell, name), shell.session.options
+    with caplog.at_level(logging.ERROR):
+        ran = shell.run(f"%config DeepNB.{name} = {typed}")
+    assert ran.error is None
+    lines = [line for record in caplog.records for line in record.getMessage().splitlines()]
+    assert len(lines) == 1 and told in lines[0], lines
+    assert trait(shell, name) == before
+    assert shell.session.options == options
+    caplog.clear()
+    shell.ok(f"%config DeepNB.{'max_steps' if name != 'max_steps' else 'stream_hz'} = 5")
+    assert not caplog.records, "the bad value came back with the next setting"
+    assert "You are welcome" in shell.ok("%agent thanks")
+
+
+def test_a_bad_value_set_as_an_attribute_is_put_back_too(shell: Shell) -> None:
+    from traitlets import TraitError
+
+    with pytest.raises(TraitError, match="no model 'nosuch'"):
+        shell.ip._deepnb.config.model = "nosuch"
+    assert trait(shell, "model") == "offline"
+
+
+def test_window_and_trigger_reach_the_gauge(shell: Shell) -> None:
+    shell.ok("%config DeepNB.window = 6000")
+    shell.ok("%config DeepNB.trigger = 0.7")
+    shell.ok("%agent thanks")
+    assert "compacts at 0.70 of 6,000 = 4,200 tokens" in shell.ok("%agent budget")
+    shell.ok("%config DeepNB.window = None")
+    shell.ok("%config DeepNB.trigger = 0.85")
+    shell.ok("%agent thanks")
+    assert "compacts at 0.85 of 8,000" in shell.ok("%agent budget")
+
+
+def test_model_is_that_of_the_next_turn(shell: Shell) -> None:
+    shell.ok("from tests.support.scripted import Scripted\nmine = Scripted(answers=['from mine'])")
+    shell.ok("%config DeepNB.model = 'mine'")
+    assert "from mine" in shell.ok("%agent hello there")
+
+
+def test_the_setting_follows_what_use_changed_and_can_be_set_back(shell: Shell) -> None:
+    shell.ok("from tests.support.scripted import Scripted\nmine = Scripted(answers=['from mine'])")
+    shell.ok("%agent use mine")
+    assert trait(shell, "model") == "mine"
+    shell.ok("%config DeepNB.model = 'offline'")
+    assert "You are welcome" in shell.ok("%agent thanks")
+
+
+def test_memory_refresh_once_a_thread(shell: Shell) -> None:
+    shell.ok("%config DeepNB.memory_refresh = 'thread'")
+    shell.ok("%agent thanks")
+    shell.ok("%memory add I like tea")
+    assert "tea" not in shell.ok("%agent what do you know about my preferences?")
+    shell.ok("%agent new")
+    assert "tea" in shell.ok("%agent what do you know about my preferences?")
+
+
+def test_max_steps_holds_for_every_turn(shell: Shell) -> None:
+    shell.ok("%config DeepNB.max_steps = 1")
+    assert "limit of 1 step" in shell.fails("%agent Remember that I like tea")
+
+
+def test_the_depth_of_subagents_holds_from_the_next_turn_on(shell: Shell) -> None:
+    assert "max_subagent_depth" not in shell.ok("%agent ask a subagent to ask a subagent to list files")
+    shell.ok("%config DeepNB.max_subagent_depth = 1")
+    assert "max_subagent_depth is 1" in shell.ok("%agent ask a subagent to ask a subagent to list files")
+    assert "nested at most 1 deep" in shell.ok("%agent subagents")
+    shell.session.configure(max_subagent_depth=2)
+    assert trait(shell, "max_subagent_depth") == 2
+
+
+def test_a_clock_is_the_time_of_every_turn(shell: Shell) -> None:
+    shell.ok("%config DeepNB.clock = '2026-01-31T09:00:00+02:00'")
+    shell.ok("%agent thanks")
+    assert shell.session.last.started.startswith("2026-01-31T09:00:00+02:00")
+    shell.ok("%config DeepNB.clock = '2026-01-31'")
+    shell.ok("%agent thanks")
+    assert shell.session.last.started == "2026-01-31T00:00:00+00:00"
+
+
+def test_settings_survive_a_reload_but_refused_ones_do_not(shell: Shell) -> None:
+    shell.ok("%config DeepNB.window = 5000")
+    shell.run("%config DeepNB.window = 'big'")
+    shell.run("%config DeepNB.model = 'nosuch'")
+    shell.ok("%reload_ext deepnb")
+    assert (trait(shell, "window"), trait(shell, "model")) == (5000, "offline")
+    assert "You are welcome" in shell.ok("%agent thanks")
+
+
+def test_a_bad_setting_in_a_profile_is_one_line(bare_shell: Shell) -> None:
+    bare_shell.ip.config.DeepNB.window = "big"
+    assert "'window' trait" in bare_shell.fails("%load_ext deepnb")
+
+
+def test_settings_of_a_profile_hold_from_the_start(bare_shell: Shell) -> None:
+    bare_shell.ip.config.DeepNB.window = 5000
+    bare_shell.ip.config.DeepNB.max_steps = 3
+    bare_shell.ok("%load_ext deepnb")
+    options = bare_shell.session.options
+    assert (options.max_input_tokens, options.max_steps) == (5000, 3)
+    assert "window 5,000 tokens" in bare_shell.ok("%agent")

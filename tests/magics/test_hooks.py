@@ -1,0 +1,127 @@
+"""What %load_ext deepnb puts into a shell, and %unload_ext takes out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deepnb
+from deepnb import DeepnbError
+from deepnb.magics.extension import complete_names
+from deepnb.magics.preload import Preload
+from tests.support.shells import Shell
+
+
+def hooks(ip: Any) -> dict[str, list[Any]]:
+    """Everything of a shell that an extension may add to."""
+    manager = ip.input_transformer_manager
+    return {
+        "line magics": sorted(ip.magics_manager.magics["line"]),
+        "cell magics": sorted(ip.magics_manager.magics["cell"]),
+        "configurables": list(ip.configurables),
+        "pre": list(ip.events.callbacks["pre_run_cell"]),
+        "post": list(ip.events.callbacks["post_run_cell"]),
+        "others": [(name, len(found)) for name, found in sorted(ip.events.callbacks.items())],
+        "cleanup": list(manager.cleanup_transforms),
+        "lines": list(manager.line_transforms),
+        "tokens": list(manager.token_transformers),
+        "cells": list(ip.input_transformers_post),
+        "ast": list(ip.ast_transformers),
+        "matchers": list(ip.Completer.custom_matchers),
+        "hooks": sorted(ip.strdispatchers),
+        "exceptions": [ip.custom_exceptions],
+        "namespace": sorted(n for n in ip.user_ns if not n.startswith("_")),
+        "attributes": [ip._deepnb] if getattr(ip, "_deepnb", None) else [],
+    }
+
+
+def test_loading_prints_nothing_and_unloading_undoes_every_hook(bare_shell: Shell) -> None:
+    bare_shell.run("%unload_ext nothing")  # IPython itself makes its own magics when they are first used
+    before = hooks(bare_shell.ip)
+    assert bare_shell.ok("%load_ext deepnb") == ""
+    loaded = hooks(bare_shell.ip)
+    assert set(loaded["line magics"]) - set(before["line magics"]) == {"agent", "memory", "skills"}
+    for what in ("configurables", "pre", "post", "tokens", "matchers", "attributes"):
+        assert len(loaded[what]) == len(before[what]) + 1, what
+    bare_shell.ok("%agent what can you do?")
+    assert bare_shell.ok("%unload_ext deepnb") == ""
+    assert hooks(bare_shell.ip) == before
+    with pytest.raises(DeepnbError, match="%load_ext deepnb"):
+        deepnb.current()
+
+
+def test_loading_twice_adds_nothing(shell: Shell) -> None:
+    once = hooks(shell.ip)
+    deepnb.load_ipython_extension(shell.ip)
+    assert hooks(shell.ip) == once
+
+
+def test_reloading_leaves_one_of_each_hook(shell: Shell) -> None:
+    once = {what: len(found) for what, found in hooks(shell.ip).items()}
+    assert shell.ok("%reload_ext deepnb") == ""
+    assert {what: len(found) for what, found in hooks(shell.ip).items()} == once
+    assert "turn 1" in shell.ok("%agent what can you do?")
+
+
+def test_after_unloading_a_line_is_pythons_again(shell: Shell) -> None:
+    shell.ok("%unload_ext deepnb")
+    assert "magic" in shell.fails("%agent what can you do")
+
+
+def test_tab_offers_threads_skills_memory_and_variables_that_hold_a_model(shell: Shell) -> None:
+    from deepnb.models.teaching import TeachingModel
+
+    shell.ip.user_ns["mine"] = TeachingModel()
+    shell.ok("%agent new second")
+    shell.ok("%skills new tidy")
+    shell.ok("%memory add --to /memory/team.md Ana owns the data")
+
+    def offered(line: str) -> list[str]:
+        return list(shell.ip.Completer.complete(line_buffer=line, cursor_pos=len(line), text=None)[1])
+
+    assert "second" in offered("%agent switch ")
+    assert {"offline", "mine"} <= set(offered("%agent use "))
+    assert "tidy" in offered("%skills show ")
+    assert {"/AGENTS.md", "/memory/team.md"} <= set(offered("%memory show "))
+    assert complete_names(shell.session, {}).models[0] == "offline"
+
+
+def test_a_preload_waits_runs_once_and_hides_what_fails() -> None:
+    ran = Preload("deepnb.no_such_module", idle=0.0)
+    ran.begin()
+    assert ran._timer is not None
+    ran._timer.join(30)
+    assert ran._done
+    ran.begin()
+    assert ran._timer is None
+    waiting = Preload(idle=3600)
+    waiting.begin()
+    waiting.stop()
+    assert waiting._timer is None and not waiting._done
+
+
+def test_a_cell_waits_for_an_import_that_has_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Both at once left packages made by half: "cannot import name ... (most likely due to a circular import)".
+    (tmp_path / "slow_engine.py").write_text("import time\nbegun = True\ntime.sleep(0.3)\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    ran = Preload("slow_engine", idle=0.0)
+    ran.begin()
+    until = time.monotonic() + 30
+    while "slow_engine" not in sys.modules and time.monotonic() < until:
+        time.sleep(0.01)
+    ran.stop()
+    assert sys.modules["slow_engine"].whole
+
+
+def test_nothing_is_preloaded_while_the_cell_that_loads_the_extension_runs(bare_shell: Shell) -> None:
+    bare_shell.ip.kernel = None
+    bare_shell.ok("%load_ext deepnb\nwaits = get_ipython()._deepnb._preload._timer")
+    try:
+        assert bare_shell.ip.user_ns["waits"] is None
+        assert bare_shell.ip._deepnb._preload._timer is not None, "from the end of the cell on"
+    finally:
+        bare_shell.ip._deepnb._preload.stop()

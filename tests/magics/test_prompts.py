@@ -1,0 +1,191 @@
+"""Prompts in a real shell: what reaches the agent, with which options, and what comes back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.scripted import Scripted, call
+from tests.support.shells import Shell
+
+LATEX = r"""Prove that $\sum_{i=1}^{n} i = \frac{n(n+1)}{2}$ and \begin{align} x_{i} &= {y} \end{align}
+with {"a": {"b": [1, 2]}} and `const {data} = x` or
+
+```js
+const {data} = await fetch(`${url}`);
+```
+100% of %time, !ls, ?help, 'tis "quoted and
+\ a backslash at the end \
+is that right??"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "what do you know about my preferences?",
+        "'tis the season",
+        'say "hi',
+        "use pandas to plot it",
+        "thanks",
+        "what is this??",
+        r"why is C:\new\table {x} $y not {y!r}",
+        "new ideas for my plot, please",
+        "fork it and --as me",
+    ],
+)
+def test_a_line_reaches_the_agent_as_typed(shell: Shell, line: str) -> None:
+    shell.ip.user_ns.update(x=1, y=2)
+    shell.ok(f"%agent {line}")
+    assert shell.session.last.prompt == line
+
+
+def test_a_body_reaches_the_agent_as_typed(shell: Shell) -> None:
+    shell.ip.user_ns.update(data=1, url=2, y=3, n=4)
+    shell.ok(f"%%agent\n{LATEX}")
+    assert shell.session.last.prompt == LATEX
+
+
+def test_two_dashes_make_a_prompt_of_anything(shell: Shell) -> None:
+    shell.ok("%agent -- new")
+    assert shell.session.last.prompt == "new"
+    assert shell.session.thread == "main"
+
+
+def test_values_are_filled_in_and_the_footer_says_so(shell: Shell) -> None:
+    shell.ip.user_ns.update(size=3, names=["a", "b"])
+    out = shell.ok("%%agent\nAre {names[0]} and {size} fine, {nobody}?")
+    assert shell.session.last.prompt == "Are a and 3 fine, {nobody}?"
+    assert "filled in: {names[0]}, {size}" in out
+    assert "{nobody} stays as typed: no variable nobody" in out
+    shell.ok("%%agent --raw\nAre {names[0]} and {size} fine?")
+    assert shell.session.last.prompt == "Are {names[0]} and {size} fine?"
+
+
+def test_an_answer_is_kept_in_a_variable(shell: Shell) -> None:
+    shell.ip.user_ns["m"] = Scripted(answers=["It is **5**."])
+    out = shell.ok("%agent --model m --as answer how many?")
+    assert shell.ip.user_ns["answer"] == "It is **5**." == shell.session.text
+    assert out.count("It is **5**.") == 1
+
+
+def test_quiet_shows_nothing_but_the_footer_when_a_variable_has_the_answer(shell: Shell) -> None:
+    out = shell.ok("%agent --quiet --as answer what can you do?")
+    assert "teaching model" in shell.ip.user_ns["answer"]
+    assert "teaching model" not in out and "turn 1" in out
+    assert "teaching model" in shell.ok("%agent --quiet what can you do?")
+
+
+def test_json_is_parsed_also_out_of_a_fence(shell: Shell) -> None:
+    shell.ip.user_ns["m"] = Scripted(answers=['Here:\n```json\n{"moons": [1, 2]}\n```\nDone.'])
+    out = shell.ok("%agent --model m --as moons --format json which?")
+    assert shell.ip.user_ns["moons"] == {"moons": [1, 2]}
+    assert json.loads(out[: out.rindex("}") + 1]) == {"moons": [1, 2]}
+
+
+def test_an_answer_that_is_not_json_is_shown_and_kept_out_of_the_variable(shell: Shell) -> None:
+    shell.ip.user_ns.update(m=Scripted(answers=["Sorry, no."]), moons="before")
+    ran = shell.run("%agent --model m --as moons --format json which?")
+    assert ran.err.strip() == "UsageError: the answer is not JSON: ask again for JSON alone"
+    assert "Sorry, no." in ran.out
+    assert shell.ip.user_ns["moons"] == "before"
+    assert shell.session.text == "Sorry, no."
+
+
+def test_code_goes_to_the_next_cell(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells: list[str] = []
+    shell.ip._deepnb.scene.next_cell = cells.append
+    shell.ip.user_ns["m"] = Scripted(answers=["Try\n\n```python\nx = 1\nprint(x)\n```\n", "No code."])
+    out = shell.ok("%agent --model m --format code how?")
+    assert cells == ["x = 1\nprint(x)"]
+    assert "the code is in the next cell" in out
+    assert "holds no code block" in shell.run("%agent --model m --format code how?").err
+
+
+def test_text_is_shown_above_the_footer(shell: Shell) -> None:
+    shell.ip.user_ns["m"] = Scripted(answers=["**5**"])
+    lines = shell.run("%agent --model m --format text how many?").lines
+    assert lines[0] == "**5**" and lines[1].startswith("turn 1")
+
+
+def test_a_model_for_one_turn(shell: Shell) -> None:
+    shell.ip.user_ns["mine"] = Scripted(answers=["from mine"])
+    assert "from mine" in shell.ok("%agent --model mine hello there")
+    shell.ok("%agent what can you do?")
+    assert (shell.session.turns[0].model, shell.session.turns[1].model) != ("offline", "offline")
+    assert shell.session.turns[1].model == "offline"
+
+
+def test_a_thread_for_one_turn(shell: Shell) -> None:
+    shell.ok("%agent new side")
+    shell.ok("%agent switch main")
+    shell.ok("%agent --thread side what can you do?")
+    assert shell.session.thread == "main" and shell.session.turns == ()
+    assert shell.session.last.thread == "side"
+
+
+def test_max_steps_ends_the_turn_in_order(shell: Shell) -> None:
+    line = shell.fails("%agent --max-steps 1 Remember that I like tea")
+    assert "limit of 1 step" in line and line.endswith("%agent resume")
+    assert "tea" in shell.ok("%agent resume")
+    assert "tea" in shell.session.files["/AGENTS.md"]
+
+
+def test_a_failing_model_is_one_line_and_loses_nothing(shell: Shell) -> None:
+    shell.ok("%memory add I like tea")
+    shell.ip.user_ns["m"] = Scripted(answers=[RuntimeError("the server is down\nlong story"), "back again"])
+    line = shell.fails("%agent --model m hello there")
+    assert "the server is down" in line and "long story" not in line
+    assert "back again" in shell.ok("%agent --model m hello there")
+    assert shell.session.files["/AGENTS.md"] == "- I like tea\n"
+
+
+def test_a_failing_tool_is_shown_and_the_turn_goes_on(shell: Shell) -> None:
+    shell.ip.user_ns["m"] = Scripted(answers=[call("read_file", file_path="/none.md"), "there is none"])
+    out = shell.ok("%agent --model m read it")
+    assert "read_file" in out and "there is none" in out
+
+
+def test_rerunning_a_cell_continues_or_replaces(shell: Shell) -> None:
+    cell = "%%agent\nwhat can you do?"
+    shell.ok(cell, cell_id="a")
+    shell.ok("%%agent\nthanks", cell_id="b")
+    out = shell.ok(cell, cell_id="a")
+    assert "this cell was turn 1; run again, the thread goes on with turn 3" in out
+    shell.ok("%config DeepNB.rerun = 'replace'")
+    out = shell.ok("%%agent\nthanks", cell_id="b")
+    assert "turn 2 and the 1 after it taken back" in out
+    assert [turn.prompt for turn in shell.session.turns] == ["what can you do?", "thanks"]
+    assert "re-run of turn 2" in shell.ok("%agent undo")
+    assert len(shell.session.turns) == 3
+
+
+def test_a_fixed_clock_prints_the_same_twice(bare_shell: Shell) -> None:
+    seen = []
+    for _ in range(2):
+        bare_shell.ok("%load_ext deepnb")
+        bare_shell.ok("%config DeepNB.clock = '2026-01-31T09:00:00'")
+        bare_shell.ok("%config DeepNB.window = 4500")
+        for _ in range(8):
+            bare_shell.ok("%agent what can you do?")
+        seen.append(bare_shell.ok("%agent history"))
+        bare_shell.ok("%unload_ext deepnb")
+    assert "2026-01-31 09:00:00" in seen[0]
+    assert seen[0] == seen[1]
+
+
+def test_only_the_first_turn_says_that_a_restart_forgets(shell: Shell) -> None:
+    line = "a restart forgets them"
+    assert line in shell.ok("%agent thanks")
+    assert line not in shell.ok("%agent thanks")
+    shell.ok("%agent new")
+    assert line not in shell.ok("%agent thanks")
+
+
+def test_an_interrupt_before_the_turn_is_one_line(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shell.session._graphs, "of", interrupted)
+    assert shell.fails("%agent hello there") == "interrupted before the turn began: run the cell again"
+    assert shell.fails("%agent use offline") == "interrupted: run the cell again"

@@ -1,0 +1,400 @@
+"""One contract of memory, over each place it can be in; `KINDS` holds a name for each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepagents.backends import StoreBackend
+from langgraph.store.memory import InMemoryStore
+
+from deepnb import DeepnbError, Session
+from deepnb.backends import tree
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.writer import writing
+from deepnb.core.journal import replayed
+from deepnb.core.values import ToolStarted
+from deepnb.engine.request import message_text
+from tests.support.scripted import Scripted, call
+
+REFRESH = ("thread", "call", "delta")
+KINDS = ("state", "disk", "store", "state + disk", "given disk")
+
+
+class Place:
+    """A session whose memory file is somewhere, and a way to write there past it."""
+
+    def __init__(self, tmp: Path, kind: str, refresh: str = "delta", store: Any = None) -> None:
+        self.tmp, self.kind, self.store = tmp, kind, store or InMemoryStore()
+        self.path = "/AGENTS.md" if kind in ("state", "given disk") else "/memory/AGENTS.md"
+        memory = ("/AGENTS.md", self.path) if kind == "state + disk" else (self.path,)
+        backend = DiskBackend(tmp / "d") if kind == "given disk" else None
+        self.s = Session(
+            model=Scripted(answers=["ok"]), memory=memory, memory_refresh=refresh, backend=backend, store=self.store
+        )
+        if kind in ("disk", "state + disk"):
+            self.mount("disk:d")
+        elif kind == "store":
+            self.mount("store:x")
+        if kind == "state + disk":
+            self.s.memory.write("/AGENTS.md", "- at home\n")
+
+    def mount(self, spec: str) -> None:
+        self.s.storage.mount("/memory", spec, base=self.tmp, store=self.store, assistant_id=None)
+
+    def outside(self, data: bytes | None) -> None:
+        """Write or remove the file as another program would."""
+        if self.kind in ("state", "store"):
+            raw: Any = self.s.backend.inner
+            path = self.path
+            if self.kind == "store":
+                raw, path = StoreBackend(store=self.store, namespace=lambda _: ("x",)), "/AGENTS.md"
+            raw.delete(path) if data is None else raw.upload_files([(path, data)])
+            return
+        file = self.tmp / "d/AGENTS.md"
+        file.parent.mkdir(exist_ok=True)
+        file.unlink() if data is None else file.write_bytes(data)
+
+    def data(self) -> bytes | None:
+        return self.s.backend.download_files([self.path])[0].content
+
+    def run(self, *answers: Any) -> list[str]:
+        """Run a turn with these answers; gives what the tools said."""
+        requests = self.s.options.model.requests
+        self.s.options.model.answers[:] = [*["-"] * len(requests), *answers, "done"]
+        count = len([m for m in self.s.snapshot.messages if m.role == "tool"])
+        self.s.run("go")
+        return [m.text for m in self.s.snapshot.messages if m.role == "tool"][count:]
+
+    def write(self, text: str) -> Any:
+        return call("write_file", file_path=self.path, content=text)
+
+    def edit(self, old: str, new: str) -> Any:
+        return call("edit_file", file_path=self.path, old_string=old, new_string=new)
+
+    def request(self) -> str:
+        """What the model was last sent, less calls and their results."""
+        sent = self.s.options.model.requests[-1]
+        return "\n".join(message_text(m) for m in sent if m.type != "tool" and not getattr(m, "tool_calls", None))
+
+    def entries(self) -> list[Any]:
+        return [e for e in self.s.memory.entries() if e.path == self.path]
+
+    def law(self) -> None:
+        assert replayed(self.path, self.s.memory.entries()) == self.s.files.get(self.path)
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return Place(tmp_path, request.param)
+
+
+@pytest.mark.parametrize("refresh", REFRESH)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_change_is_seen_at_the_very_next_call_but_for_thread(tmp_path: Path, kind: str, refresh: str):
+    place = Place(tmp_path, kind, refresh)
+    seen: list[bool] = []
+    place.s.memory.add("from before", place.path)
+    place.run()
+    assert "from before" in place.request()
+    place.s.memory.add("of the user", place.path)
+    place.run()
+    seen.append("of the user" in place.request())
+    place.outside((place.data() or b"") + b"- of another\n")
+    place.run()
+    seen.append("of another" in place.request())
+    place.run(place.edit("- from before", "- from before\n- of the agent"))
+    seen.append("- of the agent" in place.request())
+    place.run(place.write(place.s.files[place.path] + "- written whole\n"))
+    seen.append("- written whole" in place.request())
+    assert seen == [refresh != "thread"] * 4
+    lines = {"- from before", "- of the user", "- of another", "- of the agent", "- written whole"}
+    assert {*place.s.files[place.path].splitlines()} == lines
+    if refresh == "delta":
+        requests = [[message_text(m) for m in r] for r in place.s.options.model.requests]
+        assert all(b[: len(a)] == a for a, b in pairwise(requests))
+    place.law()
+
+
+def test_each_change_is_an_entry_with_its_facts(place: Place):
+    s = place.s
+    s.memory.add("one", place.path)
+    place.run(place.edit("- one", "- one\n- two"), place.write("- one\n- two\n- three\n"))
+    place.outside(b"- one\n- two\n- three\n- four\n")
+    s.new("b")
+    s.memory.write(place.path, "- one\n")
+    assert [(e.origin, e.thread, e.turn, e.created) for e in place.entries()] == [
+        ("user", "main", None, True),
+        ("agent", "main", 1, False),
+        ("agent", "main", 1, False),
+        ("external", "b", None, False),
+        ("user", "b", None, False),
+    ]
+    log = s.memory.log()
+    assert {*log.columns} >= {"id", "at", "origin", "path", "thread", "turn", "note", "diff"}
+    assert list(log[log.path == place.path].origin) == ["user", "agent", "agent", "external", "user"]
+    place.law()
+
+
+def test_why_names_file_line_and_entry(place: Place):
+    place.s.memory.add("one", place.path)
+    place.run(place.edit("- one", "- one\n- TWO of them"))
+    place.outside(b"- one\n- TWO of them\n- three\n")
+    why = place.s.memory.why("two OF")
+    assert why[["path", "line", "text", "origin"]].to_numpy().tolist() == [[place.path, 2, "- TWO of them", "agent"]]
+    assert why.entry[0] == place.entries()[1].id and why.turn[0] == 1
+    assert place.s.memory.why("three").origin[0] == "external"
+
+
+def test_revert_keeps_what_came_after_and_can_be_reverted(place: Place):
+    s = place.s
+    s.memory.write(place.path, "- one\n- two\n- three\n- four\n")
+    place.run(place.edit("- one", "- ONE"))
+    s.memory.add("five", place.path)
+    edit = place.entries()[1]
+    assert s.memory.revert(edit.id) == place.path
+    assert s.files[place.path] == "- one\n- two\n- three\n- four\n- five\n"
+    last = place.entries()[-1]
+    assert (last.origin, last.note) == ("user", f"revert of {edit.id}")
+    s.memory.revert(last.id)
+    assert s.files[place.path] == "- ONE\n- two\n- three\n- four\n- five\n"
+    place.law()
+
+
+def test_a_removed_file_leaves_the_prompt_and_comes_back_by_revert(place: Place):
+    s = place.s
+    s.memory.add("one", place.path)
+    place.run()
+    s.memory.remove(place.path)
+    assert place.path not in s.files
+    place.run()
+    assert "-- one" in place.request() and place.entries()[-1].removed
+    s.memory.revert(place.entries()[-1].id)
+    assert s.files[place.path] == "- one\n"
+    place.outside(None)
+    assert place.entries()[-1].removed and place.entries()[-1].origin == "external"
+    place.run()
+    s.memory.add("anew", place.path)
+    assert s.files[place.path] == "- anew\n"
+    place.law()
+
+
+TEXTS = {
+    "cjk and emoji": "- 日本語の記憶 👩‍👧 ☕️\n- 中文\n",
+    "crlf": "- one\r\n- two\r\n",
+    "no final newline": "- one\n- two",
+    "odd": "- a\x0b\x0c\u2028b\n- \ufeffc\n",
+    "marks": "- {}'\"`\\ $HOME %s\n@@ -1 +1 @@\n--- a\n+++ b\n\\ No newline\n",
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_any_text_is_kept_byte_for_byte(place: Place, text: str):
+    s = place.s
+    s.memory.write(place.path, text)
+    assert place.data() == text.encode()
+    s.memory.add("last 終", place.path)
+    end = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text or text.endswith("\n") else "\n"
+    assert place.data() == f"{text}{gap}- last 終{end}".encode()
+    place.law()
+    place.run(place.edit("- last 終", "- last 終り\n- 次"))
+    assert place.data() == f"{text}{gap}- last 終り{end}- 次{end}".encode()
+    s.memory.revert(place.entries()[-1].id)
+    assert place.data() == f"{text}{gap}- last 終{end}".encode()
+    place.law()
+
+
+@pytest.mark.slow
+def test_two_megabytes(place: Place):
+    text = "".join(f"- fact {n} of many, and some words about it\n" for n in range(46_000))
+    assert len(text) > 2_000_000
+    s = place.s
+    s.memory.write(place.path, text)
+    s.memory.add("the last one", place.path)
+    said = place.run(place.edit("- fact 7 of", "- fact seven of"))
+    assert "Successfully" in said[0]
+    assert s.files[place.path] == text.replace("- fact 7 of", "- fact seven of") + "- the last one\n"
+    assert s.count(place.request()) < 20_000
+    assert f"not shown: read_file {place.path}" in place.request()
+    place.law()
+
+
+def test_a_binary_file_is_one_line_and_stays_as_it_is(place: Place):
+    s, data = place.s, b"- caf\xe9\n\x00\x01"
+    s.memory.add("one", place.path)
+    place.run()
+    place.outside(data)
+    with pytest.raises(DeepnbError) as told:
+        s.run("go")
+    assert str(told.value) == (
+        f"memory file {place.path} is not UTF-8 text (byte 5): save it as UTF-8, or remove it, then run again"
+    )
+    assert s.turns[-1].error == str(told.value)
+    with pytest.raises(DeepnbError, match="not UTF-8 text") as told:
+        s.memory.add("two", place.path)
+    assert "\n" not in str(told.value)
+    assert place.data() == data
+    assert place.entries()[-1].removed
+    s.memory.write(place.path, "- mended\n")
+    place.run()
+    assert "- mended" in place.request()
+
+
+def test_an_agent_does_not_write_over_a_binary_file(place: Place):
+    place.outside(b"\xff\xfe")
+    with writing(origin="agent"):
+        assert "not UTF-8 text" in (place.s.backend.write(place.path, "x").error or "")
+        assert "not UTF-8 text" in (place.s.backend.edit(place.path, "a", "b").error or "")
+    assert place.data() == b"\xff\xfe"
+
+
+def test_a_lone_surrogate_is_one_line(place: Place):
+    place.s.memory.add("one", place.path)
+    for path in (place.path, "/notes.txt"):
+        with pytest.raises(DeepnbError, match="lone surrogate") as told:
+            place.s.memory.write(path, "- \ud800\n")
+        assert "\n" not in str(told.value)
+    assert place.data() == b"- one\n"
+    place.law()
+
+
+def test_a_file_removed_in_the_middle_of_a_turn(place: Place):
+    place.s.memory.add("one", place.path)
+    place.s.options.model.answers[:] = [place.edit("- one", "- two"), "done"]
+    gone = False
+    for event in place.s.stream("go"):
+        if isinstance(event, ToolStarted) and not gone and place.kind != "state":
+            gone = True
+            if place.data() is not None:
+                place.outside(None)
+    said = [m.text for m in place.s.snapshot.messages if m.role == "tool"]
+    assert len(said) == 1 and "\n" not in said[0]
+    place.law()
+    assert place.s.run("go on").text
+
+
+# -- directories, two sessions, threads
+
+
+def test_a_directory_that_went_missing_is_made_again(tmp_path: Path):
+    place = Place(tmp_path, "disk")
+    place.s.memory.add("one", place.path)
+    place.run()
+    shutil.rmtree(tmp_path / "d")
+    place.run()
+    assert place.path not in place.s.files
+    place.s.memory.add("two", place.path)
+    assert place.s.files[place.path] == "- two\n"
+    place.law()
+
+
+def test_a_place_that_can_only_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Made by hand: a superuser passes permissions."""
+    place = Place(tmp_path, "disk")
+    place.s.memory.add("one", place.path)
+    real = os.open
+
+    def read_only(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            raise OSError(30, "Read-only file system")
+        return real(path, flags, *args, **kwargs)
+
+    monkeypatch.setattr(tree.os, "open", read_only)
+    with pytest.raises(DeepnbError, match="Read-only file system") as told:
+        place.s.memory.add("two", place.path)
+    assert "\n" not in str(told.value)
+    said = place.run(place.edit("- one", "- two"))
+    assert "Read-only file system" in said[0] and "\n" not in said[0]
+    assert len(place.entries()) == 1 and place.s.memory.text()
+    monkeypatch.undo()
+    assert place.data() == b"- one\n"
+    place.s.memory.add("two", place.path)
+    place.law()
+
+
+@pytest.mark.parametrize("refresh", ["call", "delta"])
+@pytest.mark.parametrize("kind", ["disk", "store"])
+def test_two_sessions_see_each_others_writes_at_their_next_call(tmp_path: Path, kind: str, refresh: str):
+    a = Place(tmp_path, kind, refresh)
+    b = Place(tmp_path, kind, refresh, store=a.store)
+    for n in range(3):
+        a.s.memory.add(f"a{n} of the user", a.path)
+        b.run()
+        assert f"a{n} of the user" in b.request()
+        b.run(b.edit(f"- a{n} of the user", f"- a{n} of the user\n- b{n} of the agent"))
+        a.run()
+        assert f"b{n} of the agent" in a.request()
+    assert a.s.memory.entries() == b.s.memory.entries()
+    assert [e.origin for e in a.entries()] == ["user", "agent"] * 3
+    a.law()
+    b.law()
+
+
+def test_threads_of_one_session_share_it(place: Place):
+    s = place.s
+    place.run(place.write("- learned in main\n"))
+    s.new("b")
+    place.run()
+    assert "learned in main" in place.request()
+    place.run(place.edit("- learned in main", "- learned in main\n- learned in b"))
+    s.switch("main")
+    place.run()
+    assert "learned in b" in place.request()
+    s.rewind(1)
+    assert "learned in b" in s.files[place.path]
+    place.law()
+
+
+# -- paths that want to leave the mount
+
+
+HOSTILE = [
+    "/memory/../out.md", "/memory/a/../../out.md", "/memory/./../../out.md", "/memory//out.md", "/memory/..",
+    "/memory/link.md", "/memory/folder/out.md", "/memory/up/out.md", "/memory/dangling.md", "memory/out.md",
+    "/memory/a\x00b.md", "/memory/" + "x" * 300 + ".md", "/memory/pipe",
+]  # fmt: skip
+
+
+def asked(path: str) -> list[Any]:
+    """What an agent may try with a path."""
+    return [
+        call("write_file", file_path=path, content="- x\n"),
+        call("edit_file", file_path=path, old_string="kept", new_string="x"),
+        call("read_file", file_path=path),
+        call("delete", file_path=path),
+    ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and links")
+@pytest.mark.parametrize("path", HOSTILE)
+def test_no_path_leaves_the_mount(tmp_path: Path, path: str):
+    place = Place(tmp_path, "disk")
+    inside, outside = tmp_path / "d", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "kept.md").write_text("the words kept")
+    (inside / "link.md").symlink_to(outside / "kept.md")
+    (inside / "folder").symlink_to(outside)
+    (inside / "up").symlink_to("..")
+    (inside / "dangling.md").symlink_to(outside / "made.md")
+    os.mkfifo(inside / "pipe")
+    with pytest.raises((DeepnbError, KeyError)) as told:
+        place.s.files[path] = "- x\n"
+    assert "\n" not in str(told.value)
+    with pytest.raises((DeepnbError, KeyError)):
+        del place.s.files[path]
+    assert place.s.backend.upload_files([(path, b"- x\n")])[0].error
+    for ask in asked(path):
+        (said,) = place.run(ask)
+        assert "the words" not in said and str(tmp_path) not in said
+        if "//" not in path and path[0] == "/":  # of others the tools make a path first, one inside
+            assert "rror" in said and "\n" not in said
+    assert [(p.name, p.read_text()) for p in outside.iterdir()] == [("kept.md", "the words kept")]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d", "outside"]
+    assert not any(p.startswith("/out") for p in place.s.files)

@@ -1,0 +1,58 @@
+"""What the agent is told about its memory, word for word, what it costs, and that the words are our own."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from deepnb.context.counting import BY_SCRIPT
+from deepnb.core import tokenizer
+from deepnb.memory.guidelines import memory_block
+from tests import DATA
+
+GOLDEN = DATA / "guidelines.txt"
+MOST = 600
+"""Tokens, the tags round it and the line for an empty memory included."""
+
+
+def block() -> str:
+    return memory_block([], "/AGENTS.md") + "\n"
+
+
+def test_the_words_are_those_of_the_golden_file():
+    assert block() == GOLDEN.read_text()
+
+
+def test_they_name_both_tools_when_to_write_and_when_not():
+    text = GOLDEN.read_text()
+    for words in ("write_file", "edit_file", "When to write", "When not to write", "password, key, token"):
+        assert words in text, words
+
+
+@pytest.mark.parametrize("count", [BY_SCRIPT.count, tokenizer.count], ids=["by script", "teaching"])
+def test_they_are_short_by_the_counters_that_are_always_there(count):
+    assert 100 < count(block()) < MOST
+
+
+@pytest.mark.skipif(not os.environ.get("TIKTOKEN_CACHE_DIR"), reason="no encoding of tiktoken at hand")
+def test_they_are_short_as_a_model_counts_them():
+    import tiktoken
+
+    assert 100 < len(tiktoken.get_encoding("o200k_base").encode(block())) < MOST
+
+
+def test_the_words_are_our_own():
+    from deepagents.middleware import memory
+
+    theirs = _runs(str(vars(memory).get("MEMORY_SYSTEM_PROMPT") or Path(memory.__file__).read_text()), 6)
+    assert len(theirs) > 100
+    assert not _runs(block(), 6) & theirs
+
+
+def _runs(text: str, length: int) -> set[tuple[str, ...]]:
+    """Every run of so many words."""
+    words = re.findall(r"[a-z']+", text.lower())
+    return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}

@@ -1,0 +1,336 @@
+"""Searching memory: what is looked through, who may find what, and where the index is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langgraph.store.memory import InMemoryStore
+
+from deepnb import DeepnbError, Session
+from deepnb.core.values import ToolEnded
+from deepnb.memory.scope import Scope
+from tests.support.clock import Clock, session
+from tests.support.scripted import Scripted, call
+
+OLD = "/memory/2025-12-24.md"
+
+
+def results(s: Session) -> list[str]:
+    return [e.result for e in s.last.events if isinstance(e, ToolEnded) and not e.path]
+
+
+def found(s: Session, query: str, **how) -> list[str]:
+    table = s.memory.search(query, **how)
+    return [f"{row.path}:{row.start}" for row in table.itertuples()]
+
+
+# -- the tools
+
+
+def test_the_agent_finds_an_old_note_and_reads_it():
+    s = session(
+        call("memory_search", query="gateway host"), call("memory_get", path=OLD, **{"from": 2, "lines": 1}), "done"
+    )
+    s.memory.write(OLD, "# Christmas\n- the gateway host is box-17\n- nothing else\n")
+    s.run("where is the gateway?")
+    hit, lines = results(s)
+    assert hit.startswith(f"{OLD}:1-3 (") and "- the gateway host is box-17" in hit
+    assert lines == "2: - the gateway host is box-17\n(3 lines in all)"
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (call("memory_search", query="zebra"), "Nothing in memory fits that."),
+        (call("memory_search", query='"; DROP NEAR( * ^'), "Nothing in memory fits that."),
+        (call("memory_search", query="gateway", k=-3), "box-17"),
+        (call("memory_search", query="gateway", k="many"), "Error: invalid literal"),
+        (call("memory_get", path="memory/2025-12-24.md"), "1: - the gateway host is box-17"),
+        (call("memory_get", path=OLD, **{"from": 7}), f"Error: {OLD} has 1 lines"),
+        (call("memory_get", path="/memory/none.md"), "Error: there is no /memory/none.md"),
+        (call("memory_get", path="/etc/passwd"), "Error: /etc/passwd is no memory file"),
+        (call("memory_get", path="/memory/../secret.txt"), "Error: /memory/../secret.txt is no memory file"),
+    ],
+)
+def test_what_the_tools_say(asked, says: str):
+    s = session(asked, "done")
+    s.memory.write(OLD, "- the gateway host is box-17\n")
+    s.files["/secret.txt"] = "hidden\n"
+    s.run("go")
+    assert says in results(s)[0] and "hidden" not in results(s)[0]
+
+
+def test_the_tools_work_in_an_awaited_graph():
+    import asyncio
+
+    s = session(call("memory_search", query="gateway"), "done")
+    s.memory.write(OLD, "- the gateway host is box-17\n")
+    s.run("warm up")
+    asked = {"messages": [("user", "go")]}
+    s.options.model.requests.clear()
+    out = asyncio.run(s.graph.ainvoke(asked, {"configurable": {"thread_id": s.thread}}))
+    assert any("box-17" in str(m.content) for m in out["messages"] if m.type == "tool")
+
+
+# -- the user
+
+
+def test_a_search_is_a_table_of_passages():
+    s = session()
+    s.memory.write(OLD, "# Christmas\n\n- the gateway host is box-17\n")
+    s.memory.write("/memory/topics.md", "about printers\n")
+    s.memory.add("the merger is in May", "/MEMORY.md")
+    s.memory.add("the gateway is a source of its own")
+    table = s.memory.search("gateway", 3)
+    assert list(table.columns) == ["path", "start", "end", "leg", "score", "heading", "text"]
+    assert list(table.path) == [OLD] and "words" in table.leg[0]
+    assert found(s, "merger") == ["/MEMORY.md:1"] and found(s, "printer") == ["/memory/topics.md:1"]
+    assert found(s, "zebra") == [] and list(s.memory.search("zebra").columns) == list(table.columns)
+    assert found(s, "gateway", fusion="weight") == found(s, "gateway")
+
+
+@pytest.mark.parametrize(("query", "k"), [("", 6), (" ", 6), ("x", 0)])
+def test_a_mistake_is_one_line(query: str, k: int):
+    with pytest.raises(DeepnbError):
+        session().memory.search(query, k)
+
+
+def test_what_changed_and_what_is_gone_is_known_at_once():
+    s = session()
+    s.memory.write(OLD, "- the gateway host is box-17\n")
+    assert found(s, "box-17")
+    s.memory.write(OLD, "- the gateway host is box-18\n")
+    assert found(s, "box-18") and "box-17" not in s.memory.search("gateway").text[0]
+    s.memory.remove(OLD)
+    assert found(s, "gateway") == []
+
+
+def test_only_what_changed_is_indexed_again(monkeypatch: pytest.MonkeyPatch):
+    from deepnb.search import Index
+
+    done: list[int] = []
+    real = Index.update
+    monkeypatch.setattr(Index, "update", lambda self, files: done.append((got := real(self, files)).changed) or got)
+    s = session()
+    for day in range(1, 6):
+        s.memory.write(f"/memory/2026-01-0{day}.md", f"- the gateway of day {day}\n")
+    s.memory.search("gateway")
+    s.memory.search("gateway")
+    s.memory.add("one more", "/memory/2026-01-03.md")
+    s.memory.search("gateway")
+    assert done == [5, 0, 1]
+
+
+def test_transcripts_are_searched_when_asked():
+    s = session("the zebra sleeps")
+    s.run("what does it do?")
+    assert found(s, "zebra") == []
+    table = s.memory.search("zebra", transcripts=True)
+    assert table.path[0] == "transcript of main" and "the zebra sleeps" in table.text[0]
+    assert found(s, "zebra") == [], "and not when not"
+
+
+def test_a_passage_of_a_transcript_is_what_was_said():
+    s = session("the zebra sleeps")
+    s.run("what does it do?")
+    s.memory.add("a zebra is kept")
+    s.run("and now?")
+    (hit,) = s.memory.hits("zebra sleeps", 1, transcripts=True)
+    assert hit.text.split("\n") == ["what does it do?", "the zebra sleeps", "and now?", "the zebra sleeps"]
+    assert (hit.start, hit.end) == (3, s.transcripts["main"].read()[0][-1].n - 1)
+
+
+def test_embeddings_find_what_no_word_tells():
+    class Meaning:
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0, 0.0] if "gateway" in text or "portal" in text else [0.0, 1.0]
+
+    s = session(embeddings=Meaning())
+    s.memory.write(OLD, "- the gateway stands\n")
+    s.memory.write("/memory/2025-12-25.md", "- quiet\n")
+    table = s.memory.search("portal", 1)
+    assert list(table.path) == [OLD] and "vector" in table.leg[0]
+
+
+# -- where the index is
+
+
+def test_the_index_is_beside_the_notes_once_they_are_on_a_disk(tmp_path: Path):
+    s = session()
+    s.memory.write(OLD, "- the gateway host is box-17\n")
+    assert found(s, "box-17")
+    s.memory.keep(tmp_path)
+    assert found(s, "box-17") and (tmp_path / ".deepnb" / "index.db").is_file()
+    assert not [p for p in s.files if "index" in p]
+    (tmp_path / "memory" / "2025-12-25.md").write_text("- another hand wrote of a zebra\n")
+    assert found(s, "zebra") == ["/memory/2025-12-25.md:1"]
+
+
+def test_a_damaged_index_is_made_again_and_said(tmp_path: Path):
+    s = session()
+    s.memory.keep(tmp_path)
+    s.memory.write(OLD, "- the gateway host is box-17\n")
+    assert found(s, "box-17")
+    again = session()
+    (tmp_path / ".deepnb" / "index.db").write_bytes(b"SQLite format 3\0" + b"rubbish" * 1000)
+    for end in ("-wal", "-shm"):
+        (tmp_path / ".deepnb" / f"index.db{end}").unlink(missing_ok=True)
+    again.memory.keep(tmp_path)
+    assert found(again, "box-17") == [f"{OLD}:1"]
+    (line,) = again.storage.search.notices
+    assert "damaged" in line and "\n" not in line
+
+
+def test_an_index_that_can_not_be_kept_is_in_memory_and_said(tmp_path: Path):
+    s = session()
+    s.memory.keep(tmp_path)
+    s.memory.write(OLD, "- the gateway host is box-17\n")
+    (tmp_path / ".deepnb" / "index.db").mkdir()
+    assert found(s, "box-17") == [f"{OLD}:1"]
+    assert "can't be kept" in s.storage.search.notices[0]
+
+
+def test_what_is_forgotten_is_in_no_index(tmp_path: Path):
+    s = session()
+    s.memory.keep(tmp_path)
+    s.memory.write(OLD, "- the zebra is called Ida\n- and more\n")
+    assert found(s, "zebra")
+    s.memory.forget("zebra")
+    assert found(s, "zebra") == []
+    assert not [p for p in (tmp_path / ".deepnb").iterdir() if b"zebra" in p.read_bytes()]
+
+
+# -- scope
+
+SECRET = "the merger with Fjordbank is in May"
+
+
+@pytest.mark.parametrize("kind", ["kernel", "keep"])
+def test_a_shared_thread_finds_nothing_of_long_term_memory(kind: str, tmp_path: Path):
+    s = session(call("memory_search", query="merger Fjordbank"), call("memory_get", path="/MEMORY.md"), "done")
+    if kind == "keep":
+        s.memory.keep(tmp_path)
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.memory.daily("the merger of branches is done")
+    assert "/MEMORY.md:1" in found(s, "merger")
+    s.new("open", shared=True)
+    s.run("look")
+    assert "merger of branches" in results(s)[0] and "Fjordbank" not in "".join(results(s))
+    assert found(s, "merger") == ["/memory/2026-03-02.md:1"]
+    assert SECRET not in str(s.options.model.requests)
+    s.switch("main")
+    assert "/MEMORY.md:1" in found(s, "merger")
+
+
+def test_a_shared_thread_finds_nothing_in_the_transcripts_of_others():
+    s = session(SECRET)
+    s.run("tell me")
+    s.new("open", shared=True)
+    assert found(s, "Fjordbank", transcripts=True) == []
+    s.run("tell me here")
+    assert {p.split(":")[0] for p in found(s, "Fjordbank", transcripts=True)} == {"transcript of open"}
+
+
+def test_an_empty_thread_has_an_index_of_its_own():
+    s = session()
+    s.memory.daily("the gateway host is box-17")
+    s.new("apart", empty=True)
+    assert found(s, "gateway") == [] and found(s, "gateway", transcripts=True) == []
+    s.memory.daily("the zebra is called Ida")
+    s.switch("main")
+    assert found(s, "zebra") == [] and found(s, "gateway")
+
+
+def assistant(store: InMemoryStore, name: str, *answers) -> Session:
+    s = Session(
+        model=Scripted(answers=list(answers) or ["ok"]), store=store, assistant_id=name, clock=Clock("2026-03-02T09:00")
+    )
+    s.mount("/memory", "store")
+    return s
+
+
+def test_an_assistant_finds_nothing_of_another_though_both_keep_to_one_directory(tmp_path: Path):
+    store = InMemoryStore()
+    one, two = assistant(store, "one"), assistant(store, "two")
+    for s in (one, two):
+        s.memory.keep(tmp_path)
+    one.memory.daily("the zebra is called Ida")
+    assert found(one, "zebra")
+    assert found(two, "zebra") == []
+    assert not (tmp_path / ".deepnb" / "index.db").exists(), "what is elsewhere is not indexed there"
+
+
+WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta"])
+STEP = st.tuples(
+    st.sampled_from(["long", "note", "other", "search", "get", "grep", "read", "task"]),
+    st.sampled_from(["main", "open", "two"]),
+    WORDS,
+)
+
+
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(st.lists(STEP, min_size=1, max_size=8))
+def test_nothing_is_found_or_injected_where_it_may_not_be(steps: list[tuple[str, str, str]]):
+    """Random writes and questions in a main, a shared and another assistant's thread; marks tell whose a text is."""
+    store = InMemoryStore()
+    one, two = assistant(store, "one"), assistant(store, "two")
+    one.new("open", shared=True)
+    for who, s in (("one", one), ("two", two)):
+        s.memory.add(f"LONG-{who} alpha beta gamma delta", "/MEMORY.md")
+        s.memory.daily(f"NOTE-{who} alpha beta gamma delta")
+    for what, where, word in steps:
+        s = two if where == "two" else one
+        if s is one:
+            s.switch(where)
+        mine, other = ("two", "one") if s is two else ("one", "two")
+        if what == "long":
+            s.memory.add(f"LONG-{mine} {word} again", "/MEMORY.md")
+        elif what == "note":
+            s.memory.daily(f"NOTE-{mine} {word} again")
+        elif what == "other":
+            (one if s is two else two).memory.daily(f"NOTE-{other} {word} again")
+        asked = {
+            "search": [call("memory_search", query=word)],
+            "get": [call("memory_get", path="/MEMORY.md"), call("memory_get", path="/x/../MEMORY.md", id="c2")],
+            "grep": [call("grep", pattern=word), call("glob", pattern="**/*", id="c2")],
+            "read": [call("read_file", file_path="/memory.md"), call("read_file", file_path="/MEMORY.md", id="c2")],
+            "task": [
+                call("task", description="look", subagent_type="general-purpose"),
+                call("memory_search", query=word, id="n1"), call("read_file", file_path="/MEMORY.md", id="n2"),
+                call("grep", pattern="LONG", id="n3"), "nested is done",
+            ],
+        }.get(what, [])  # fmt: skip
+        model = s.options.model
+        model.requests.clear()
+        model.answers[:] = [*asked, "done"]
+        s.run("go")
+        shown = [str([m.content for m in request]) for request in model.requests]
+        table = " ".join(s.memory.search(word, transcripts=True).text)
+        nested = shown[1:-1] if what == "task" else []
+        for text in (*shown, table):
+            assert f"LONG-{other}" not in text and f"NOTE-{other}" not in text
+            assert where != "open" or "LONG-" not in text
+        assert all("LONG-" not in text for text in nested)
+        if what == "search" and where == "main":
+            assert f"LONG-{mine}" in shown[-1].split("Nothing")[0]
+
+
+@given(
+    st.booleans(), st.booleans(), st.sampled_from(["/MEMORY.md", "/Memory.md", "/a/../MEMORY.md", "/.deepnb/index.db"])
+)
+def test_only_the_main_agent_of_a_main_thread_may_read_it(shared: bool, nested: bool, path: str):
+    assert Scope(shared=shared, nested=nested).may_read(path) is not (shared or nested)
+
+
+def test_the_time_of_a_recall_is_that_of_the_clock():
+    s = Session(clock=lambda: datetime(2026, 3, 2, 9, tzinfo=UTC))
+    s.memory.daily("the gateway host is box-17")
+    s.memory.search("gateway")
+    assert s.memory.promote().candidates[0].recall.last == "2026-03-02T09:00:00+00:00"

@@ -1,0 +1,89 @@
+"""The teaching model hands a task on by name, through the tool schema it is sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from deepnb import Session
+from deepnb.models.teaching.conversation import Step
+from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.moves import Say, Use, plan
+from tests.support.teaching import TOOLS, asked
+
+AGENTS = ("general-purpose", "critic", "data-2")
+
+
+def move(request: str, *turn: Step, agents=AGENTS) -> Say | Use:
+    return plan(asked(request, *turn, agents=agents), INTENTS)
+
+
+@pytest.mark.parametrize(
+    ("request_", "name", "task"),
+    [
+        ("ask the critic subagent to list files", "critic", "list files"),
+        ("Ask the Critic sub-agent to list files", "critic", "list files"),
+        ("please have my critic subagent look at /a.md", "critic", "look at /a.md"),
+        ("let the `data-2` subagent list files", "data-2", "list files"),
+        ("use the subagent critic to list files", "critic", "list files"),
+        ("ask critic to remember that I use vim", "critic", "remember that I use vim"),
+        (
+            "ask the critic subagent to ask the data-2 subagent to list files",
+            "critic",
+            "ask the data-2 subagent to list files",
+        ),
+        ("让 critic 子代理列出文件", "critic", "列出文件"),
+        ("请子代理 critic 去列出文件", "critic", "列出文件"),
+        ("ask a subagent to list files", "general-purpose", "list files"),
+        ("ask the general-purpose subagent to list files", "general-purpose", "list files"),
+        ("delegate: list files", "general-purpose", "list files"),
+    ],
+)
+def test_who_gets_which_task(request_, name, task):
+    assert move(request_) == Use("task", {"description": task, "subagent_type": name})
+
+
+def test_one_that_is_not_there_is_said_and_not_called():
+    assert move("ask the nobody subagent to sing") == Say(
+        "There is no subagent nobody: the tool `task` names general-purpose, critic, data-2."
+    )
+    assert "data-2" in move("让 nobody 子代理唱歌").text
+
+
+def test_without_the_tool_it_says_so():
+    done = plan(asked("ask the critic subagent to sing", tools=TOOLS - {"task"}), INTENTS)
+    assert done == Say("I would call the tool `task` here, but it is not bound to me, so I stop.")
+
+
+@pytest.mark.parametrize(
+    "request_", ["ask bob to call me", "use pandas to plot it", "tell me to stop", "let it be for now"]
+)
+def test_words_that_name_no_subagent_are_not_for_one(request_):
+    done = move(request_)
+    assert not (isinstance(done, Use) and done.tool == "task")
+    assert "no subagent" not in getattr(done, "text", "")
+
+
+def test_any_subagent_is_the_first_where_there_is_no_general_purpose_one():
+    assert move("ask a subagent to sing", agents=("critic",)).args["subagent_type"] == "critic"
+
+
+def test_the_report_is_quoted_and_a_refusal_said():
+    done = move("ask the critic subagent to sing", Step("task", {}, "la la"))
+    assert done == Say("The subagent critic reported:\n> la la")
+    done = move("ask the critic subagent to sing", Step("task", {}, "Error: no subagent was started.", failed=True))
+    assert done.text.startswith("The tool `task` did not succeed. It said: Error: no subagent")
+
+
+def test_a_subagent_that_has_no_rule_says_what_it_was_told_to_be():
+    s = Session(subagents=[{"name": "critic", "description": "d", "system_prompt": "Be a strict critic.\nAnd more."}])
+    turn = s.run("ask the critic subagent to judge my essay")
+    assert '> My instructions here begin: "Be a strict critic."' in turn.text
+    assert "My instructions" not in s.run("sing me a song").text
+
+
+def test_two_runs_are_the_same():
+    def run() -> list[str]:
+        s = Session(subagents=[{"name": "critic", "description": "d", "system_prompt": "p"}])
+        return [s.run("ask the critic subagent to ask a subagent to list files").text, *map(str, s.ledger()["total"])]
+
+    assert run() == run()

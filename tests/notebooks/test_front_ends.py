@@ -1,0 +1,231 @@
+"""What a notebook that was run leaves for front ends with other rules: VS Code, Colab, nbconvert, GitHub.
+
+Every picture and panel is in it. What VS Code and Colab take is a set of mime types and the core widgets; GitHub shows
+HTML with a list of tags and without styles; nbconvert's page is read here with all scripts gone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import nh3
+import pytest
+from tests.support.browsers import written
+from nbclient import NotebookClient
+
+pytestmark = pytest.mark.kernel
+
+CELLS = (
+    "%load_ext deepnb",
+    "%config DeepNB.window = 6000",
+    "%agent dashboard",
+    "%%agent\nRemember that I prefer tabs over spaces",
+    "%skills add explore-dataframe",
+    "%agent what can you do?",
+    "%agent note that the pump is called Berta",
+    "%agent ask a subagent to list files",
+    "%agent fork idea",
+    "%agent thanks",
+    "%agent compact",
+    "%agent what do you know about my preferences?",
+    "%agent",
+    "%agent turns",
+    "%agent threads",
+    "%agent budget",
+    "%agent history",
+    "%agent history pump",
+    "%agent xray",
+    "%agent graph",
+    "%agent tools",
+    "%agent subagents",
+    "%agent?",
+    "%memory",
+    "%memory diff 0",
+    "%memory show",
+    "%memory search pump",
+    "%memory edit",
+    "%skills",
+    "%skills show explore-dataframe",
+    "%memory panel",
+    "%skills panel",
+    "%agent panel",
+    "%agent panel threads",
+    "%agent panel prompt",
+    "%config DeepNB.approve = 'writes'",
+    "%%agent\nRemember that I like tea",
+    "%agent approve",
+    "%%agent\nRemember that I like coffee",
+)
+WIDGET = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+CORE = ("@jupyter-widgets/base", "@jupyter-widgets/controls")
+
+# The elements that GitHub leaves in HTML of others, as its Markup library documents them; of attributes those we make.
+GITHUB = set(
+    re.findall(
+        r"\w+",
+        "h1 h2 h3 h4 h5 h6 br b i strong em a pre code img tt div ins del sup sub p picture ol ul table thead tbody"
+        " tfoot blockquote dl dt dd kbd q samp var hr ruby rt rp li tr td th s strike summary details caption figure"
+        " figcaption abbr bdo cite dfn mark small source span time wbr",
+    )
+)
+ATTRIBUTES = {"a": {"href"}, "details": {"open"}, "ol": {"start"}, "*": {"title"}}
+BLOCKS = set(re.findall(r"\w+", "div p tr td th li ul ol pre table details summary h1 h2 h3 h4 h5 h6 blockquote br hr"))
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The notebook as it is saved after it was run, the state of its widgets in it."""
+    place = tmp_path_factory.mktemp("front_ends")
+    notebook = nbformat.read(written(place / "all.ipynb", CELLS), as_version=4)
+    resources = {"metadata": {"path": str(place)}}
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+    nbformat.validate(notebook)
+    nbformat.write(notebook, place / "all.ipynb")
+    return notebook
+
+
+def outputs(notebook: Any) -> list[tuple[str, dict[str, Any]]]:
+    """(source of its cell, data) of every output that is data."""
+    return [
+        (cell.source, dict(output.data))
+        for cell in notebook.cells
+        for output in cell.outputs
+        if output.output_type in ("display_data", "execute_result")
+    ]
+
+
+def html_of(notebook: Any) -> list[tuple[str, str, str]]:
+    """(source, HTML, text) of every static output of ours; a DataFrame's HTML is pandas'."""
+    found = [(s, d["text/html"], d["text/plain"]) for s, d in outputs(notebook) if "text/html" in d]
+    return [(source, html, text) for source, html, text in found if 'class="dataframe"' not in html]
+
+
+class Read(HTMLParser):
+    """What is read of HTML without styles, a line for each block; scripts and styles are not read."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self._mute = "", 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self._mute += tag in ("script", "style")
+        self.text += "\n" if tag in BLOCKS else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._mute -= tag in ("script", "style")
+        self.text += "\n" if tag in BLOCKS else ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += "" if self._mute else data
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text))
+
+
+# What only the text says: the head of a diff, how to go on by typing, and words for which the HTML has a column.
+TEXT_ONLY = re.compile(r"^ *(?:---|\+\+\+|@@).*$|^%agent history --bring.*$|\w*…\w*", re.MULTILINE)
+COLUMNS = {"more", "layer", "in", "this", "needs", "call"}
+
+
+def missing(text: str, shown: str) -> list[str]:
+    """The words of a text that can't be read in what is shown; of one that was cut nothing is asked."""
+    there = words(shown) | COLUMNS
+    return sorted(word for word in words(TEXT_ONLY.sub("", text)) if word not in there)
+
+
+# -- the rules of VS Code and Colab
+
+
+def test_every_output_is_html_and_text_or_a_widget_and_text(ran: Any) -> None:
+    seen = {frozenset(data) for _, data in outputs(ran)}
+    assert seen == {frozenset({"text/html", "text/plain"}), frozenset({WIDGET, "text/plain"})}
+    for source, data in outputs(ran):
+        empty = data.get("text/html") == "<div></div>"  # the place of what has come to an end
+        assert data["text/plain"].strip() or empty, source
+        assert WIDGET not in data or set(data[WIDGET]) == {"version_major", "version_minor", "model_id"}, source
+    streams = [o.text for cell in ran.cells for o in cell.outputs if o.output_type == "stream"]
+    assert streams == [], "nothing is printed"
+
+
+def test_beside_every_widget_stands_its_static_twin(ran: Any) -> None:
+    with_widgets = {source for source, data in outputs(ran) if WIDGET in data}
+    assert {"%agent dashboard", "%memory panel", "%memory edit", "%skills panel", "%agent panel"} <= with_widgets
+    static = {source for source, _, _ in html_of(ran)}
+    assert with_widgets <= static
+
+
+def test_widgets_are_those_of_the_core_and_need_nothing_from_elsewhere(ran: Any) -> None:
+    state = ran.metadata.widgets[STATE]["state"]
+    assert len(state) > 100
+    assert {model["model_module"] for model in state.values()} <= set(CORE)
+    assert {one["state"]["_view_module"] for one in state.values() if one["state"].get("_view_module")} <= set(CORE)
+    assert not harm(json.dumps(state))
+
+
+def harm(html: str) -> list[str]:
+    """What would run, load or style the page."""
+    return re.findall(
+        r"<(?:script|style|iframe|object|embed|link|svg|img)\b|requirejs|(?:src|url)\s*[=(]\s*['\"\\]*http", html
+    )
+
+
+def test_no_html_runs_or_loads_anything(ran: Any) -> None:
+    assert len(html_of(ran)) > len(CELLS) // 2
+    for source, html, _ in html_of(ran):
+        assert harm(html) == [], source
+        assert not re.findall(r"position:|transform:|var\(|url\(", html), source
+    assert harm("<style>") and harm('<img src="x">') and harm("url('http://x')")
+
+
+# -- GitHub
+
+
+def test_with_styles_and_classes_gone_it_says_what_the_text_says(ran: Any) -> None:
+    for source, html, text in html_of(ran):
+        shown = nh3.clean(html, tags=GITHUB, attributes=ATTRIBUTES, link_rel=None)
+        assert "style=" not in shown and "class=" not in shown
+        assert re.findall(r"<(\w+)", shown) == re.findall(r"<(\w+)", html), f"{source}: an element is lost"
+        if source != "%agent xray":  # its text shows the ends of what the HTML folds
+            assert missing(text, Read(shown).text) == [], source
+
+
+# -- nbconvert
+
+
+def exported(notebook: Any) -> str:
+    nbconvert = pytest.importorskip("nbconvert")
+    return str(nbconvert.HTMLExporter().from_notebook_node(notebook)[0])
+
+
+def test_an_exported_page_shows_all_of_it_without_a_script(ran: Any) -> None:
+    shown = Read(exported(ran)).text
+    for source, _, text in (one for one in html_of(ran) if one[0] != "%agent xray"):
+        assert missing(text, shown) == [], source
+
+
+def test_an_exported_page_loads_no_more_than_one_without_us(ran: Any) -> None:
+    plain = nbformat.v4.new_notebook(metadata={"widgets": ran.metadata.widgets})
+    assert loaded(exported(ran)) <= loaded(exported(plain))
+    assert loaded('<img src="https://x.example/a.png">') == {"https://x.example/a.png"}
+
+
+def loaded(page: str) -> set[str]:
+    """Addresses that a page loads by itself: those of its scripts, styles and pictures."""
+    return set(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=['\"](https?://[^'\"]+)", page))
+
+
+def test_a_saved_notebook_is_small(ran: Any, tmp_path: Path) -> None:
+    place = tmp_path / "small.ipynb"
+    without = nbformat.from_dict({**ran, "metadata": {k: v for k, v in ran.metadata.items() if k != "widgets"}})
+    nbformat.write(without, place)
+    print(f"{place.stat().st_size / 1000:,.0f} kB without the state of widgets")
+    assert place.stat().st_size < 500_000

@@ -1,0 +1,85 @@
+"""Each notebook runs, shows what it shows in its file, and tells the story the tour tells."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from deepnb.magics.options import AgentRun, parse_agent
+from deepnb.tour.places import FIRST, notebooks
+from deepnb.tour.story import SKILL, SKILL_NAME, STORY, WINDOW
+from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
+
+SOME_CACHE = os.environ.get("TIKTOKEN_CACHE_DIR", "")
+
+
+def sources(notebook: Any) -> list[str]:
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def prompts(notebook: Any) -> list[str]:
+    """Every prompt to the agent, in order."""
+    found = []
+    for source in sources(notebook):
+        if source.startswith("%%agent"):
+            line, _, body = source.removeprefix("%%agent").partition("\n")
+            calls = [parse_agent(line, body)]
+        else:
+            calls = [parse_agent(m[1]) for m in re.finditer(r"^(?:\w+ = )?%agent\b(.*)$", source, re.MULTILINE)]
+        found += [run.prompt for run in calls if isinstance(run, AgentRun)]
+    return found
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("cache", ["none", pytest.param("some", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+def test_a_notebook_shows_what_its_file_shows(path: Path, cache: str, tmp_path: Path) -> None:
+    env = {"TIKTOKEN_CACHE_DIR": str(tmp_path) if cache == "none" else SOME_CACHE}
+    assert list(texts(execute(path, env))) == list(texts(read(path)))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+def test_a_notebook_is_valid_small_and_of_no_machine(path: Path) -> None:
+    notebook = read(path)
+    nbformat.validate(notebook)
+    assert path.stat().st_size < 500_000
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+    text = path.read_text()
+    for place in (str(Path.home()), str(HERE.parent), "/tmp/", "/home/", "/Users/", "site-packages", os.sep + "venv"):
+        assert place not in text, place
+    assert "widgets" not in notebook.metadata
+    assert all("execution" not in cell.metadata for cell in notebook.cells)
+    assert not [o for cell in notebook.cells for o in cell.get("outputs", ()) if o.output_type == "error"]
+
+
+def test_the_first_notebook_tells_the_tours_story() -> None:
+    notebook = read(HERE / FIRST)
+    said = prompts(notebook)
+    story = [step.prompt for step in STORY if step.prompt]
+    assert said[: len(story)] == story
+    assert len(said) == len(story) + 1, "and then one prompt to play with"
+    assert f"%%skills {SKILL_NAME}\n{SKILL}".strip() in [source.strip() for source in sources(notebook)]
+    assert f"%config DeepNB.window = {WINDOW}" in sources(notebook)[0]
+
+
+def test_every_file_a_notebook_reads_is_there() -> None:
+    for path in ALL:
+        for name in re.findall(r"""["'](data/[^"']+)["']""", "\n".join(sources(read(path)))):
+            assert (path.parent / name).is_file(), name
+    assert notebooks() == HERE
+
+
+def test_masking_keeps_all_but_times() -> None:
+    assert masked("turn 1 · 2 calls · 253 out · 0.28 s") == "turn 1 · 2 calls · 253 out · <took>"
+    assert masked("turn 1 · 2 calls · 254 out · 0.28 s") != masked("turn 1 · 2 calls · 253 out · 0.28 s")
+    assert masked("2026-11-22 01:16:01  (19 messages") == "<time> (19 messages"
+    assert masked("## 09:00 <!-- flush 2495cbcf8d0f -->") == "## 09:00 <!-- flush <mark> -->"
+    assert masked("7     3     390  4569   0.004") == masked("7     3     390  4569  10.004")
+    assert masked("0.85 of 6,000 =  5,100 tokens") == "0.85 of 6,000 =  5,100 tokens"

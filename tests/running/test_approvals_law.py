@@ -1,0 +1,249 @@
+"""Under no policy but allow does a call that asks run unapproved, and never another one than the call that was shown."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+
+import deepnb
+from deepnb import DeepnbError, Session
+from deepnb.core.approvals import Decision, PendingCall, digest
+from deepnb.engine.approvals import answers
+from tests.support.scripted import Scripted
+
+TOOLS = ("boom", "other", "look")
+VALUES = st.integers(0, 3)
+
+
+class World:
+    """A session whose tools tell what they did, and what the user was shown and said."""
+
+    def __init__(self, answers: list[AIMessage | str], policy: Any) -> None:
+        self.ran: list[tuple[str, int]] = []
+
+        def boom(x: int) -> str:
+            """Go off."""
+            self.ran.append(("boom", x))
+            return f"boom {x}"
+
+        def other(x: int) -> str:
+            """Do something else."""
+            self.ran.append(("other", x))
+            return f"other {x}"
+
+        @deepnb.reads
+        def look(x: int) -> str:
+            """Look."""
+            return f"look {x}"
+
+        self.session = Session(model=Scripted(answers=answers), tools=[boom, other, look], approve=policy)
+        self.approved: Counter[tuple[str, int]] = Counter()
+        """(tool, argument) -> how often the user said that it may run just so."""
+        self.shown: dict[str, PendingCall] = {}
+        self.free: set[str] = set()
+        """Tools that were allowed at some time: by a rule, or in the thread."""
+        self._policy(policy)
+
+    def _policy(self, policy: Any) -> None:
+        rules = policy if isinstance(policy, dict) else {}
+        self.free |= {name for name, rule in rules.items() if rule == "allow"}
+
+    def configure(self, policy: Any) -> None:
+        """What the settings do."""
+        self.session.configure(approve=policy)
+        self._policy(policy)
+
+    def check(self) -> None:
+        """The law, as far as things have come."""
+        for call in self.session.asked:
+            assert digest(call.name, dict(call.args)) == call.digest, "the card shows what the digest is of"
+        ran = Counter(one for one in self.ran if one[0] not in self.free)
+        assert not ran - self.approved, f"ran unapproved: {ran - self.approved}"
+
+    def decide(self, choose: Callable[[PendingCall], Decision]) -> None:
+        """Show every call that waits and say a word on it; then the turn goes on, until it ends or others wait."""
+        words = [choose(call) for call in self.session.asked]
+        for word in words:
+            args = word.args if word.kind == "edit" else word.call.args
+            if word.kind != "reject":
+                self.approved[word.call.name, args["x"]] += 1
+            if word.remember:
+                self.free.add(word.call.name)
+        list(self.session.resume(words))
+
+
+def calls(made: list[tuple[str, int]], prefix: str) -> AIMessage:
+    return AIMessage(
+        "", tool_calls=[{"name": n, "args": {"x": x}, "id": f"{prefix}{i}"} for i, (n, x) in enumerate(made)]
+    )
+
+
+def task(n: int) -> AIMessage:
+    return AIMessage(
+        "",
+        tool_calls=[
+            {"name": "task", "args": {"description": "d", "subagent_type": "general-purpose"}, "id": f"t{n}{i}"}
+            for i in range(n)
+        ],
+    )
+
+
+MADE = st.lists(st.tuples(st.sampled_from(TOOLS), VALUES), min_size=1, max_size=3)
+STEPS = st.lists(MADE | st.integers(1, 2), min_size=1, max_size=4)
+"""Each a list of calls side by side, or how many subagents are handed a task side by side."""
+
+POLICIES = st.sampled_from(["outside", "writes", "read-only"]) | st.dictionaries(
+    st.sampled_from(TOOLS), st.sampled_from(["ask", "allow", "deny"]), max_size=2
+)
+WORDS = st.lists(st.sampled_from(["approve", "approve", "reject", "edit", "remember"]), min_size=4, max_size=4)
+BETWEEN = st.lists(
+    st.sampled_from(
+        ["memory", "file", "switch", "panel", "policy", "forget", "bare", "stale", "prompt", "compact", "fork", "undo"]
+    ),
+    max_size=3,
+)
+
+
+def meanwhile(world: World, what: str, policy: Any, last: Decision | None) -> None:
+    """Something the user, a panel or another program does between the card and the word."""
+    s = world.session
+    with contextlib.suppress(DeepnbError):
+        if what == "memory":
+            s.memory.add("likes tea")
+        elif what == "file":
+            s.files["/notes.txt"] = "x"
+        elif what == "switch":
+            here = s.thread
+            s.new()
+            s.run("a turn elsewhere")
+            s.switch(here)
+        elif what == "panel":
+            s.budget(), s.snapshot, s.approvals.asked(), [s.approvals.change(c) for c in s.asked]
+        elif what == "policy":
+            world.configure(policy)
+        elif what == "forget":
+            s.memory.add("a secret")
+            s.memory.forget("a secret")
+        elif what == "bare":  # a program that knows nothing of us: this drops what waits
+            s.graph.update_state(s._threads.current.config, {"files": {}})
+        elif what == "stale" and last is not None:
+            list(s.resume(last))
+        elif what == "prompt":
+            s.run("go on")
+        elif what == "compact":
+            s.compact()
+        elif what == "fork":
+            s.fork()
+        elif what == "undo":
+            s.undo()
+
+
+def play(steps, policy, later, words, between) -> None:
+    """A run from its prompt on, card by card, with the law looked at after each thing that happens."""
+    script: list[Any] = [
+        calls(step, f"c{n}-") if isinstance(step, list) else task(step) for n, step in enumerate(steps)
+    ]
+    world = World([*script, "done"], policy)
+    with contextlib.suppress(DeepnbError):  # a step may be that of a nested agent: then the main one ends early
+        world.session.run("go")
+    world.check()
+    last: Decision | None = None
+    turn = 0
+    while world.session.asked and turn < 12:
+        for what in between:
+            meanwhile(world, what, later, last)
+            world.check()
+        if not world.session.asked:
+            break
+
+        def choose(call: PendingCall, at: int = turn) -> Decision:
+            kind = words[(at + call.args["x"]) % len(words)]
+            if kind == "reject":
+                return call.reject("no")
+            if kind == "edit":
+                return call.edit({"x": 9})
+            return call.approve(remember=kind == "remember")
+
+        last = choose(world.session.asked[0])
+        with contextlib.suppress(DeepnbError):
+            world.decide(choose)
+        world.check()
+        turn += 1
+
+
+WORLDS = given(STEPS, POLICIES, POLICIES, WORDS, BETWEEN)
+
+
+@settings(max_examples=45)
+@WORLDS
+def test_nothing_runs_but_what_was_shown_and_approved(steps, policy, later, words, between):
+    play(steps, policy, later, words, between)
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@WORLDS
+def test_nor_in_many_more_worlds(steps, policy, later, words, between):
+    play(steps, policy, later, words, between)
+
+
+@settings(max_examples=30)
+@given(MADE, st.data())
+def test_a_word_on_another_call_is_refused(made, data):
+    world = World([calls(made, "c"), "done"], "outside")
+    world.session.run("go")
+    for call in world.session.asked:
+        wrong = data.draw(st.sampled_from(["digest", "id", "key"]))
+        try:
+            list(world.session.resume(replace(call, **{wrong: "another"}).approve()))
+        except DeepnbError as error:
+            assert "does not wait for your word any more" in str(error)
+        else:
+            raise AssertionError("it was taken")
+    assert not [one for one in world.ran if one[0] != "look"]
+
+
+@settings(max_examples=30)
+@given(MADE, st.integers(4, 8))
+def test_a_resumed_run_that_comes_with_another_call_asks_again(made, new):
+    """The arguments in the state are changed behind our back: the word that was given does not hold for them."""
+    world = World([calls(made, "c"), "done"], {"look": "ask"})
+    s = world.session
+    s.run("go")
+    words = [call.approve() for call in s.asked]
+    config = s._threads.current.config
+    message = s.graph.get_state(config).values["messages"][-1]
+    changed = message.model_copy(update={"tool_calls": [{**c, "args": {"x": new}} for c in message.tool_calls]})
+    s.graph.update_state(config, {"messages": [changed]}, as_node="model")
+    with contextlib.suppress(DeepnbError):
+        list(s.resume(words))
+    assert world.ran == []
+    assert s.pending is not None, "the step is still there"
+    list(s.resume())
+    assert {call.args["x"] for call in s.asked} == {new}
+    assert world.ran == []
+
+
+@settings(max_examples=30)
+@given(MADE)
+def test_an_answer_that_was_given_for_another_call_does_not_count(made):
+    """Not even where a program gives it to the graph itself, in the place of the one that waits."""
+    world = World([calls(made, "c"), "done"], {"look": "ask"})
+    s = world.session
+    s.run("go")
+    before, config = s.asked, s._threads.current.config
+    s.graph.invoke(answers([replace(call, digest="another").approve() for call in before]), config)
+    assert world.ran == []
+    s._state.look(s._threads.current)
+    assert [call.digest for call in s.asked] == [call.digest for call in before], "they are asked about again"
+    world.decide(lambda call: call.approve())
+    world.check()
+    assert len(world.ran) == sum(name != "look" for name, _ in made)

@@ -1,0 +1,134 @@
+"""The benchmark: LoCoMo's format as it comes, the protocol, and what the search reaches on the talks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deepnb.search import Index, bench
+from deepnb.search.hits import Hit
+from tests import DATA
+
+TALKS = DATA / "talks.json"
+SAMPLE = {
+    "sample_id": "x",
+    "conversation": {
+        "speaker_a": "Ann",
+        "speaker_b": "Bo",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Ann", "dia_id": "D1:1", "text": "Hello there,\nBo!"},
+            {
+                "speaker": "Bo",
+                "dia_id": "D1:2",
+                "text": "I keep bees.",
+                "blip_caption": "a hive by a shed",
+                "img_url": [],
+            },
+        ],
+        "session_10_date_time": "9:00 am on 1 June, 2023",
+        "session_10": [{"speaker": "Ann", "dia_id": "D10:1", "text": "We sail on Sunday."}],
+        "session_11_date_time": "9:00 am on 2 June, 2023",
+    },
+    "event_summary": {},
+    "qa": [
+        {"question": "What does Bo keep?", "answer": "bees", "evidence": ["D1:2"], "category": 4},
+        {"question": "And both?", "answer": 2, "evidence": ["D1:2; D10:01"], "category": 1},
+        {"question": "When?", "answer": "Sunday", "evidence": ["D:10:1", "D"], "category": 2},
+        {"question": "Gone?", "answer": "x", "evidence": ["D99:1"], "category": 3},
+        {"question": "None?", "answer": "x", "evidence": [], "category": 3},
+        {"question": "Wrong?", "adversarial_answer": "x", "evidence": ["D1:1"], "category": 5},
+    ],
+}
+
+
+def test_a_session_is_a_file_headed_by_its_date_and_a_turn_a_line() -> None:
+    (talk,) = bench.talks([SAMPLE])
+    assert talk.files == {
+        "session_1.md": "# 1:56 pm on 8 May, 2023\n\nAnn: Hello there, Bo!\nBo: I keep bees. [a hive by a shed]\n",
+        "session_10.md": "# 9:00 am on 1 June, 2023\n\nAnn: We sail on Sunday.\n",
+    }
+
+
+def test_evidence_is_read_however_it_is_spelled_and_category_5_is_left_out() -> None:
+    (talk,) = bench.talks([SAMPLE])
+    bees, sail = ("session_1.md", 4), ("session_10.md", 3)
+    assert [(q.category, q.evidence) for q in talk.questions] == [(4, {bees}), (1, {bees, sail}), (2, {sail})]
+
+
+def test_what_is_measured() -> None:
+    question = bench.Question("?", 1, frozenset({("a", 5), ("a", 9), ("b", 1)}))
+    ranked = [
+        Hit("c", 1, 9, "x" * 3000, 1.0, ""),
+        Hit("a", 4, 6, "x" * 4000, 1.0, ""),
+        Hit("a", 9, 9, "x" * 2000, 1.0, ""),
+    ]
+    filler = [Hit("z", n, n, "", 1.0, "") for n in range(5)]
+    hits = [*ranked, *filler, Hit("b", 1, 2, "", 1.0, "")]
+    assert bench.measure(question, lambda query, k, tokens: hits) == (0.0, 1.0, 1.0, 0.0, 1 / 3, 1 / 3)
+
+
+def test_no_passage_is_longer_than_the_protocol_allows() -> None:
+    samples = json.loads(TALKS.read_text(encoding="utf-8"))[:1]
+    (talk,) = bench.talks(samples)
+    index = Index()
+    index.update(dict(talk.files))
+    plain = bench.Passages(talk.files)
+    covered: set[tuple[str, int]] = set()
+    for hit in plain.hits:
+        assert len(hit.text) + len(hit.heading) + 1 <= bench.PASSAGE
+        covered |= {(hit.path, n) for n in range(hit.start, hit.end + 1)}
+    assert covered == {(path, n) for path, text in talk.files.items() for n in range(3, text.count("\n") + 1)}
+    for question in talk.questions:
+        for hit in index.search(question.text, 10):
+            assert len(hit.text) + len(hit.heading) + 1 <= bench.PASSAGE
+            assert "\n".join(talk.files[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
+
+
+def test_the_fused_search_finds_more_than_plain_passages() -> None:
+    samples = json.loads(TALKS.read_text(encoding="utf-8"))
+    found = bench.results(bench.talks([samples[0], *samples[4:12], *samples[28:34]]))
+    means = {name: [sum(col) / len(col) for col in zip(*by["all"], strict=True)] for name, by in found.items()}
+    some6, tokens = bench.COLUMNS.index("some@6"), bench.COLUMNS.index("2000t*")
+    assert means["AND query"][some6] < 0.15
+    assert means["fused, no model"][some6] > means["BM25, fixed passages"][some6]
+    assert means["fused, no model"][tokens] > means["BM25, fixed passages"][tokens] + 0.02
+
+
+def test_the_command_prints_a_table_with_a_given_embedder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corpus.json").write_text(json.dumps([SAMPLE]), encoding="utf-8")
+    (tmp_path / "my_embedder.py").write_text(
+        "class Words:\n"
+        "    def embed_documents(self, texts):\n"
+        "        return [self.embed_query(text) for text in texts]\n"
+        "    def embed_query(self, text):\n"
+        "        return [1.0 + text.count('bees'), text.count('sail'), 0.5]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert bench.main([str(tmp_path / "corpus.json"), "--embedder", "my_embedder:Words"]) == 0
+    out = capsys.readouterr().out
+    assert "1 conversations, 3 questions" in out
+    for name in ("AND query", "words alone", "n-grams alone", "fused, no model", "vectors alone", "fused with vectors"):
+        assert f"\n{name}" in out
+    assert "2 time" in out and "some@6" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no.json"], "no.json is no corpus in LoCoMo's format"),
+        (
+            [str(TALKS), "--embedder", "nothing"],
+            "'nothing' is not module:name: for example --embedder my_module:embedder",
+        ),
+        ([str(TALKS), "--embedder", "nothing:here"], "'nothing:here' can't be imported"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench.main(arguments) == 1
+    err = capsys.readouterr().err
+    assert said in err and err.count("\n") == 1

@@ -1,0 +1,280 @@
+"""Approvals of a session: what asks, what waits, and how a turn goes on."""
+
+from __future__ import annotations
+
+import pytest
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+import deepnb
+from deepnb import DeepnbError, Session
+from deepnb.core.values import Asked, Decided
+from tests.support.scripted import Scripted, call
+
+WRITE = call("write_file", file_path="/work/a.txt", content="x\n")
+
+
+def on_disk(tmp_path, *answers, **options):
+    s = Session(model=Scripted(answers=list(answers)), **options)
+    s.mount("/work", f"disk:{tmp_path}")
+    return s
+
+
+def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
+    both = AIMessage(
+        "", tool_calls=[*WRITE.tool_calls, *call("write_file", "c2", file_path="/b", content="y").tool_calls]
+    )
+    s = on_disk(tmp_path, both, "done")
+    turn = s.run("go")
+    assert dict(s.files) == {"/b": "y"} and not (tmp_path / "a.txt").exists()
+    assert (turn.interrupted, turn.error, [c.name for c in turn.asked]) == (None, None, ["write_file"])
+    assert [e.call.id for e in turn.events if isinstance(e, Asked)] == ["c1"]
+    assert s.pending == "write_file waits for your word: %agent approve, or %agent reject WHY"
+    assert s.approvals.change(s.asked[0]).unified().endswith("+x\n")
+    events = list(s.resume(s.asked[0].approve()))
+    assert [e.decision.kind for e in events if isinstance(e, Decided)] == ["approve"]
+    assert (tmp_path / "a.txt").read_text() == "x\n" and s.files["/b"] == "y"
+    assert (s.text, s.pending, s.asked, len(s.turns), s.turns[0].asked) == ("done", None, (), 1, ())
+
+
+@pytest.mark.parametrize("path", ["/work/../work/a", "work/b", "/work//c", "/./work/d", "\\work\\e"])
+def test_no_spelling_of_a_path_gets_round_it(tmp_path, path):
+    s = on_disk(tmp_path, call("write_file", file_path=path, content="x"), "done")
+    s.run("go")
+    assert s.asked or not list(tmp_path.iterdir()), path
+
+
+def test_memory_on_a_disk_is_journaled_and_does_not_ask(tmp_path):
+    s = Session(model=Scripted(answers=[call("write_file", file_path="/AGENTS.md", content="- tea\n"), "done"]))
+    s.memory.keep(str(tmp_path))
+    assert s.run("go").asked == ()
+    assert (tmp_path / "AGENTS.md").read_text() == "- tea\n" and s.memory.log()["id"].tolist()
+
+
+def test_a_directory_that_holds_a_mount_asks(tmp_path):
+    s = Session(model=Scripted(answers=[call("delete", file_path="/a"), "done"]))
+    s.mount("/a/b", f"disk:{tmp_path}")
+    assert s.run("go").asked
+
+
+def test_rejecting_tells_the_agent_why(tmp_path):
+    s = on_disk(tmp_path, WRITE, "I see")
+    s.run("go")
+    list(s.resume(s.asked[0].reject("not there")))
+    told = s.snapshot.messages[-2]
+    assert told.status == "error" and "did not allow this call of write_file, and said why: not there" in told.text
+    assert not (tmp_path / "a.txt").exists() and s.text == "I see"
+
+
+def test_an_edit_runs_with_the_other_arguments(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    s.run("go")
+    list(s.resume(s.asked[0].edit({"file_path": "/work/b.txt", "content": "y"})))
+    assert [p.name for p in tmp_path.iterdir()] == ["b.txt"]
+    assert "the user changed the arguments" in s.snapshot.messages[-2].text
+
+
+def test_read_only_refuses_every_write_also_one_that_was_allowed():
+    ran = []
+
+    def boom() -> str:
+        """Go off."""
+        ran.append(1)
+        return ""
+
+    answers = [
+        call("write_file", file_path="/a", content="x"),
+        call("boom", "c2"),
+        call("note", "c3", text="x"),
+        "done",
+    ]
+    s = Session(model=Scripted(answers=answers), tools=[boom], approve={"*": "read-only", "boom": "allow"})
+    s.run("go")
+    assert (ran, dict(s.files), s.asked) == ([], {}, ())
+    assert [m.status for m in s.snapshot.messages if m.role == "tool"] == ["error"] * 3
+
+
+def test_denying_after_the_card_wins_over_the_word(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    s.run("go")
+    s.approvals.rule("write_file", "deny")
+    list(s.resume(s.asked[0].approve()))
+    assert not (tmp_path / "a.txt").exists() and "does not let the tool write_file run" in s.snapshot.messages[-2].text
+
+
+def test_a_rejected_call_does_not_run_though_its_tool_is_allowed_meanwhile(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    s.run("go")
+    word = s.asked[0].reject()
+    s.approvals.rule("write_file", "allow")
+    list(s.resume(word))
+    assert not (tmp_path / "a.txt").exists()
+
+
+def test_allowed_in_this_thread_and_in_no_other(tmp_path):
+    second = call("write_file", "c2", file_path="/work/b.txt", content="y")
+    s = on_disk(tmp_path, WRITE, "one", second, "two", call("write_file", "c3", file_path="/work/c", content="z"))
+    s.run("go")
+    list(s.resume(s.asked[0].approve(remember=True)))
+    assert s.run("again").asked == () and (tmp_path / "b.txt").exists()
+    assert s.approvals.words("write_file") == "allow in this thread"
+    s.new()
+    assert s.run("elsewhere").asked
+
+
+def test_a_word_on_each_of_two(tmp_path):
+    calls = [*WRITE.tool_calls, *call("write_file", "c2", file_path="/work/b.txt", content="y").tool_calls]
+    s = on_disk(tmp_path, AIMessage("", tool_calls=calls), "done")
+    s.run("go")
+    one, two = s.asked
+    assert list(s.resume(two.reject("no"))) == []
+    assert s.pending == "write_file waits for your word: %agent approve 1, %agent reject 1 WHY, or %agent approve all"
+    with pytest.raises(DeepnbError, match="waits for your word on write_file"):
+        list(s.resume())
+    list(s.resume(one.approve()))
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"] and s.text == "done"
+
+
+def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
+    s = on_disk(tmp_path, WRITE, "elsewhere", "done")
+    s.run("go")
+    asked = s.asked
+    s.memory.add("likes tea")
+    s.files["/mine.txt"] = "m"
+    with pytest.raises(DeepnbError, match="turn 1 of thread main waits for your word on write_file"):
+        s.run("next")
+    s.new("side")
+    assert s.run("hello").text == "elsewhere"
+    with pytest.raises(DeepnbError, match="%agent switch main, then %agent approve"):
+        s.run("next", thread="main")
+    s.switch("main")
+    assert s.asked == asked
+    list(s.resume(asked[0].approve()))
+    assert (tmp_path / "a.txt").exists() and s.text == "done"
+    assert s.files["/mine.txt"] == "m" and "likes tea" in s.files["/AGENTS.md"]
+
+
+def test_a_word_from_another_thread_goes_to_its_own(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    s.run("go")
+    word = s.asked[0].approve()
+    s.new("side")
+    list(s.resume(word))
+    assert s.thread == "side" and s.last.thread == "main" and (tmp_path / "a.txt").exists()
+
+
+def test_forgetting_and_compacting_do_not_drop_what_waits(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    s.memory.add("a secret")
+    s.run("go")
+    s.memory.forget("a secret")
+    with pytest.raises(DeepnbError):
+        s.compact()
+    list(s.resume(s.asked[0].approve()))
+    assert (tmp_path / "a.txt").exists() and "a secret" not in s.files.get("/AGENTS.md", "")
+
+
+def test_what_waits_is_read_back_from_the_checkpoints(tmp_path):
+    saver = InMemorySaver()
+    s = on_disk(tmp_path, WRITE, "done", checkpointer=saver)
+    s.run("go")
+    asked = s.asked
+    s._threads.current.asked = ()
+    s._state.look(s._threads.current)
+    assert s.asked == asked
+    list(s.resume(s.asked[0].approve()))
+    assert (tmp_path / "a.txt").exists()
+
+
+def nested(tmp_path, *answers):
+    tasks = [{"name": "task", "args": {"description": "d", "subagent_type": "general-purpose"}, "id": i} for i in "ab"]
+    return on_disk(tmp_path, AIMessage("", tool_calls=tasks), *answers)
+
+
+def test_subagents_ask_under_their_name_and_go_on_where_they_were(tmp_path):
+    one, two = (call("write_file", f"n{i}", file_path=f"/work/{i}.txt", content="x") for i in "12")
+    s = nested(tmp_path, one, two, "ended", "ended", "all done")
+    s.run("go")
+    assert {c.agent for c in s.asked} == {"general-purpose"} and {c.path for c in s.asked} == {("a",), ("b",)}
+    requests = len(s.options.model.requests)
+    assert requests == 3
+    list(s.resume([c.approve() for c in s.asked]))
+    assert s.text == "all done" and len(s.options.model.requests) == requests + 3, "no call was made again"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["1.txt", "2.txt"]
+
+
+def test_the_users_middleware_can_not_make_another_call_of_one_that_was_approved(tmp_path):
+    class Bends(AgentMiddleware):
+        def wrap_tool_call(self, request, handler):
+            args = {**request.tool_call["args"], "file_path": "/work/evil.txt"}
+            return handler(request.override(tool_call={**request.tool_call, "args": args}))
+
+    s = on_disk(tmp_path, WRITE, "done", middleware=[Bends()])
+    s.run("go")
+    list(s.resume(s.asked[0].approve()))
+    assert not list(tmp_path.iterdir()) and s.asked[0].args["file_path"] == "/work/evil.txt"
+    list(s.resume(s.asked[0].approve()))
+    assert [p.name for p in tmp_path.iterdir()] == ["evil.txt"]
+
+
+def test_credentials_stay_out_of_the_card_and_the_call_runs_as_it_was_made(tmp_path):
+    key = "sk-proj-" + "A1b2C3d4E5f6G7h8" * 3
+    s = on_disk(tmp_path, call("write_file", file_path="/work/k.txt", content=f"api_key = {key}\n"), "done")
+    s.run("go")
+    assert key not in repr(s.asked) and key not in s.approvals.change(s.asked[0]).unified()
+    list(s.resume(s.asked[0].approve()))
+    assert len(s.memory.pending()) == 1, "an ordinary file that would hold one is asked about"
+
+
+def test_tools_of_the_users_ask_unless_they_are_marked():
+    @deepnb.reads
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    def boom() -> str:
+        """Go off."""
+        return "boom"
+
+    s = Session(model=Scripted(answers=[call("look"), call("boom", "c2"), "done"]), tools=[look, boom])
+    s.run("go")
+    assert [c.name for c in s.asked] == ["boom"]
+    assert (s.approvals.words("look"), s.approvals.words("boom")) == ("allow", "ask")
+    assert s.approvals.words("write_file") == "allow; ask where it can't be taken back"
+
+
+SKILL = "---\nname: tidy\ndescription: Tidies.\nallowed-tools: Write Edit Read\n---\n\nTidy.\n"
+
+
+def test_what_a_skill_asks_for_is_asked_once_for_all_of_it(tmp_path):
+    read = call("read_file", "r", file_path="/skills/tidy/SKILL.md")
+    edit = call("edit_file", "e", file_path="/work/a.txt", old_string="x", new_string="y")
+    s = on_disk(tmp_path, read, WRITE, edit, "done", call("write_file", "w2", file_path="/work/b", content="b"), "two")
+    s.files["/skills/tidy/SKILL.md"] = SKILL
+    s.run("tidy up")
+    assert [c.name for c in s.asked] == ["write_file"], "nothing is approved before the question"
+    offer = s.approvals.offer("main")
+    assert offer == {"write_file": ("tidy",), "edit_file": ("tidy",), "read_file": ("tidy",)}
+    list(s.resume(s.asked[0].approve(also=offer)))
+    assert (s.asked, s.text, (tmp_path / "a.txt").read_text()) == ((), "done", "y\n")
+    assert s.run("more").asked == ()
+
+
+def test_a_question_about_a_skill_is_not_asked_again(tmp_path):
+    read = call("read_file", "r", file_path="/skills/tidy/SKILL.md")
+    s = on_disk(tmp_path, read, WRITE, call("write_file", "w2", file_path="/work/b", content="b"), "done")
+    s.files["/skills/tidy/SKILL.md"] = SKILL
+    s.run("tidy up")
+    assert s.approvals.offer("main")
+    assert s.approvals.take([s.asked[0].approve()])
+    list(s.resume())
+    assert [c.name for c in s.asked] == ["write_file"] and s.approvals.offer("main") == {}
+
+
+def test_the_transcript_says_what_was_decided(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    s.run("go")
+    list(s.resume(s.asked[0].reject("not there")))
+    table = s.transcript()
+    assert table[table["type"] == "approval"].shape[0] == 1

@@ -1,0 +1,252 @@
+"""Bringing offloaded messages back: what the model is sent, how often, and what becomes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deepnb import Session
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import ranges
+from deepnb.engine.request import is_request
+from deepnb.models.teaching import TeachingModel
+from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session, stored_once
+from tests.support.scripted import call
+
+
+def compacted(model: Phased, **options: Any) -> Session:
+    """A session whose first section holds: alpha, ok, beta, ok."""
+    s = Session(model=model, **options)
+    for prompt in ("alpha /a/b.py", "beta", "gamma"):
+        s.run(prompt)
+    s.compact()
+    return s
+
+
+def sent(model: Phased) -> list[str]:
+    """The texts of the last request, less its system prompt and its summary."""
+    return [m.text for m in model.requests[-1][2:]]
+
+
+def held(texts: list[str]) -> list[str]:
+    return [t for t in texts if t.startswith("From earlier")]
+
+
+def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
+    model = Phased()
+    s = compacted(model)
+    brought = s.bring_back(1, [3, 1])
+    assert [(n, m.number, m.role, m.text) for n, m in brought.messages] == [
+        (1, 1, "user", "alpha /a/b.py"),
+        (1, 3, "user", "beta"),
+    ]
+    s.run("now?")
+    text = "From earlier in this conversation, word for word:\n\n<earlier>\n### user\n\nalpha /a/b.py\n\n### user\n\nbeta\n</earlier>"
+    assert sent(model) == ["gamma", "ok", text, "now?"]
+    message = model.requests[-1][-2]
+    assert message.additional_kwargs == {"lc_source": "brought_back"}
+    assert not is_request(message)
+    assert s.brought_back is None
+    assert notices(s) == [f"brought back before this prompt: messages 1, 3 of section 1 (~{brought.tokens} tokens)"]
+    s.run("and now?")
+    assert held(sent(model)) == [text], "it stays where it stood, and is not sent twice"
+    assert notices(s) == []
+
+
+def test_its_tokens_are_those_of_the_request():
+    s = Session(TeachingModel(window=20_000))
+    for prompt in ("My project is heron", "hello", "thanks"):
+        s.run(prompt)
+    s.compact()
+    plain = s.fork("plain")
+    s.run("thanks")
+    without = s.budget().parts["user"]
+    s.switch("main")
+    tokens = s.bring_back(1).tokens
+    s.run("thanks")
+    assert s.budget().parts["user"] == without + tokens
+    assert plain == "plain"
+
+
+def test_what_is_chosen_piece_by_piece_is_one_message_in_order():
+    model = Phased()
+    s = compacted(model)
+    s.bring_back(1, [3])
+    s.bring_back(1, [1, 3])
+    assert s.brought_back.line.startswith("messages 1, 3 of section 1 (")
+    s.bring_back(1)
+    assert s.brought_back.line.startswith("messages 1-4 of section 1 (")
+    s.run("now?")
+    assert len(held(sent(model))) == 1
+    assert held(sent(model))[0].count("### ") == 4
+
+
+def test_none_takes_it_away():
+    model = Phased()
+    s = compacted(model)
+    s.bring_back(1)
+    assert s.bring_back(None) is None
+    s.run("now?")
+    assert sent(model) == ["gamma", "ok", "now?"]
+
+
+@pytest.mark.parametrize(
+    ("section", "numbers", "words"),
+    [
+        (2, None, "no section 2: there are 1 to 1"),
+        (0, None, "no section 0"),
+        (1, [5], "section 1 has no message 5: there are 1 to 4"),
+        (1, [0], "section 1 has no message 0"),
+        (1, [], "no message of section 1 was chosen"),
+    ],
+)
+def test_what_is_not_there_is_one_line(section: int, numbers: Any, words: str):
+    s = compacted(Phased())
+    s.bring_back(1, [1])
+    with pytest.raises(DeepnbError, match=words):
+        s.bring_back(section, numbers)
+    assert len(s.brought_back.messages) == 1, "what waits already is kept"
+
+
+def test_without_a_history_there_is_nothing_to_bring():
+    with pytest.raises(DeepnbError, match="nothing was offloaded yet"):
+        Session(model=Phased()).bring_back(1)
+
+
+def test_what_has_no_room_is_refused():
+    model = Phased(profile={"max_input_tokens": 12_000})
+    s = Session(model=model)
+    for prompt in ("words " * 3_000, "words " * 3_000, "c", "words " * 3_000, "d"):
+        s.run(prompt)
+    assert len(s.history()) >= 2
+    s.bring_back(1, [2])
+    with pytest.raises(DeepnbError, match=r"is more than has room: [\d,]+ tokens below the trigger: choose fewer"):
+        for section in range(1, len(s.history()) + 1):
+            s.bring_back(section)
+    assert s.brought_back is not None, "what fitted still waits"
+    s.run("e")
+    assert s.text == "ok"
+
+
+def test_what_does_not_fit_in_the_end_is_said():
+    model = Phased(profile={"max_input_tokens": 12_000})
+    s = Session(model=model)
+    for prompt in ("words " * 4_500, "b", "c"):
+        s.run(prompt)
+    if not compactions(s):
+        s.compact()
+    s.bring_back(1, [1])
+    s.run("words " * 3_000)
+    assert any("what was brought back did not fit" in n for n in notices(s))
+    assert not held(sent(model))
+
+
+def test_it_survives_a_turn_that_fails():
+    model = Phased()
+    s = compacted(model)
+    s.bring_back(1, [1])
+    model.answers = [*["ok"] * len(model.requests), RuntimeError("down"), "ok"]
+    with pytest.raises(DeepnbError, match="down"):
+        s.run("now?")
+    s.run("again?")
+    assert len(held(sent(model))) == 1
+    assert sent(model)[-1] == "again?"
+    assert s.brought_back is None
+
+
+def test_it_survives_a_turn_that_failed_and_was_taken_back():
+    model = Phased()
+    s = compacted(model)
+    s.bring_back(1, [1])
+    model.answers = [*["ok"] * len(model.requests), RuntimeError("down"), "ok"]
+    with pytest.raises(DeepnbError, match="down"):
+        s.run("now?")
+    s.rewind(3)
+    assert s.brought_back is not None
+    s.run("again?")
+    assert [t.startswith("From earlier") for t in sent(model)] == [False, False, True, False]
+
+
+def test_it_survives_an_interrupt_and_is_not_doubled_by_resuming():
+    model = Phased()
+    s = compacted(model)
+    s.bring_back(1, [1])
+    model.answers = [*["ok"] * len(model.requests), KeyboardInterrupt(), "ok"]
+    with pytest.raises(KeyboardInterrupt):
+        s.run("now?")
+    for _ in s.resume():
+        pass
+    assert len(held(sent(model))) == 1
+    assert s.brought_back is None
+
+
+def test_it_waits_in_its_own_thread():
+    model = Phased()
+    s = compacted(model)
+    s.bring_back(1, [1])
+    s.new("other")
+    s.run("hello")
+    assert not held([m.text for m in model.requests[-1]])
+    s.switch("main")
+    s.run("now?")
+    assert len(held(sent(model))) == 1
+
+
+def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
+    model = Phased(summary="in short")
+    s = compacted(model)
+    s.bring_back(1)
+    s.run("delta")
+    s.run("epsilon")
+    s.compact()
+    assert len(s.history()) == 2
+    stored_once(s, ["alpha /a/b.py", "beta", "gamma", "delta"])
+    assert "From earlier" not in s.files[HISTORY]
+    assert [m.text for m in s.history()[1].items if m.role == "user"] == ["gamma", "delta"]
+    assert "From earlier" not in "\n".join(m.text for m in model.summaries[-1])
+    assert "From earlier" not in "\n".join(m.text for m in model.flushes[-1])
+    assert s.history()[1].offload.messages == 4
+
+
+def test_a_compaction_in_the_same_turn_leaves_it():
+    model = Phased(summary="in short")
+    s = session(model, trigger=("messages", 6), keep=("messages", 1))
+    for prompt in ("alpha", "beta", "gamma"):
+        s.run(prompt)
+    s.run("delta")
+    assert len(compactions(s)) == 1
+    s.run("epsilon")
+    s.bring_back(1, [1])
+    s.run("now?")
+    assert len(compactions(s)) == 2, "the turn it was sent in compacted"
+    assert [t.startswith("From earlier") for t in sent(model)] == [True, False]
+    assert "alpha" in prompt_text(model)
+
+
+def test_the_answer_may_call_tools_and_the_message_stays_before_them():
+    model = Phased()
+    s = compacted(model)
+    s.files["/in.txt"] = "x"
+    model.answers = [*["ok"] * len(model.requests), call("read_file", file_path="/in.txt"), "done"]
+    s.bring_back(1, [1])
+    s.run("now?")
+    kinds = [m.type for m in model.requests[-1][-4:]]
+    assert kinds == ["human", "human", "ai", "tool"]
+    assert held([m.text for m in model.requests[-1][-4:]])
+
+
+def test_the_transcript_says_what_it_was():
+    s = compacted(Phased())
+    s.bring_back(1, [1])
+    s.run("now?")
+    lines = s.transcripts["main"].read()[0]
+    (line,) = [x for x in lines if x.type == "message" and x.data["text"].startswith("From earlier")]
+    assert line.data["source"] == "brought_back"
+    (prompt,) = [x for x in lines if x.type == "message" and x.data["text"] == "now?"]
+    assert prompt.data["parent"] == line.data["id"]
+
+
+def test_ranges():
+    assert ranges([]) == ""
+    assert ranges([2, 5, 6, 7, 9]) == "2, 5-7, 9"

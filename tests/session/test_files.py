@@ -1,0 +1,164 @@
+"""`session.files` and `session.backend`: the agent's files outside a run, whenever that is."""
+
+from __future__ import annotations
+
+import pytest
+from deepagents.backends.protocol import BackendProtocol
+
+from deepnb import DeepnbError, Session
+from deepnb.core.values import ToolEnded
+from tests.support.scripted import Scripted, call, unasked
+
+
+def session(*answers, **options) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
+
+
+def test_before_the_first_turn():
+    s = session()
+    assert dict(s.files) == {}
+    s.files["/a.md"] = "one\n"
+    s.files["/dir/b.md"] = "two"
+    assert dict(s.files) == {"/a.md": "one\n", "/dir/b.md": "two"}
+    assert len(s.files) == 2
+    del s.files["/a.md"]
+    assert "/a.md" not in s.files
+    turn = s.run("p")
+    assert turn.before.files == turn.after.files == {"/dir/b.md": "two"}
+
+
+def test_between_turns():
+    s = session("ok", call("read_file", file_path="/a.md"), "read")
+    s.run("p")
+    s.files["/a.md"] = "put in\n"
+    assert s.snapshot.files == {"/a.md": "put in\n"}
+    s.files["/a.md"] = "put in anew\n"
+    turn = s.run("read it")
+    (ended,) = [e for e in turn.events if isinstance(e, ToolEnded)]
+    assert "put in anew" in ended.result
+    del s.files["/a.md"]
+    assert dict(s.files) == dict(s.snapshot.files) == {}
+
+
+def test_a_write_while_a_turn_is_unfinished_waits_and_is_read_back_at_once():
+    s = session(call("ls", path="/"), "end")
+    s.files["/gone.md"] = "x"
+    s.run("p", max_steps=1)
+    asked = s.pending
+    assert asked == "interrupted before model: %agent resume"
+    s.files["/a.md"] = "waits\n"
+    s.files["/a.md"] += "twice\n"
+    del s.files["/gone.md"]
+    s.memory.add("likes tea")
+    assert dict(s.files) == dict(s.snapshot.files) == {"/AGENTS.md": "- likes tea\n", "/a.md": "waits\ntwice\n"}
+    assert s.pending == asked
+    assert s.graph.get_state(s._threads.current.config).values["files"].keys() == {"/gone.md"}
+    list(s.resume())
+    assert s.pending is None
+    held = s.graph.get_state(s._threads.current.config).values["files"].keys()
+    assert held == {"/AGENTS.md", "/a.md", "/.deepnb/journal.jsonl"}
+    assert s.run("next").before.files == {"/AGENTS.md": "- likes tea\n", "/a.md": "waits\ntwice\n"}
+
+
+def test_a_write_that_waits_lands_before_the_next_prompt_too():
+    s = session(call("ls", path="/"), call("read_file", file_path="/a.md"), "end")
+    s.run("p", max_steps=1)
+    s.files["/a.md"] = "waited\n"
+    turn = s.run("read")
+    assert turn.before.files == {"/a.md": "waited\n"}
+    assert "waited" in next(e.result for e in turn.events if isinstance(e, ToolEnded))
+
+
+def test_a_write_that_waits_is_not_lost_by_closing_the_iterator_at_once():
+    s = session(call("ls", path="/"), "end")
+    s.run("p", cell="c", max_steps=1)
+    s.files["/a.md"] = "waits\n"
+    events = s.stream("again", cell="c")
+    next(events)
+    events.close()
+    assert s.files["/a.md"] == "waits\n"
+    assert s.run("next").after.files == {"/a.md": "waits\n"}
+
+
+def test_a_binary_file():
+    s = session()
+    s.backend.upload_files([("/plot.png", b"\x89PNG\xff")])
+    assert list(s.files) == ["/plot.png"]
+    with pytest.raises(DeepnbError, match=r"/plot.png is not UTF-8 text"):
+        s.files["/plot.png"]
+    turn = s.run("p")
+    assert (turn.after.files, turn.after.binary) == ({}, {"/plot.png": 5})
+    assert s.backend.download_files(["/plot.png"])[0].content == b"\x89PNG\xff"
+
+
+def test_text_of_any_kind_comes_back_as_it_went():
+    s = session()
+    texts = ["", "\n", "no end", "a\r\nb\r\n", "茶 & <b> \u2028 \x0c", "\\n ${x} {y}"]
+    for text in texts:
+        s.files["/a.md"] = text
+        assert s.files["/a.md"] == text
+    s.run("p")
+    assert s.files["/a.md"] == texts[-1]
+
+
+def test_bad_paths_are_one_line():
+    s = session()
+    for path in ("a.md", "/a/", "/../a.md", "/a//b", "", "/./a"):
+        with pytest.raises(DeepnbError, match="is not a path of a file: type an absolute one"):
+            s.files[path] = "x"
+    for path in ("/none.md", "none.md"):
+        with pytest.raises(KeyError):
+            s.files[path]
+        with pytest.raises(KeyError):
+            del s.files[path]
+        assert path not in s.files
+        assert s.files.get(path, "-") == "-"
+    assert dict(s.files) == {}
+
+
+@pytest.mark.parametrize("when", ["before the first turn", "between turns", "in an unfinished turn"])
+def test_the_backend_is_a_deepagents_backend_outside_a_run(when):
+    s = session(call("ls", path="/"), "end")
+    if when != "before the first turn":
+        s.run("p", max_steps=1 if when == "in an unfinished turn" else None)
+    backend = s.backend
+    assert isinstance(backend, BackendProtocol)
+    assert backend.write("/d/a.md", "alpha\nbeta\n").error is None
+    assert [e["path"] for e in backend.ls("/").entries] == ["/d/"]
+    assert backend.read("/d/a.md").file_data["content"].startswith("alpha\nbeta")
+    assert backend.read("/none.md").error
+    edited = backend.edit("/d/a.md", "beta", "gamma")
+    assert (edited.error, edited.occurrences) == (None, 1)
+    assert backend.edit("/d/a.md", "beta", "x").error
+    assert [e["path"] for e in backend.glob("**/*.md", "/").matches] == ["/d/a.md"]
+    assert [(m["path"], m["line"]) for m in backend.grep("gamma", "/").matches] == [("/d/a.md", 2)]
+    assert [r.error for r in backend.upload_files([("/b.txt", b"bytes")])] == [None]
+    assert [r.content for r in backend.download_files(["/b.txt", "/d/a.md"])] == [b"bytes", b"alpha\ngamma\n"]
+    assert backend.download_files(["/none"])[0].error == "file_not_found"
+    assert backend.delete("/b.txt").error is None
+    assert list(s.files) == ["/d/a.md"]
+
+
+def test_a_tool_that_uses_the_backend_writes_through_the_run():
+    def keep(text: str) -> str:
+        """Keep a text."""
+        s.files["/kept.md"] = text
+        return s.files["/kept.md"]
+
+    s = session(call("keep", text="x"), "done", **unasked(keep))
+    turn = s.run("p")
+    assert turn.after.files == {"/kept.md": "x"}
+    assert dict(s.files) == {"/kept.md": "x"}
+
+
+def test_watchers_are_told_of_writes_and_turns():
+    s = session()
+    seen: list[int] = []
+    end = s.subscribe(lambda: seen.append(len(s.turns)))
+    s.files["/a.md"] = "x"
+    s.run("p")
+    assert seen == [0, 1]
+    end()
+    end()
+    s.new()
+    assert seen == [0, 1]

@@ -1,0 +1,264 @@
+"""Threads made apart (`empty`) and threads that others read along (`shared`): what their agents know of memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from deepnb import Session
+from deepnb.core.values import ToolEnded
+from deepnb.memory.scope import Scope
+from tests.support.scripted import Scripted, call
+
+SECRET = "the merger is in May"
+
+
+def session(*answers, **options) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
+
+
+def sent(s: Session, call: int = -1) -> str:
+    """All of one request: system prompt, messages."""
+    return "\n".join(str(m.content) for m in s.options.model.requests[call])
+
+
+def results(s: Session) -> list[str]:
+    return [e.result for e in s.last.events if isinstance(e, ToolEnded)]
+
+
+# -- empty
+
+
+def place(s: Session, kind: str, tmp_path: Path) -> Session:
+    """The session with its memory in the kernel, or on a disk in one of three ways."""
+    if kind == "keep":
+        s.memory.keep(tmp_path / "kept")
+    if kind == "mount":
+        s.storage.mount("/memory", "disk:m", base=tmp_path, store=None, assistant_id=None)
+    return s
+
+
+@pytest.mark.parametrize("kind", ["kernel", "keep", "mount", "filesystem"])
+def test_an_empty_thread_neither_sees_what_others_learned_nor_tells_them(tmp_path: Path, kind: str):
+    from deepnb.backends.disk import DiskBackend
+
+    given = {"backend": DiskBackend(tmp_path / "f")} if kind == "filesystem" else {}
+    write = call("write_file", file_path="/AGENTS.md", content="- learned apart\n")
+    s = place(session("one", "two", write, "done", "three", **given), kind, tmp_path)
+    s.memory.add("likes tea")
+    s.memory.add("a note of the session", "/memory/2026-01-01.md")
+    s.skills.new("csv-report")
+    s.run("in main")
+    assert s.new("apart", empty=True) == "apart"
+    assert not [p for p in s.files if "AGENTS" in p or "memory" in p or "skills" in p]
+    assert s.memory.entries() == () and len(s.memory.log()) == 0
+    s.run("in apart")
+    assert "likes tea" not in sent(s) and "csv-report" not in sent(s)
+    s.run("remember")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+    assert [e.origin for e in s.memory.entries()] == ["agent"]
+    s.switch("main")
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+    s.run("again")
+    assert "learned apart" not in sent(s) and "likes tea" in sent(s)
+    assert all("learned apart" not in e.diff for e in s.memory.entries())
+    s.switch("apart")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+
+
+def test_ordinary_files_on_a_disk_are_an_empty_threads_too(tmp_path: Path):
+    s = session()
+    s.new("apart", empty=True)
+    s.switch("main")
+    s.storage.mount("/data", "disk:d", base=tmp_path, store=None, assistant_id=None)
+    s.files["/data/a.csv"] = "a,b\n"
+    s.switch("apart")
+    assert s.files["/data/a.csv"] == "a,b\n"
+
+
+def test_a_turn_in_an_empty_thread_that_is_not_the_current_one():
+    write = call("write_file", file_path="/AGENTS.md", content="- learned apart\n")
+    s = session("one", write, "done", "two")
+    s.memory.add("likes tea")
+    s.run("in main")
+    s.new("apart", empty=True)
+    s.switch("main")
+    s.run("remember", thread="apart")
+    assert s.thread == "main"
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+    assert [e.origin for e in s.memory.entries()] == ["user"]
+    s.switch("apart")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+    assert [(e.origin, e.thread) for e in s.memory.entries()] == [("agent", "apart")]
+
+
+def test_what_an_empty_thread_learned_stays_when_it_is_rewound_and_leaves_with_memory():
+    s = session()
+    s.memory.add("likes tea")
+    s.new("apart", empty=True)
+    s.run("one")
+    s.memory.add("learned apart")
+    s.run("two")
+    s.rewind(1)
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+    s.rewind(1, memory=True)
+    assert "/AGENTS.md" not in s.files
+    s.switch("main")
+    s.undo()
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+    s.switch("apart")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+
+
+def test_a_fork_of_an_empty_thread_has_its_memory_in_common_with_it():
+    s = session()
+    s.memory.add("likes tea")
+    s.new("apart", empty=True)
+    s.memory.add("learned apart")
+    s.run("one")
+    s.fork("side")
+    assert s.thread_info.empty
+    s.memory.add("learned aside")
+    s.switch("apart")
+    assert s.files["/AGENTS.md"] == "- learned apart\n- learned aside\n"
+    s.switch("main")
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+
+
+def test_undo_takes_an_empty_thread_away():
+    s = session()
+    s.memory.add("likes tea")
+    s.new("apart", empty=True)
+    s.memory.add("learned apart")
+    assert s.undo() == "new thread apart"
+    assert s.thread == "main" and s.files["/AGENTS.md"] == "- likes tea\n"
+    s.new("apart")
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+
+
+def test_forgetting_in_an_empty_thread_leaves_the_others_prompts_as_they_are():
+    s = session()
+    s.memory.add("likes tea")
+    s.run("one")
+    prompt = s.snapshot.memory
+    s.new("apart", empty=True)
+    s.memory.add("likes tea")
+    s.run("two")
+    s.memory.forget("tea")
+    assert "tea" not in s.files.get("/AGENTS.md", "")
+    s.switch("main")
+    assert s.files["/AGENTS.md"] == "- likes tea\n" and s.snapshot.memory == prompt
+
+
+# -- shared, and nested agents
+
+WAYS = [
+    call("read_file", file_path="/MEMORY.md"),
+    call("read_file", file_path="//MEMORY.md"),
+    call("read_file", file_path="/x/../MEMORY.md"),
+    call("read_file", file_path="/memory.md"),
+    call("read_file", file_path="/.deepnb/journal.jsonl"),
+    call("ls", path="/"),
+    call("glob", pattern="**/*"),
+    call("grep", pattern="merger"),
+    call("grep", pattern="merger", path="/MEMORY.md"),
+    call("grep", pattern="merger", glob="*.md", output_mode="content"),
+    call("edit_file", file_path="/MEMORY.md", old_string="May", new_string="June"),
+    call("write_file", file_path="/MEMORY.md", content="gone\n"),
+]
+
+
+@pytest.mark.parametrize("kind", ["kernel", "keep"])
+@pytest.mark.parametrize(
+    "way", WAYS, ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}"
+)
+def test_a_thread_others_read_along_cannot_read_long_term_memory(tmp_path: Path, way, kind: str):
+    s = place(session(way, "done", memory=("/AGENTS.md", "/MEMORY.md")), kind, tmp_path)
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.memory.add("likes tea")
+    s.new("open", shared=True)
+    s.run("what is in memory?")
+    assert "likes tea" in sent(s), "the rest of memory is there"
+    assert SECRET not in sent(s) and SECRET not in "".join(results(s))
+    if way.tool_calls[0]["name"] in ("ls", "glob"):
+        assert "/AGENTS.md" in results(s)[0] and "MEMORY.md" not in results(s)[0]
+    assert SECRET not in str(s.graph.get_state({"configurable": {"thread_id": "open"}}).values)
+    assert s.files["/MEMORY.md"] == f"- {SECRET}\n", "the user has it, unchanged"
+    s.switch("main")
+    s.run("and here?")
+    assert SECRET in sent(s)
+
+
+@pytest.mark.parametrize(
+    "way", WAYS[:-2], ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}"
+)
+def test_a_subagent_cannot_read_long_term_memory_in_any_thread(way):
+    task = call("task", id="t1", description="look", subagent_type="general-purpose")
+    s = session(task, way, "nested is done", "end")
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.run("go")
+    told = [e for e in s.last.events if isinstance(e, ToolEnded) and e.path]
+    assert len(told) == 1 and SECRET not in told[0].result
+    assert SECRET not in sent(s, 2)
+
+
+def test_a_main_agent_can_read_long_term_memory():
+    s = session(call("read_file", file_path="/MEMORY.md"), "done")
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.run("go")
+    assert SECRET in results(s)[0]
+
+
+def test_long_term_memory_is_the_sessions_also_where_it_is_written_from_a_shared_thread():
+    s = session()
+    s.run("one")
+    s.new("open", shared=True)
+    s.run("two")
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.run("three")
+    assert "/MEMORY.md" not in s.last.after.files
+    s.switch("main")
+    assert s.files["/MEMORY.md"] == f"- {SECRET}\n"
+    assert s.run("four").after.files["/MEMORY.md"] == f"- {SECRET}\n"
+
+
+def test_rewinding_a_shared_thread_with_memory_leaves_long_term_memory():
+    s = session()
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.new("open", shared=True)
+    s.run("one")
+    s.memory.add("likes tea")
+    s.run("two")
+    s.rewind(1, memory=True)
+    assert dict(s.files) == {"/MEMORY.md": f"- {SECRET}\n"}
+
+
+def test_a_fork_of_a_shared_thread_is_shared():
+    s = session()
+    s.new("open", shared=True)
+    s.run("one")
+    s.fork("side")
+    assert s.thread_info.shared
+    s.new()
+    assert not s.thread_info.shared
+
+
+def test_a_change_of_long_term_memory_is_not_told_to_a_shared_thread():
+    s = session(memory=("/AGENTS.md", "/MEMORY.md"))
+    s.new("open", shared=True)
+    s.run("one")
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.run("two")
+    assert SECRET not in sent(s)
+
+
+@pytest.mark.parametrize(
+    ("path", "may"),
+    [("/MEMORY.md", False), ("/memory.MD", False), ("/a/../MEMORY.md", False), ("/again/MEMORY.md", False),
+     ("/.deepnb/journal.jsonl", False), ("/MEMORY.md.txt", True), ("/memory/2026-01-01.md", True), ("/", True)],
+)  # fmt: skip
+def test_what_is_kept_back(path: str, may: bool):
+    assert Scope(shared=True).may_read(path) is may
+    assert Scope().inside.may_read(path) is may
+    assert Scope(empty=True).may_read(path)

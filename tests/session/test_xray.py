@@ -1,0 +1,182 @@
+"""One request laid open: by part, against the request before it, to the byte."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb import DeepnbError, Session
+from deepnb.core.budget import PARTS
+from deepnb.core.request import Sent
+from deepnb.core.xray import changes, prefix
+from deepnb.models.teaching import TeachingModel
+from deepnb.views.xray import xray_view
+from tests.support.scripted import Scripted, call
+
+TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
+KEY = "sk-ant-api03-" + "q7Rz9LmX2vB4" * 8
+
+
+def sent(text: str, part: str = "user", label: str = "") -> Sent:
+    return Sent(part, label or part, text, len(text))
+
+
+@pytest.fixture(scope="module")
+def s() -> Session:
+    s = Session(model=TeachingModel(window=8_000))
+    s.run("Remember that I prefer metric units")
+    s.run("Hello")
+    return s
+
+
+def test_the_pieces_are_the_request_and_its_tokens(s):
+    x = s.xray()
+    assert (x.turn, x.call.number) == (2, 1)
+    assert sum(p.tokens for pieces in x.parts.values() for p in pieces) == x.call.budget.total
+    assert {part: sum(p.tokens for p in pieces) for part, pieces in x.parts.items()} == {
+        part: n for part, n in x.call.budget.parts.items() if n
+    }
+    assert list(x.parts) == [part for part in PARTS if part in x.parts]
+    assert next(p.text for p in x.parts["user"]) == "Remember that I prefer metric units"
+
+
+def test_what_was_appended_is_all_that_changed(s):
+    x = s.xray(2)
+    assert x.since == "turn 1, call 2"
+    assert x.prefix.same == x.prefix.before < x.prefix.now and x.prefix.kept == 1
+    assert [(c.before, c.after.part) for c in x.changes] == [(None, "assistant"), (None, "user")]
+    assert x.prefix.now - x.prefix.before == sum(len(c.after.text.encode()) for c in x.changes)
+
+
+def test_any_call_can_be_asked_for(s):
+    assert (s.xray(1).call.number, s.xray(1, 1).call.number) == (2, 1)
+    assert s.xray(1, 1).before is None and s.xray(1, 1).prefix is None and s.xray(1, 1).changes == ()
+    assert s.xray(1, 2).since == "call 1"
+    for at, words in (((7, None), "turns go from 1 to 2"), ((1, 9), "its calls are 1, 2")):
+        with pytest.raises(DeepnbError, match=words):
+            s.xray(*at)
+    with pytest.raises(DeepnbError, match=r"no model call yet: %agent PROMPT"):
+        Session().xray()
+
+
+def test_a_memory_block_written_anew_is_a_change_with_a_diff():
+    s = Session(model=Scripted(answers=["ok"]), memory_refresh="call")
+    s.memory.write("/AGENTS.md", "- tea at four\n- metric units\n")
+    s.run("a")
+    s.memory.write("/AGENTS.md", "- tea at five\n- metric units\n")
+    s.run("b")
+    x = s.xray()
+    (changed,) = [c for c in x.changes if c.before]
+    assert changed.after.part == "memory" and "tea at five" in changed.after.text
+    where = x.parts["memory"][0].text.encode().index(b"five")
+    ahead = sum(len(p.text.encode()) for part in ("tools", "system") for p in x.parts[part] if part == "tools")
+    assert x.prefix.same >= ahead + where and x.prefix.kept < 1
+    view = xray_view(x)
+    assert "-- tea at four" in view.text() and "+- tea at five" in view.text()
+    assert "~ changed: memory" in view.text() and "<ins" in view.html()
+
+
+def test_in_delta_memory_the_prefix_stays_whole():
+    s = Session(model=Scripted(answers=["ok"]))
+    s.memory.write("/AGENTS.md", "- tea at four\n")
+    s.run("a")
+    s.memory.write("/AGENTS.md", "- tea at five\n")
+    s.run("b")
+    assert s.xray().prefix.kept == 1
+
+
+def test_a_compaction_shows_what_went_and_the_summary_that_came():
+    s = Session(model=Scripted(answers=["the summary"]), trigger=("messages", 5), keep=("messages", 1))
+    for prompt in ("one", "two", "three"):
+        s.run(prompt)
+    x = s.xray()
+    assert x.call.budget.parts["summary"] > 0 and 0 < x.prefix.kept < 1
+    gone = [c.before.text for c in x.changes if c.after is None]
+    assert "one" in gone and "two" in gone
+    assert next(c.after.part for c in x.changes if c.before is None) == "summary"
+
+
+def test_subagents_are_compared_with_themselves():
+    nested = [call("ls", id="n1", path="/"), "nested"]
+    s = Session(model=Scripted(answers=[TASK, *nested, "end"]))
+    s.run("p")
+    assert s.xray(1, 2).before is None
+    assert s.xray(1, 3).since == "call 2"
+    assert s.xray().since == "call 1"
+    assert "answer of subagent general-purpose (t1)" in xray_view(s.xray(1, 3)).title
+
+
+def test_calls_of_a_resumed_turn_go_on_counting():
+    s = Session(model=Scripted(answers=[call("ls", path="/"), KeyboardInterrupt(), "end"]))
+    with pytest.raises(KeyboardInterrupt):
+        s.run("p")
+    for _ in s.resume():
+        pass
+    numbers = [c.number for c in s.turns[0].calls]
+    assert numbers == sorted(set(numbers)) == [1, 3]
+    assert s.xray(1, 2).call.usage is None  # the call that was cut can be looked at, too
+    assert s.xray(1, 3).since == "call 2"
+
+
+def test_credentials_are_not_shown():
+    s = Session(model=Scripted(answers=["ok"]))
+    s.run(f"my key is {KEY}")
+    s.run("next")
+    for at in ((1, 1), (2, 1)):
+        view = xray_view(s.xray(*at))
+        assert KEY not in view.text() and KEY not in view.html()
+    assert any(KEY in p.text for p in s.xray(1).request)
+
+
+def test_the_html_folds_and_escapes():
+    s = Session(model=Scripted(answers=["ok"]))
+    s.run('<img src=x onerror="alert(1)"> </pre></details>')
+    html = xray_view(s.xray()).html()
+    assert "<img" not in html and html.count("<details") == html.count("</details>") > 5
+    assert "&lt;img src=x" in html
+
+
+def test_the_magic(shell):
+    assert "no model call yet" in shell.fails("%agent xray")
+    shell.ok("%agent --quiet Hello")
+    assert "request of turn 1, call 1" in shell.ok("%agent xray")
+    assert "request of turn 1, call 1" in shell.ok("%agent xray 1.1")
+    assert "its calls are 1" in shell.fails("%agent xray 1.4")
+    assert shell.session.turns[-1].number == 1
+    shell.ok("%agent xray of the wrist, what is it?")  # a prompt
+    assert len(shell.session.turns) == 2
+
+
+# -- the laws
+
+PIECES = st.lists(
+    st.builds(sent, st.text(max_size=6), st.sampled_from(["user", "assistant", "memory", "system"])), max_size=8
+)
+
+
+@given(PIECES, PIECES)
+def test_the_common_beginning_is_one_of_bytes(a, b):
+    p = prefix(a, b)
+    whole = [b"".join(x.text.encode("utf-8", "surrogatepass") for x in side) for side in (a, b)]
+    assert whole[0][: p.same] == whole[1][: p.same]
+    assert (p.before, p.now) == (len(whole[0]), len(whole[1]))
+    assert 0 <= p.kept <= 1
+
+
+@given(PIECES, PIECES)
+def test_changes_account_for_every_piece(a, b):
+    """What was there, less what went or changed, with what came or changed, is what is there now."""
+    found = changes(a, b)
+    left = [p.text for p in a]
+    for c in found:
+        if c.before is not None:
+            left.remove(c.before.text)
+    left += [c.after.text for c in found if c.after is not None]
+    assert sorted(left) == sorted(p.text for p in b)
+
+
+@given(PIECES)
+def test_the_same_request_has_not_changed(a):
+    assert changes(a, list(a)) == ()
+    assert prefix(a, list(a)).kept == 1

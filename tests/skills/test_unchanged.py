@@ -1,0 +1,237 @@
+"""A set of skills that did not change is not read again; one that did always is, whatever its times say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepnb import Session
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.stamps import GRANULE, stamps
+from deepnb.backends.tree import Tree
+from deepnb.engine.versions import folder_version
+from deepnb.skills.catalog import DISABLED, Catalog
+
+SKILL = "/skills/one/SKILL.md"
+
+
+def text(name: str, description: str = "Does it.") -> str:
+    return f"---\nname: {name}\ndescription: {description}\n---\n\nBody.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A directory that holds the source /skills/ with one skill."""
+    (tmp_path / "skills" / "one").mkdir(parents=True)
+    (tmp_path / SKILL[1:]).write_text(text("one"))
+    return tmp_path
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is older than a clock's granule: the clock is ahead by that much."""
+    import time
+
+    now = time.time_ns
+    monkeypatch.setattr("deepnb.backends.disk.time.time_ns", lambda: now() + 2 * GRANULE)
+
+
+class Counted(DiskBackend):
+    """A disk that counts the files that are read."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.read_ = 0
+
+    def download_files(self, paths: list[str]) -> Any:
+        self.read_ += len(paths)
+        return super().download_files(paths)
+
+
+def look(catalog: Catalog, backend: Any, awaited: bool) -> Any:
+    return asyncio.run(catalog.aread(backend)) if awaited else catalog.read(backend)
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_what_did_not_change_is_not_read_again(folder: Path, later: None, awaited: bool):
+    disk, catalog = Counted(folder), Catalog(["/skills/"])
+    first = look(catalog, disk, awaited)
+    count = disk.read_
+    assert look(catalog, disk, awaited) is first
+    assert (count, disk.read_) == (2, 2)
+    (folder / SKILL[1:]).write_text(text("one", "Does more."))
+    assert look(catalog, disk, awaited).skills[0].description == "Does more."
+    assert disk.read_ == 4
+
+
+def test_what_is_new_is_read_each_time_until_it_is_older_than_the_granule(folder: Path):
+    """Two changes of one size in one tick of the file system's clock bear the same stamp."""
+    disk, catalog = Counted(folder), Catalog(["/skills/"])
+    catalog.read(disk)
+    catalog.read(disk)
+    assert disk.read_ == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: (d / SKILL[1:]).write_text(text("one", "Does id.")),
+        lambda d: (d / "skills/one/SKILL.md").rename(d / "skills/one/other.md"),
+        lambda d: os.utime(d / SKILL[1:], (0, 0)),
+        lambda d: (d / "skills" / "two").mkdir(),
+        lambda d: (d / "skills" / "one").rename(d / "skills" / "two"),
+        lambda d: (d / "skills" / DISABLED).write_text("one\n"),
+        lambda d: (d / SKILL[1:]).chmod(0),
+    ],
+    ids=["same size", "renamed", "time set back", "another directory", "directory renamed", "switched off", "mode"],
+)
+def test_a_change_is_told(folder: Path, later: None, change: Any):
+    disk = DiskBackend(folder)
+    before = folder_version(disk, "/skills/", "SKILL.md")
+    assert before and before == folder_version(disk, "/skills/", "SKILL.md")
+    change(folder)
+    assert folder_version(disk, "/skills/", "SKILL.md") != before
+
+
+def test_the_same_size_and_a_time_that_differs_in_a_nanosecond(folder: Path, later: None):
+    """What an editor that keeps the time to the microsecond would hide from a coarser look."""
+    disk, catalog = DiskBackend(folder), Catalog(["/skills/"])
+    os.utime(folder / SKILL[1:], ns=(10**18, 10**18))
+    assert catalog.read(disk).skills[0].description == "Does it."
+    (folder / SKILL[1:]).write_text(text("one", "Does at."))
+    os.utime(folder / SKILL[1:], ns=(10**18, 10**18 + 1))
+    assert catalog.read(disk).skills[0].description == "Does at."
+
+
+def test_a_copy_that_keeps_time_and_size_is_told_by_its_inode(folder: Path, later: None):
+    disk, catalog = DiskBackend(folder), Catalog(["/skills/"])
+    os.utime(folder / SKILL[1:], ns=(10**18, 10**18))
+    catalog.read(disk)
+    other = folder / "other.md"
+    other.write_text(text("one", "Does at."))
+    os.utime(other, ns=(10**18, 10**18))
+    other.replace(folder / SKILL[1:])
+    assert catalog.read(disk).skills[0].description == "Does at."
+
+
+def test_a_skill_that_is_read_through_a_link_beside_it(folder: Path, later: None):
+    disk, catalog = DiskBackend(folder), Catalog(["/skills/"])
+    (folder / SKILL[1:]).rename(folder / "skills/one/CLAUDE.md")
+    (folder / SKILL[1:]).symlink_to("CLAUDE.md")
+    assert catalog.read(disk).skills[0].problem is None
+    (folder / "skills/one/CLAUDE.md").write_text(text("one", "Does more."))
+    assert catalog.read(disk).skills[0].description == "Does more."
+
+
+def test_a_source_that_is_not_there_yet(tmp_path: Path, later: None):
+    disk, catalog = Counted(tmp_path), Catalog(["/skills/"])
+    assert catalog.read(disk).skills == catalog.read(disk).skills == ()
+    disk.write(SKILL, text("one"))
+    assert [s.name for s in catalog.read(disk).skills] == ["one"]
+
+
+def test_an_inode_may_have_any_number(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """Some file systems give numbers above any time in nanoseconds: they are no times."""
+    monkeypatch.setattr("deepnb.backends.stamps._stamp", lambda info: (2**63, 2**63, info.st_mode, 2**63, 1, 1))
+    with Tree(folder / "skills").folder(()) as opened:
+        assert stamps(opened, "SKILL.md", 10**18) is not None
+
+
+def test_what_is_spread_over_mounts_is_read(folder: Path, later: None):
+    s = Session()
+    s.mount("/skills/mine", f"disk:{folder / 'skills'}")
+    assert folder_version(s.backend, "/skills/", "SKILL.md") is None
+    assert folder_version(s.backend, "/skills/mine/", "SKILL.md")
+    assert [x.name for x in s.skills.all()] == []
+
+
+def test_another_directory_at_the_same_path(folder: Path, tmp_path: Path, later: None):
+    other = tmp_path / "other"
+    (other / "two").mkdir(parents=True)
+    (other / "two" / "SKILL.md").write_text(text("two"))
+    s = Session()
+    assert s.skills.all() == ()
+    for place, name in ((folder / "skills", "one"), (other, "two")):
+        s.mount("/skills", f"disk:{place}")
+        assert [x.name for x in s.skills.all()] == [name]
+
+
+def test_in_the_kernel_the_next_turn_sees_a_change_and_an_unchanged_set_is_not_read():
+    from tests.support.scripted import Scripted
+
+    s = Session(model=Scripted(answers=["ok"]))
+    s.files[SKILL] = text("one")
+    read: list[int] = []
+    inner = s.backend.download_files
+
+    def counted(paths: list[str]) -> Any:
+        read.append(sum(p.startswith("/skills/") for p in paths))
+        return inner(paths)
+
+    s.backend.download_files = counted  # type: ignore[method-assign]
+    s.run("a")
+    assert sum(read) == 2
+    s.run("b")
+    assert sum(read) == 2
+    s.files[SKILL] = text("one", "Does more.")
+    read.clear()
+    s.run("c")
+    assert sum(read) == 2
+    assert s.snapshot.skills[0].description == "Does more."
+
+
+def problems(root: Path) -> dict[str, str | None]:
+    return {s.directory: s.problem for s in Catalog(["/skills/"]).read(DiskBackend(root)).skills}
+
+
+def test_a_linked_directory_is_listed_with_the_reason_and_never_left_out(folder: Path, tmp_path: Path):
+    """Links were passed over without a word."""
+    (folder / "skills/packs/two").mkdir(parents=True)
+    (folder / "skills/packs/two/SKILL.md").write_text(text("two"))
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "SKILL.md").write_text(text("out", "SECRET"))
+    (folder / "skills/two").symlink_to("packs/two")
+    (folder / "skills/out").symlink_to("../elsewhere")
+    (folder / "skills/gone").symlink_to("nothing")
+    (folder / "skills/ring").symlink_to("ring")
+    (folder / "skills/up").symlink_to(folder / "skills")
+    (folder / "skills/README.md").symlink_to("one/SKILL.md")
+    told = problems(folder)
+    assert told.pop("one") is None
+    out = "the directory is a link that leads out of its source, or nowhere, and is refused: take the link away, and "
+    assert told.pop("two") == (
+        "/skills/two/SKILL.md: the directory is a link to packs/two, and links are not followed: "
+        "move the directory itself here, or take the link away"
+    )
+    assert set(told) == {"out", "gone", "ring", "up"}
+    assert all(problem and out in problem for problem in told.values())
+    assert str(tmp_path) not in str(told) and "SECRET" not in str(told)
+
+
+def test_a_link_in_a_mount_and_in_a_kept_directory_is_listed_too(folder: Path):
+    (folder / "skills/out").symlink_to("/etc")
+    mounted, kept = Session(), Session()
+    mounted.mount("/skills", f"disk:{folder / 'skills'}")
+    kept.memory.keep(folder)
+    for s in (mounted, kept):
+        assert {x.directory: bool(x.problem) for x in s.skills.all()} == {"one": False, "out": True}
+        assert list(s.skills.validate()["file"]) == ["/skills/out/SKILL.md"]
+
+
+def test_a_link_that_comes_or_goes_is_seen(folder: Path, later: None):
+    disk, catalog = DiskBackend(folder), Catalog(["/skills/"])
+    assert len(catalog.read(disk).skills) == 1
+    (folder / "skills/out").symlink_to("/etc")
+    assert len(catalog.read(disk).skills) == 2
+    (folder / "skills/out").unlink()
+    assert len(catalog.read(disk).skills) == 1
+
+
+def test_a_file_that_is_far_too_large_is_not_read(folder: Path):
+    """A hole of 100 GB was read into memory before it was refused."""
+    os.truncate(folder / SKILL[1:], 10**11)
+    assert "the file has 100,000,000,000 bytes, 10,485,760 at most" in str(problems(folder)["one"])

@@ -1,0 +1,249 @@
+"""JupyterLab on a copy of the notebooks, in a real Chromium; nothing but loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOKEN = "deepnb-tests"
+LIGHT, DARK = "JupyterLab Light", "JupyterLab Dark"
+
+# JupyterLab as a user would have set it: no news, and every cell in the page (else those out of sight are not).
+SETTINGS: dict[str, dict[str, Any]] = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "notebook-extension/tracker": {"windowingMode": "none"},
+}
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS += ["--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>;127.0.0.1;localhost"]
+IDLE = """
+([name, token]) => fetch(`/api/sessions?token=${token}`).then(answer => answer.json()).then(all =>
+  all.some(one => one.path === name && one.kernel && one.kernel.execution_state === 'idle'))
+"""
+# Text of ours whose colour is less than 3 : 1 apart from what is painted behind it; letters drawn for copying only
+# have no colour at all.
+CONTRAST = """
+() => {
+  const rgba = text => { const n = text.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n }
+  const over = (a, b) => [0, 1, 2].map(i => a[i] * a[3] + b[i] * (1 - a[3])).concat(1)
+  const light = c => c.slice(0, 3).map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0)
+  const behind = node => {
+    const layers = []
+    for (let n = node; n; n = n.parentElement) {
+      const c = rgba(getComputedStyle(n).backgroundColor); if (c[3] > 0) layers.push(c); if (c[3] === 1) break
+    }
+    return layers.reverse().reduce((below, c) => over(c, below), [0, 0, 0, 1])
+  }
+  const low = []
+  for (const root of document.querySelectorAll(".jp-RenderedHTMLCommon > div[style]")) {
+    for (const node of root.querySelectorAll("*")) {
+      const own = [...node.childNodes].filter(n => n.nodeType === 3 && n.data.trim())
+      if (!own.length || !node.offsetWidth || rgba(getComputedStyle(node).color)[3] === 0) continue
+      const ground = behind(node), a = light(over(rgba(getComputedStyle(node).color), ground)), b = light(ground)
+      const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05)
+      if (ratio < 3) low.push([own[0].data.trim().slice(0, 40), Math.round(ratio * 10) / 10])
+    }
+  }
+  return low
+}
+"""
+
+
+def chromium() -> str | None:
+    """The Chromium or Chrome of this machine, if there is one."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def marks(*needed: str) -> list[Any]:
+    """The marks of a file of tests in a browser; skips it where Playwright or a module that it needs is not there."""
+    for module in ("playwright", *needed):
+        pytest.importorskip(module)
+    reason = "no chromium, chromium-browser or google-chrome here"
+    return [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason=reason)]
+
+
+@contextmanager
+def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str]:
+    """JupyterLab on a directory, its settings apart from the user's; gives its address."""
+    for name, values in {**SETTINGS, "apputils-extension/themes": {"theme": theme}}.items():
+        setting(home, name, values)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    env = {
+        **os.environ,
+        "HOME": str(home),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "IPYTHONDIR": str(home / "ipython"),
+    }
+    env |= {"JUPYTER_DATA_DIR": str(home / "data"), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
+    command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
+    command += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={directory}", "--ServerApp.port_retries=0"]
+    command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    server = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _until_up(f"{address}/api/status?token={TOKEN}", server)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def setting(home: Path, name: str, values: dict[str, Any]) -> None:
+    """Set what a page opened from now on has as its settings."""
+    place = home / "config" / "lab" / "user-settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(values))
+
+
+def _until_up(address: str, server: subprocess.Popen[bytes]) -> None:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    until = time.monotonic() + 180
+    while True:
+        try:
+            opener.open(address, timeout=5).close()
+            return
+        except OSError:
+            assert server.poll() is None and time.monotonic() < until, "JupyterLab does not start"
+            time.sleep(0.2)
+
+
+@contextmanager
+def open_chromium(width: int = 1280, height: int = 1000) -> Iterator[Any]:
+    """A browser context of Playwright in the machine's Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        try:
+            yield browser.new_context(viewport={"width": width, "height": height})
+        finally:
+            browser.close()
+
+
+def written(place: Path, sources: Sequence[str]) -> Path:
+    """A notebook of these code cells, not run yet."""
+    import nbformat
+
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    place.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(nb, place)
+    return place
+
+
+class Notebook:
+    """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7."""
+
+    def __init__(self, context: Any, address: str, name: str, front: str = "lab/tree") -> None:
+        self.page, self.name, self.front = context.new_page(), name, front
+        self.page.set_default_timeout(60_000)
+        self.errors: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(f"{address}/{front}/{name}?token={TOKEN}&reset")
+        self.page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+
+    def command(self, name: str) -> None:
+        """Run a command of JupyterLab's menus by its label."""
+        menu, *inner, item = name.split(" > ")
+        self.page.click(f".lm-MenuBar-itemLabel:text-is('{menu}')")
+        for one in inner:
+            self.page.hover(f".lm-Menu-itemLabel:text-is('{one}')")
+        self.page.click(f".lm-Menu-itemLabel:text-is('{item}')")
+
+    def ready(self) -> None:
+        """Wait until the kernel is idle: before it is there, Run All would ask which one to start."""
+        self.page.wait_for_function(IDLE, arg=[self.name, TOKEN])
+        if self.front.startswith("lab"):
+            self.page.wait_for_selector("#jp-main-statusbar :text-matches('Python 3.* \\\\| Idle')")
+        else:  # its indicator says idle before there is a kernel, too
+            self.page.wait_for_selector(".jp-KernelName:has-text('Python 3')")
+            self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
+
+    def counts(self) -> list[str]:
+        """What stands in the prompts of the code cells."""
+        script = "cells => cells.map(cell => cell.querySelector('.jp-InputPrompt').innerText)"
+        return list(self.page.eval_on_selector_all(".jp-CodeCell", script))
+
+    def run_all(self) -> None:
+        """Run All, as often as it takes to be heard, until the last cell has run."""
+        self.ready()
+        before = self.counts()
+        until = time.monotonic() + 60
+        while self.counts() == before:
+            assert time.monotonic() < until, "Run All is not heard"
+            self.command("Run > Run All Cells")
+            self.page.wait_for_timeout(700)
+        self.finished()
+
+    def finished(self) -> None:
+        """Wait until no cell waits or runs."""
+        until, still = time.monotonic() + 120, 0
+        while any("*" in count or not re.search(r"\d", count) for count in self.counts()):
+            still = 0 if any("*" in count for count in self.counts()) else still + 1
+            assert still < 25, f"a cell stopped the others: {self.told()}"
+            assert time.monotonic() < until, f"cells hang: {self.told()}"
+            self.page.wait_for_timeout(200)
+
+    def told(self) -> str:
+        """What the page says of itself, for a test that fails: prompts, errors, and an open dialog."""
+        said = self.page.locator("[data-mime-type$='stderr'], [data-mime-type$='error'], .jp-Dialog").all_inner_texts()
+        return f"{self.counts()} {said} {self.errors}"
+
+    def cell(self, source: str) -> Any:
+        """The last code cell whose source holds a text."""
+        inputs = self.page.locator(".jp-InputArea-editor", has_text=source)
+        return self.page.locator(".jp-CodeCell").filter(has=inputs).last
+
+    def ask(self, source: str) -> Any:
+        """Type a cell at the end and run it; gives the cell as soon as the kernel has it."""
+        cells = self.page.locator(".jp-CodeCell")
+        at = cells.count()
+        cells.last.locator(".cm-content").click()
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press("b")
+        cell = cells.nth(at)
+        cell.wait_for()
+        self.page.keyboard.press("Enter")
+        cell.locator(".cm-focused").wait_for()
+        self.page.keyboard.insert_text(source)
+        self.page.keyboard.press("Control+Enter")
+        cell.locator(".jp-InputPrompt", has_text=re.compile(r"\*|\d")).wait_for()
+        return cell
+
+    def run(self, source: str) -> Any:
+        """Type a cell at the end and wait until it has run; gives the cell."""
+        cell = self.ask(source)
+        self.finished()
+        return cell
+
+    def theme(self, name: str) -> None:
+        """Turn the page to another theme, by the menu."""
+        self.command(f"Settings > Theme > {name}")
+        self.page.wait_for_selector(f"body[data-jp-theme-name='{name}']", state="attached")
+
+    def save(self) -> None:
+        """Save, and wait until it is on disk."""
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press("Control+s")
+        self.page.wait_for_selector(".jp-mod-dirty", state="detached")
+
+    @property
+    def text(self) -> str:
+        """All that can be read in the notebook."""
+        return str(self.page.inner_text(".jp-Notebook"))

@@ -1,0 +1,27 @@
+"""A time that is moved on by hand, and a session that lives by it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+from deepnb import Session
+from tests.support.scripted import Scripted
+
+EAST = timezone(timedelta(hours=9))
+
+
+class Clock:
+    """A time that is moved on by hand."""
+
+    def __init__(self, at: str, zone: timezone = EAST) -> None:
+        self.at = datetime.fromisoformat(at).replace(tzinfo=zone)
+
+    def __call__(self) -> datetime:
+        return self.at
+
+    def to(self, at: str) -> None:
+        self.at = datetime.fromisoformat(at).replace(tzinfo=self.at.tzinfo)
+
+
+def session(*answers, clock: Clock | None = None, **options) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), clock=clock or Clock("2026-03-02T09:00"), **options)

@@ -1,0 +1,111 @@
+"""Skills made to hang, crash or lead astray whoever reads them: (name, what reads it)."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from deepnb.backends.disk import DiskBackend
+from deepnb.core.errors import DeepnbError
+from deepnb.skills.catalog import Catalog
+from deepnb.skills.packages import packages
+from deepnb.skills.rules import check
+from tests import DATA
+from tests.support.one_by_one import LIMIT, Case, run_each
+
+LONG = 30_000
+START = b"---\nname: ab\ndescription: x\n"
+PARTS = (
+    *(b"[", b"{", b"[a,", b"- ", b"? ", b"x: ", b"&a ", b"*a ", b"\t", b" ", b"'", b'"', b"|\n", b"#", b"!a "),
+    *(b"[],", b"<<: ", b"\n", b"\r", b"%", b"a", b"\\u0041", b"(", b"a, "),
+)
+FILES = {"carriage returns": b"---\n" + b"\r" * 9_000_000, "hyphens": b"-" * 9_000_000, "fences": b"---\n" * 2_000_000}
+
+
+def headers() -> Iterator[Case]:
+    """Long headers, and long files."""
+    for part in PARTS:
+        for key in (b"x: ", b"", b"allowed-tools: "):
+            data = START + key + part * (LONG // len(part)) + b"\n---\n"
+            yield f"{key!r} and {part!r} again and again", lambda data=data: check(data, "/s/ab/SKILL.md")
+    for name, data in FILES.items():
+        yield f"a file of {name}", lambda data=data: check(data, "/s/ab/SKILL.md")
+
+
+def frozen() -> Iterator[Case]:
+    """The frozen cases."""
+    cases = json.loads((DATA / "skills_cases.json").read_text(encoding="utf-8"))
+    for case in cases:
+        data = bytes.fromhex(case["hex"]) if "hex" in case else case["text"].encode()
+        path = f"/skills/{case['directory']}/SKILL.md"
+        yield f"case {case['id']}", lambda data=data, path=path: check(data, path)
+
+
+def on_disk() -> Iterator[Case]:
+    """What a directory of skills may hold beside skills."""
+
+    def read(make: object) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "skills" / "one"
+            place.mkdir(parents=True)
+            make(place)  # type: ignore[operator]
+            Catalog(["/skills/"]).read(DiskBackend(folder))
+            try:
+                packages(place.parent)
+            except DeepnbError:
+                return
+
+    makes = {
+        "a pipe for a SKILL.md": lambda d: os.mkfifo(d / "SKILL.md"),
+        "a link to itself": lambda d: (d / "SKILL.md").symlink_to("SKILL.md"),
+        "two links in a ring": lambda d: [(d / "SKILL.md").symlink_to("b"), (d / "b").symlink_to("SKILL.md")],
+        "a link to a device": lambda d: (d / "SKILL.md").symlink_to("/dev/zero"),
+        "a directory in a ring": lambda d: (d / "inner").symlink_to(d),
+        "a source in itself": lambda d: (d.parent / "self").symlink_to(d.parent),
+        "a directory for a SKILL.md": lambda d: (d / "SKILL.md").mkdir(),
+        "a thousand directories": lambda d: [(d.parent / f"d{i}").mkdir() for i in range(1000)],
+        "a hole of 100 GB": lambda d: os.truncate(os.open(d / "big", os.O_CREAT | os.O_WRONLY), 10**11),
+    }
+    for name, make in makes.items():
+        yield name, lambda make=make: read(make)
+
+
+def zips() -> Iterator[Case]:
+    """Archives that are larger inside than they say, or than anyone wants."""
+
+    def bomb() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "bomb.zip"
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("one/SKILL.md", START + b"---\n")
+                for i in range(7):
+                    archive.writestr(f"one/{i}", b"\0" * 9_000_000)
+            try:
+                packages(path)
+            except DeepnbError as error:
+                assert "bytes" in str(error)
+
+    def many() -> None:
+        held = io.BytesIO()
+        with zipfile.ZipFile(held, "w") as archive:
+            for i in range(1_100):
+                archive.writestr(f"one/{i}", b"")
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "many.zip").write_bytes(held.getvalue())
+            try:
+                packages(Path(folder) / "many.zip")
+            except DeepnbError:
+                return
+
+    yield "a zip of 63 MB of nothing", bomb
+    yield "a zip of 1,100 files", many
+
+
+def main(limit: float = LIMIT) -> None:
+    """All of them."""
+    run_each((*headers(), *frozen(), *on_disk(), *zips()), limit)

@@ -1,0 +1,185 @@
+"""A real kernel, a cell at a time: every message it published, and its reply."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from queue import Empty
+from typing import Any
+
+import pytest
+from jupyter_client.manager import KernelManager
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+HANG = 60.0
+"""Seconds after which a cell is taken to hang."""
+
+
+@dataclass
+class Ran:
+    """One cell that was run."""
+
+    reply: dict[str, Any]
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+    def of(self, *kinds: str) -> list[dict[str, Any]]:
+        """The contents of the messages of these types, in order."""
+        return [m["content"] for m in self.messages if m["msg_type"] in kinds]
+
+    @property
+    def status(self) -> str:
+        """`ok`, `error` or `aborted`."""
+        return str(self.reply["status"])
+
+    @property
+    def outputs(self) -> dict[str, dict[str, Any]]:
+        """display id -> the data it shows at the end."""
+        shown = {}
+        for content in self.of("display_data", "update_display_data"):
+            if id_ := content.get("transient", {}).get("display_id"):
+                shown[id_] = content["data"]
+        return shown
+
+    @property
+    def text(self) -> str:
+        """All text shown at the end, display by display, then what was printed."""
+        data = [d["text/plain"] for d in self.outputs.values()]
+        return "\n".join([*data, *(s["text"] for s in self.of("stream"))])
+
+    @property
+    def printed(self) -> str:
+        """What was printed on stderr."""
+        return "".join(s["text"] for s in self.of("stream") if s["name"] == "stderr")
+
+
+class Kernel:
+    """A kernel in a process of its own, offline."""
+
+    def __init__(self, cwd: str, env: dict[str, str]) -> None:
+        self.manager = KernelManager(kernel_name="python3")
+        self.manager.start_kernel(cwd=cwd, env=env)
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=HANG)
+
+    def send(self, cell: str, cell_id: str | None = None) -> str:
+        """Ask for a cell to be run; gives the id of the request."""
+        content = {
+            "code": cell,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": True,
+        }
+        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id} if cell_id else {})
+        self.client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
+
+    def wait(self, request: str, when: Callable[[Kernel, dict[str, Any]], None] | None = None) -> Ran:
+        """Wait until a request is answered and the kernel idle; `when` is told each message as it comes."""
+        until, messages, idle = time.monotonic() + HANG, [], False
+        while not idle:
+            try:
+                message = self.client.get_iopub_msg(timeout=1)
+            except Empty:
+                assert time.monotonic() < until, "the cell hangs"
+                continue
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            messages.append(message)
+            idle = message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
+            if when is not None:
+                when(self, message)
+        while True:
+            reply = self.client.get_shell_msg(timeout=HANG)
+            if reply["parent_header"].get("msg_id") == request:
+                return Ran(reply["content"], messages)
+
+    def run(self, cell: str, cell_id: str | None = None) -> Ran:
+        """Run a cell to its end."""
+        return self.wait(self.send(cell, cell_id))
+
+    def ok(self, cell: str, cell_id: str | None = None) -> Ran:
+        """Run a cell that must not fail."""
+        ran = self.run(cell, cell_id)
+        assert ran.status == "ok" and not ran.printed, f"{cell!r}: {ran.reply} {ran.printed}"
+        return ran
+
+    def value(self, expression: str) -> str:
+        """The text of an expression's value."""
+        return str(self.ok(expression).of("execute_result")[0]["data"]["text/plain"])
+
+    def interrupt(self) -> None:
+        """What the stop button does."""
+        self.manager.interrupt_kernel()
+
+    def close(self) -> None:
+        """End the process."""
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+
+class Cell:
+    """One cell with all its messages: those of its run, and those of the clicks in it."""
+
+    def __init__(self, kernel: Kernel, source: str) -> None:
+        self.kernel = kernel
+        self.ran = kernel.ok(source)
+        self.made = [
+            m["content"]["transient"]["display_id"] for m in self.ran.messages if m["msg_type"] == "display_data"
+        ]
+
+    def click(self, word: str, which: int = -1) -> Ran:
+        """Click the newest button with this word on it, or another one; gives what came of it."""
+        opened = [m["content"] for m in self.ran.messages if m["msg_type"] == "comm_open"]
+        ids = [c["comm_id"] for c in opened if c["data"]["state"].get("description") == word]
+        assert ids, f"no button {word!r}"
+        client = self.kernel.client
+        message = client.session.msg(
+            "comm_msg",
+            {"comm_id": ids[which], "data": {"method": "custom", "content": {"event": "click"}, "buffers": []}},
+        )
+        client.shell_channel.send(message)
+        until, messages, idle = time.monotonic() + HANG, [], False
+        while not idle:
+            try:
+                one = client.get_iopub_msg(timeout=1)
+            except Empty:
+                assert time.monotonic() < until, "the click hangs"
+                continue
+            if one["parent_header"].get("msg_id") == message["header"]["msg_id"]:
+                messages.append(one)
+                idle = one["msg_type"] == "status" and one["content"]["execution_state"] == "idle"
+        assert not [m for m in messages if m["msg_type"] in ("display_data", "error", "stream")], (
+            "none of these is seen"
+        )
+        self.ran = Ran(self.ran.reply, [*self.ran.messages, *messages])
+        return Ran({}, messages)
+
+    @property
+    def texts(self) -> list[str]:
+        """What each output says, from top to bottom; buttons as `[buttons]`."""
+        shown = self.ran.outputs
+        return ["[buttons]" if WIDGET in shown[id_] else shown[id_]["text/plain"] for id_ in self.made]
+
+
+@pytest.fixture(scope="module")
+def one_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """One kernel for a whole module."""
+    import os
+
+    home = tmp_path_factory.mktemp("kernel")
+    env = {**os.environ, "IPYTHONDIR": str(home / "ipython"), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
+    kernel = Kernel(str(home), env)
+    yield kernel
+    kernel.close()
+
+
+@pytest.fixture
+def kernel(one_kernel: Kernel) -> Kernel:
+    """The module's kernel with deepnb loaded anew."""
+    one_kernel.run("%unload_ext deepnb")
+    assert one_kernel.ok("%load_ext deepnb").text == ""
+    return one_kernel

@@ -1,0 +1,79 @@
+"""Executing the notebooks. `python -m tests.support.notebooks` runs them all and saves what they showed.
+
+Cells keep their ids and sources. Execution times and widget state are left out: they differ at each run, and a saved
+panel's static twin says what it showed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+from tests import ROOT
+
+HERE = ROOT / "notebooks"
+ALL = tuple(sorted(HERE.glob("*.ipynb")))
+
+_VARYING = re.compile(
+    r"(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2})|\b(?P<took>[0-9]+(?:\.[0-9]+)? (?:s|ms|min)\b)|(?<=<!-- flush )(?P<mark>[0-9a-f]{12})(?= -->)|(?P<frame>\b[0-9]+\.[0-9]{3}(?= *$))",
+    re.MULTILINE,
+)
+
+
+def read(path: Path) -> Any:
+    """A notebook, as nbformat 4."""
+    return nbformat.read(path, as_version=4)
+
+
+def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
+    """The notebook with the outputs of a fresh kernel in its own directory; a failing cell raises.
+
+    The user's home is an empty one: what stands in theirs (memory files, IPython's settings) is not shown.
+    """
+    notebook = read(path)
+    client = NotebookClient(
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+        store_widget_state=False,
+        record_timing=False,
+        coalesce_streams=True,  # how print's words are cut into messages is a matter of time
+    )
+    with tempfile.TemporaryDirectory() as home:
+        client.execute(env={**os.environ, "HOME": home, **(env or {})})
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata.language_info = {"name": "python"}
+    return notebook
+
+
+def texts(notebook: Any) -> Iterator[tuple[str, str]]:
+    """(cell id, text of one output), times and durations masked."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            yield cell.id, masked(output.get("text") or output.get("data", {}).get("text/plain") or "")
+
+
+def masked(text: str) -> str:
+    """A text without what differs at each run; in a line with such a thing, and in rules, widths do not count."""
+    lines = []
+    for line in text.splitlines():
+        mask = _VARYING.sub(lambda found: f"<{found.lastgroup}>", line)
+        lines.append(re.sub(r" +|─+", lambda run: run[0][0], mask) if mask != line or "──" in line else line)
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    for place in [Path(name) for name in sys.argv[1:]] or ALL:
+        nbformat.write(execute(place), place)
+        print(f"{place.name}: {place.stat().st_size / 1000:.0f} kB")

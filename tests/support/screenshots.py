@@ -1,0 +1,102 @@
+"""`python -m tests.support.screenshots [DIR]` takes the pictures of the README in JupyterLab, of what it really shows."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deepnb.tour.places import notebooks
+from tests.support.browsers import Notebook, jupyter_lab, open_chromium, written
+
+LOAD = "%load_ext deepnb\n%config DeepNB.window = 6500\nimport pandas as pd\nplanets = pd.read_csv('data/planets.csv')"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Cells to run, and the one that is shown from its top; `click` is a tab or a fold in it."""
+
+    name: str
+    cells: tuple[str, ...]
+    shown: str
+    click: str
+    height: int
+
+
+PICTURES = (
+    Picture(
+        "first_agent",
+        (
+            LOAD,
+            "%agent --quiet --as seen What is in the DataFrame planets?",
+            "%%agent\nRemember that I prefer metric units with one decimal place",
+            "%memory diff",
+            "calls = %agent budget",
+        ),
+        "%%agent",
+        "summary",
+        900,
+    ),
+    Picture(
+        "dashboard",
+        (
+            LOAD,
+            *(f"%agent --quiet {words}" for words in (
+                "What is in the DataFrame planets?",
+                "Remember that I prefer metric units with one decimal place",
+                "what can you do?", "what do you know about my preferences?", "thanks", "what can you do?",
+                "What is in the DataFrame planets?", "thanks",
+            )),
+            "%agent dashboard",
+        ),
+        "%agent dashboard",
+        ".lm-TabBar-tabLabel:text-is('Budget')",
+        760,
+    ),
+    Picture(
+        "approval",
+        (
+            "%load_ext deepnb\n%agent mount /work disk:work",
+            "%%agent\nwrite a file /work/units.md with: Give every distance in kilometres.",
+        ),
+        "%%agent",
+        "",
+        680,
+    ),
+)  # fmt: skip
+
+
+def take(picture: Picture, context: Any, address: str, target: Path) -> None:
+    """Run the cells in JupyterLab, and take the picture from the shown cell on."""
+    lab = Notebook(context, address, f"{picture.name}.ipynb")
+    lab.page.set_viewport_size({"width": 1200, "height": picture.height})
+    lab.run_all()
+    lab.page.keyboard.press("Control+b")
+    if picture.click:
+        lab.cell(picture.shown).locator(picture.click).last.click()
+    lab.cell(picture.shown).evaluate("node => node.scrollIntoView({block: 'start'})")
+    lab.page.mouse.move(5, picture.height - 5)
+    lab.page.wait_for_timeout(700)
+    lab.page.screenshot(path=target)
+    lab.page.close()
+
+
+def main(directory: Path) -> None:
+    directory.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        shutil.copytree(notebooks(), place / "notebooks")
+        for picture in PICTURES:
+            written(place / "notebooks" / f"{picture.name}.ipynb", picture.cells)
+        with jupyter_lab(place / "notebooks", place / "home") as address, open_chromium(1200, 900) as context:
+            for picture in PICTURES:
+                target = directory / f"{picture.name}.png"
+                take(picture, context, address, target)
+                print(f"{target.name}: {target.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else notebooks() / "images")

@@ -1,0 +1,181 @@
+"""A turn as it happens: which segment an event makes or changes, and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.core.values import (
+    Compacted,
+    Flushed,
+    Notice,
+    Snapshot,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    Turn,
+    Usage,
+)
+from deepnb.views.segments import Answer, Compaction, Note, Segments, ToolSegment, turn_segments
+from tests.support.histories import FLUSH, OFFLOAD
+
+STARTED = ToolStarted("t1", "write_file", {"file_path": "/AGENTS.md", "content": "- The user prefers metric units"})
+ENDED = ToolEnded("t1", "write_file", "Updated file /AGENTS.md", "ok", 0.012)
+
+
+def _turn(*events):
+    empty = Snapshot("main")
+    return Turn(1, "main", "p", "", events, empty, empty, Usage(), None)
+
+
+def test_a_call_is_one_answer_and_a_tool_is_one_card():
+    segments = Segments()
+    events = [TextDelta("I'll ", 1), TextDelta("note it.", 1), STARTED, ENDED, TextDelta("Done.", 2)]
+    assert [segments.add(event) for event in events] == [0, 0, 1, 1, 2]
+    assert segments.text() == (
+        "I'll note it.\n\n"
+        '→ write_file(file_path="/AGENTS.md", content="- The user prefers metric units")  ok 0.01 s\n'
+        "  Updated file /AGENTS.md\n\n"
+        "Done."
+    )
+
+
+def test_an_empty_answer_shows_nothing():
+    segments = Segments()
+    assert segments.add(TextDelta("", 1)) is None
+    assert segments.segments == []
+
+
+def test_a_tool_runs_until_it_has_ended():
+    segments = Segments()
+    segments.add(STARTED)
+    (tool,) = segments.segments
+    assert isinstance(tool, ToolSegment) and tool.status == "running" and tool.result is None
+    assert tool.text().endswith("running …")
+    segments.add(ENDED)
+    assert (tool.status, tool.seconds) == ("ok", 0.012)
+
+
+def test_what_a_subagent_does_is_nested_in_its_call_at_any_depth():
+    segments = Segments()
+    segments.add(ToolStarted("a", "task", {"description": "look"}))
+    segments.add(ToolStarted("b", "task", {"description": "deeper"}, path=("a",)))
+    assert segments.add(TextDelta("found", 1, path=("a", "b"))) == 0
+    segments.add(ToolEnded("b", "task", "found", "ok", 1.0, path=("a",)))
+    segments.add(ToolEnded("a", "task", "done", "ok", 2.0))
+    assert segments.text() == (
+        '→ task(description="look")  ok 2.00 s\n'
+        '  │ → task(description="deeper")  ok 1.00 s\n'
+        "  │   │ found\n"
+        "  │   found\n"
+        "  done"
+    )
+
+
+def test_a_subagent_that_was_resumed_gets_a_card_without_its_start():
+    segments = Segments()
+    assert segments.add(TextDelta("again", 1, path=("gone",))) == 0
+    (tool,) = segments.segments
+    assert isinstance(tool, ToolSegment) and [child.text() for child in tool.children] == ["again"]
+
+
+def test_an_end_without_a_start_gets_a_card():
+    segments = Segments()
+    assert segments.add(replace(ENDED, status="error")) == 0
+    assert segments.text().startswith("→ write_file()  error 0.01 s")
+
+
+def test_notes_and_compactions_stand_where_they_happened():
+    segments = turn_segments(
+        _turn(
+            TextDelta("a", 1),
+            Flushed(FLUSH),
+            Compacted(OFFLOAD),
+            Notice("left as typed: {x}"),
+        )
+    )
+    assert [type(s) for s in segments.segments] == [Answer, Compaction, Note]
+    assert segments.text() == (
+        "a\n\n"
+        "⇣ context compacted (at the trigger): 12 messages → summary, 6,812 → 3,104 tokens;"
+        " 2 facts to /memory/2026-11-22.md; 1 anchor kept\n"
+        "  Ada asked.\n"
+        "note: left as typed: {x}"
+    )
+
+
+def test_a_finished_turn_has_no_running_tool():
+    segments = turn_segments(_turn(STARTED, ToolStarted("in", "ls", {}, path=("t1",))))
+    (tool,) = segments.segments
+    assert isinstance(tool, ToolSegment)
+    assert tool.status == "cut"
+    assert [child.status for child in tool.children] == ["cut"]
+
+
+def test_a_long_result_shows_its_head_and_its_tail_and_unfolds_the_rest():
+    segments = turn_segments(_turn(STARTED, replace(ENDED, result="a" * 5_000 + "z" * 5_000)))
+    shown = segments.html()
+    head, _, rest = shown.partition("show all: 6,000 characters more</summary>")
+    assert "a" * 3_000 in head and "a" * 3_001 not in head
+    assert "a" * 2_000 + "z" * 4_000 + "</pre></details>" in rest and rest.count("z" * 1_000 + "</pre>") == 2
+    huge = turn_segments(_turn(STARTED, replace(ENDED, result="a" * 1_000_000))).html()
+    assert len(huge) < 40_000 and "characters left out" in huge
+
+
+def test_thoughts_fold_and_show_their_end_alone_while_they_grow():
+    segments = Segments()
+    for word in ("First ", "the planets. " * 100, "Then <b>the moons</b>."):
+        assert segments.add(ThinkingDelta(word, 1)) == 0
+    growing = segments.html()
+    assert "<details" in growing and "&lt;b&gt;the moons" in growing and "First" not in growing
+    assert len(growing) < 1_000
+    assert segments.add(TextDelta("Jupiter.", 1)) == 1
+    ended = segments.html()
+    assert "First the planets." in ended and "thinking · 1,328 characters" in ended and " open" not in ended
+    assert segments.text().startswith("thinking: First the planets.") and segments.text().endswith("\n\nJupiter.")
+
+
+def test_what_a_running_subagent_shows_does_not_grow_with_what_it_did():
+    segments = Segments()
+    segments.add(ToolStarted("t", "task", {"subagent_type": "critic", "description": "look"}))
+    sizes = []
+    for i in range(200):
+        segments.add(TextDelta("said " * 100, i, path=("t",)))
+        segments.add(ToolStarted(f"c{i}", "ls", {}, path=("t",)))
+        segments.add(ToolEnded(f"c{i}", "ls", "file " * 100, "ok", 0.1, path=("t",)))
+        sizes.append(len(segments.html()) + len(segments.text()))
+    assert max(sizes) < 20_000
+    segments.add(ToolEnded("t", "task", "done", "ok", 1.0))
+    assert segments.html().count(("said " * 100).strip()) == 200, "when it is over, all is there"
+
+
+def test_long_arguments_are_shortened_on_the_line_and_whole_in_the_card():
+    words = "word " * 100
+    segments = turn_segments(_turn(ToolStarted("t", "write_file", {"content": words, "a": 1}), ENDED))
+    assert max(len(line) for line in segments.text().split("\n")) <= 110
+    assert words in segments.html()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.text()), max_size=30))
+def test_answers_joined_are_what_the_model_said(said):
+    """Calls of one agent come one after the other."""
+    segments = Segments()
+    call, spoken = 0, ""
+    for step, text in said:
+        call += step
+        at = segments.add(TextDelta(text, call))
+        assert (at is None) == (text == "")
+        spoken += text
+        segments.add(STARTED)
+    assert "".join(s.markdown for s in segments.segments if isinstance(s, Answer)) == spoken
+
+
+def test_looking_at_an_answer_between_its_pieces_changes_nothing():
+    answer = Answer(1)
+    for piece in "abc":
+        answer.parts.append(piece)
+        answer.html()
+    assert answer.markdown == "abc"

@@ -1,0 +1,237 @@
+"""A subagent's work as it is shown: the card while it runs and after, in text and HTML; footer, gauge and list."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from html.parser import HTMLParser
+
+import pytest
+
+from deepnb import Session
+from deepnb.core.budget import Budget, rule_for
+from deepnb.core.subagents import GENERAL_PURPOSE, Listed, Spent, Subagent
+from deepnb.core.values import Call, ModelEnded, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.views.budget import budget_view
+from deepnb.views.footer import footer_view
+from deepnb.views.segments import Segments, turn_segments
+from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
+from deepnb.widgets.screen import Terminal
+from deepnb.widgets.turn import TerminalTurn
+from tests.support.scripted import Paid, Scripted, call
+
+CRITIC = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
+HOSTILE = '<img src=x onerror=alert(1)>"\x1b[31m'
+
+
+def started(id_: str, agent: str, task: str, *path: str) -> ToolStarted:
+    return ToolStarted(id_, "task", {"description": task, "subagent_type": agent}, path)
+
+
+def ended(*path: str, usage: Usage | None = None) -> ModelEnded:
+    budget = Budget({"user": 1}, rule_for(None), 1)
+    return ModelEnded(Call(1, "answer", path, budget, usage or Usage(10, 2), agent="critic"), path)
+
+
+def segments(*events) -> Segments:
+    made = Segments()
+    for event in events:
+        made.add(event)
+    return made
+
+
+INSIDE = (
+    started("a", "critic", "look at the text"),
+    ended("a"),
+    ToolStarted("l", "ls", {"path": "/"}, ("a",)),
+    ToolEnded("l", "ls", "['/x.md']", "ok", 0.01, ("a",)),
+    started("b", "other", "deeper", "a"),
+    ended("a", "b"),
+    TextDelta("found", 3, ("a", "b")),
+    ToolEnded("b", "task", "found", "ok", 1.0, ("a",)),
+    TextDelta("all ", 4, ("a",)),
+    TextDelta("is well", 4, ("a",)),
+)
+WHOLE = (*INSIDE, ended("a"), ToolEnded("a", "task", "all is well", "ok", 2.0))
+
+
+class Folds(HTMLParser):
+    """How deep <details> are nested, and what each summary says, by depth."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.depth, self.summaries, self._in = 0, [], False
+        self.feed(markup)
+        assert self.depth == 0
+
+    def handle_starttag(self, tag, attrs):
+        self.depth += tag == "details"
+        if tag == "summary":
+            self._in = True
+            self.summaries.append([self.depth, ""])
+
+    def handle_endtag(self, tag):
+        self.depth -= tag == "details"
+        self._in = self._in and tag != "summary"
+
+    def handle_data(self, data):
+        if self._in:
+            self.summaries[-1][1] += data
+
+
+def test_the_card_as_text():
+    assert segments(*WHOLE).text() == (
+        '→ subagent critic: "look at the text"  ok 2.00 s · 3 calls · 30 in / 6 out\n'
+        '  │ → ls(path="/")  ok 0.01 s\n'
+        "  │   ['/x.md']\n"
+        '  │ → subagent other: "deeper"  ok 1.00 s · 1 call · 10 in / 2 out\n'
+        "  │   │ found\n"
+        "  │ all is well"
+    )
+
+
+def test_the_card_as_html_is_folds_in_folds():
+    told = Folds(segments(*WHOLE).html()).summaries
+    assert [depth for depth, _ in told] == [1, 2, 2]
+    assert told[0][1] == 'subagent critic: "look at the text" · ok  2.00 s · 3 calls · 30 in / 6 out'
+    assert "ls(path" in told[1][1] and told[2][1].startswith('subagent other: "deeper"')
+
+
+def test_a_report_that_is_not_what_was_said_last_stands_below():
+    made = segments(*INSIDE, ToolEnded("a", "task", "cut short", "error", 2.0))
+    assert made.text().endswith("  │ all is well\n  cut short")
+    assert "cut short" in made.html() and "error" in made.html()
+
+
+def test_while_it_runs_its_line_says_what_it_does_and_the_card_stays_small():
+    task = segments(*INSIDE[:3]).segments[0]
+    (line,) = Folds(task.html()).summaries
+    assert line == [1, 'subagent critic: "look at the text" · running …  1 call · 10 in / 2 out · ls(path="/")']
+    task = segments(*INSIDE).segments[0]
+    (line,) = Folds(task.html()).summaries
+    assert line[1].endswith(" · all is well")
+
+
+def test_showing_a_long_answer_of_a_subagent_while_it_grows_costs_the_same_each_time():
+    made = segments(INSIDE[0])
+    sizes = []
+    for _ in range(200):
+        made.add(TextDelta("some words and more of them " * 10, 1, ("a",)))
+        sizes.append(len(made.segments[0].html()))
+    assert max(sizes) < 1.2 * sizes[4]
+    made.add(ToolEnded("a", "task", "x", "ok", 1.0))
+    assert len(made.segments[0].html()) > 50_000
+
+
+def test_what_is_hostile_is_only_text():
+    made = segments(
+        started("a", HOSTILE, HOSTILE), TextDelta(HOSTILE, 1, ("a",)), ToolEnded("a", "task", HOSTILE, "ok", 0)
+    )
+    for markup in (made.html(), segments(started("a", HOSTILE, HOSTILE), TextDelta(HOSTILE, 1, ("a",))).html()):
+        assert "<img" not in markup and "\x1b" not in markup
+    assert "\x1b" not in made.text()
+
+
+def test_a_cut_turn_shows_its_subagent_as_cut():
+    answers = [call("task", id="t1", description="look", subagent_type="critic"), KeyboardInterrupt()]
+    s = Session(model=Scripted(answers=answers), subagents=[CRITIC])
+    with pytest.raises(KeyboardInterrupt):
+        s.run("p")
+    assert 'subagent critic: "look"  cut off: no result' in turn_segments(s.last).text()
+
+
+# -- footer and gauge
+
+
+def played() -> Session:
+    task = call("task", id="t1", description="look", subagent_type="critic")
+    s = Session(model=Paid(answers=[task, "done", "end"]), subagents=[CRITIC])
+    s.run("p")
+    return s
+
+
+def test_the_footer_says_what_was_by_subagents():
+    text = footer_view(played().last).text()
+    assert "3 calls, 1 by subagents · 30 in / 12 cached / 6 out, 12 of these by subagents" in text
+    plain = Session(model=Paid(answers=["end"]))
+    assert "subagents" not in footer_view(plain.run("p")).text()
+
+
+def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
+    s = played()
+    view = budget_view(s.budget(), nested=s.subagents.spent())
+    assert view.budget.total == [c for c in s.last.calls if not c.path][-1].budget.total
+    line = "beside this, 12 tokens in 1 call of subagents: %agent subagents says whose"
+    assert line in view.text() and line in view.html()
+    assert "beside this" not in budget_view(s.budget()).text()
+
+
+# -- the list
+
+
+def row(name: str = "critic", **listed) -> SubagentRow:
+    agent = Subagent(name, "Finds faults.", "Be strict.", skills=("/skills/",))
+    return SubagentRow(
+        Listed(agent, "file", f"/agents/{name}.md", **listed), "ls, task", "offline", Spent(2, 5, 1_234, 56)
+    )
+
+
+def test_the_list():
+    rows = [
+        SubagentRow(Listed(GENERAL_PURPOSE, "built in"), "all", "offline", Spent()),
+        row(),
+        row("bad", problem="why"),
+    ]
+    view = subagents_view(rows, 3, "turn 2")
+    assert view.text().splitlines()[0] == "subagents · 2 · nested at most 3 deep · 1 can't be used   (turn 2)"
+    assert "critic                 2 tasks  Finds faults." in view.text()
+    assert "tools: ls, task · model: offline · skills: /skills/" in view.text()
+    assert "5 calls, 1,234 tokens in / 56 out in this thread" in view.text()
+    assert "problem: why" in view.text() and "can&#x27;t be used" in view.html()
+    assert "<td" in view.html() and "1,234" in view.html()
+
+
+def test_there_are_none_or_they_are_off():
+    assert NONE in subagents_view([], 3).text() and NONE in subagents_view([], 3).html()
+    assert OFF in subagents_view([row()], 0).text()
+
+
+def test_one_of_them():
+    view = subagent_view(row(), HOSTILE)
+    assert view.text().startswith("subagent critic · /agents/critic.md\nFinds faults.\ntools: ls, task")
+    assert "<img" not in view.html() and "\x1b" not in view.text()
+    assert "(no system prompt)" in subagent_view(row(), " ").text()
+
+
+# -- in a terminal
+
+
+def lines(*events) -> str:
+    out = io.StringIO()
+    turn = TerminalTurn(Terminal(), out)
+    for event in events:
+        turn.add(event)
+    turn.finish()
+    return out.getvalue()
+
+
+def test_in_a_terminal_each_line_comes_when_it_is_finished():
+    told = [lines(*WHOLE[:n]) for n in range(1, len(WHOLE) + 1)]
+    assert told[0] == '→ subagent critic: "look at the text"\n\n'
+    assert told[3].rstrip("\n").endswith("""  │ → ls(path="/")  ok 0.01 s\n  │   ['/x.md']""")
+    assert told[6] == told[3], "the deeper one still runs"
+    assert '  │ → subagent other: "deeper"  ok 1.00 s · 1 call' in told[7]
+    assert "all is well" not in told[9]
+    assert told[-1].rstrip("\n").endswith("  │ all is well\n  ok 2.00 s · 3 calls · 30 in / 6 out")
+    assert all(b.startswith(a.rstrip("\n")) for a, b in itertools.pairwise(told))
+
+
+def test_in_a_terminal_those_beside_it_come_whole_after_it():
+    both = (
+        started("a", "one", "x"), started("b", "two", "y"), TextDelta("from two", 1, ("b",)),
+        ToolEnded("b", "task", "from two", "ok", 1.0), TextDelta("from one", 2, ("a",)),
+        ToolEnded("a", "task", "from one", "ok", 2.0), TextDelta("end", 3),
+    )  # fmt: skip
+    assert lines(*both).strip() == (
+        '→ subagent one: "x"\n  │ from one\n  ok 2.00 s\n→ subagent two: "y"  ok 1.00 s\n  │ from two\n\nend'
+    )

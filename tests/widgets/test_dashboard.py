@@ -1,0 +1,216 @@
+"""The panels of threads and requests, the stack of an agent, and the dashboard that has all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from ipywidgets import Widget
+
+from deepnb.core.errors import DeepnbError
+from deepnb.core.stack import Layer, Stack
+from deepnb.core.values import ThreadInfo
+from deepnb.views.notice import notice_view
+from deepnb.views.stack import stack_view
+from deepnb.views.threads import ThreadCard
+from deepnb.widgets.actions import Row
+from deepnb.widgets.prompt import LISTED, PromptPanel
+from deepnb.widgets.threads import ThreadsPanel
+from tests.support.shells import Shell
+
+
+@pytest.fixture(autouse=True)
+def no_kernel() -> Iterator[None]:
+    yield
+    Widget.close_all()
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    shell = Shell()
+    shell.ok("%load_ext deepnb")
+    yield shell
+    shell.close()
+
+
+# -- the stack
+
+
+def test_each_layer_of_the_graph_says_what_it_adds(shell: Shell) -> None:
+    before = shell.ok("%agent graph")
+    assert "tokens are known after the first call" in before and "execute" not in before
+    shell.ok("%agent Remember that I prefer tabs")
+    stack = shell.session.stack()
+    named = {layer.name: layer for layer in stack.layers}
+    assert named["FilesystemMiddleware"].origin == "deepagents" and "ls" in named["FilesystemMiddleware"].tools
+    assert named["DeltaMemoryMiddleware"].tokens and named["GuardMiddleware"].tokens == 0
+    assert stack.tokens == shell.session.budget().total, "all that was sent is some layer's"
+    assert [layer.name for layer in stack.layers].index("DeltaMemoryMiddleware") < [
+        layer.name for layer in stack.layers
+    ].index("SummarizationMiddleware"), "memory stands outside the trigger"
+    out = shell.ok("%agent graph")
+    assert f"{stack.tokens:,} tokens in all" in out and "from" in out and "↓ offline" in out
+
+
+def test_a_middleware_of_the_users_own_is_named_as_theirs() -> None:
+    from deepagents.backends import StateBackend
+    from langchain.agents.middleware import AgentMiddleware
+
+    from deepnb import Session
+    from tests.support.scripted import Scripted
+
+    class Shout(AgentMiddleware):
+        """Says everything twice."""
+
+    session = Session(model=Scripted(answers=["hello"]), backend=StateBackend(), middleware=[Shout()])
+    mine = [layer for layer in session.stack().layers if layer.origin == "yours"]
+    assert [(layer.name, layer.does) for layer in mine] == [("Shout", "Says everything twice.")]
+
+
+def test_a_part_that_is_switched_off_is_no_layer() -> None:
+    from deepnb import Session
+    from tests.support.scripted import Scripted
+
+    names = [
+        layer.name
+        for layer in Session(model=Scripted(answers=["hello"]), enable_memory=False, enable_subagents=False)
+        .stack()
+        .layers
+    ]
+    assert "DeltaMemoryMiddleware" not in names and "DelegationMiddleware" not in names and "SkillsMiddleware" in names
+
+
+def test_the_stack_as_text_and_html() -> None:
+    layers = (
+        Layer("One<b>", "does this", "deepnb", tools=("ls",), tokens=300),
+        Layer("Two", "does that", "yours", tokens=100),
+    )
+    view = stack_view(Stack(layers, "m", "turn 1, call 2", exact=False), "turn 1")
+    assert view.text().splitlines()[:2] == [
+        "graph · 2 layers, then the model m   (turn 1)",
+        "tokens each added to the request of turn 1, call 2: ~400 tokens in all",
+    ]
+    assert "~300 tokens" in view.text() and "One&lt;b&gt;" in view.html() and "tools: ls" in view.html()
+
+
+# -- the panel of threads
+
+
+class Story:
+    def __init__(self) -> None:
+        self.turns, self.did = 3, []
+        self.threads = [ThreadInfo("main", 3, 6, True), ThreadInfo("idea", 1, 2, parent="main@1")]
+
+    def panel(self) -> ThreadsPanel:
+        def rows() -> list[Row]:
+            cards = [ThreadCard(0, t) for t in self.threads]
+            return [
+                Row(c.thread.name, c, [("switch", lambda n=c.thread.name: self.did.append(n))], c.text()) for c in cards
+            ]
+
+        return ThreadsPanel(rows, lambda: self.turns, self.rewind, lambda: self.did.append("undo"))
+
+    def rewind(self, turn: int) -> None:
+        if turn == 2:
+            raise DeepnbError("not now", "wait")
+        self.did.append(turn)
+
+
+def parts(panel: ThreadsPanel) -> tuple[Any, Any, Any, Any]:
+    _, below, said = panel.widget.children
+    turn, rewind, undo = below.children
+    return turn, rewind, undo, said
+
+
+def test_a_thread_is_switched_to_rewound_and_undone() -> None:
+    story = Story()
+    panel = story.panel()
+    turn, rewind, undo, said = parts(panel)
+    assert (turn.value, turn.max) == (3, 3)
+    turn.value = 1
+    rewind.click()
+    undo.click()
+    turn.value = 2
+    rewind.click()
+    assert story.did == [1, "undo"] and "not now: wait" in said.value
+
+
+def test_the_turn_to_go_back_to_follows_the_newest_unless_one_was_chosen() -> None:
+    story = Story()
+    panel = story.panel()
+    turn, rewind, *_ = parts(panel)
+    story.turns = 5
+    panel.refresh()
+    assert turn.value == 5
+    turn.value = 2
+    story.turns = 6
+    panel.refresh()
+    assert (turn.value, turn.max) == (2, 6)
+    story.turns = 0
+    panel.refresh()
+    assert rewind.disabled and turn.disabled
+
+
+# -- the panel of requests
+
+
+def test_the_newest_request_is_shown_until_another_is_chosen() -> None:
+    calls: list[tuple[str, tuple[int, int]]] = []
+    drawn: list[Any] = []
+
+    def at(place: Any) -> Any:
+        drawn.append(place)
+        return notice_view(f"sent {place}")
+
+    panel = PromptPanel(lambda: calls, at)
+    choice, picture = panel.widget.children[0].children[0], panel.widget.children[1]
+    assert choice.disabled and "sent None" in picture.value
+    calls.append(("one", (1, 1)))
+    panel.refresh()
+    calls.append(("two", (1, 2)))
+    panel.refresh()
+    assert choice.value == (1, 2) and "sent (1, 2)" in picture.value
+    choice.value = (1, 1)
+    assert "sent (1, 1)" in picture.value
+    calls.append(("three", (2, 1)))
+    panel.refresh()
+    assert choice.value == (1, 1)
+    calls[:] = calls[1:]
+    panel.refresh()
+    assert choice.value == (2, 1), "where the chosen one is gone the newest is shown"
+    before = len(drawn)
+    panel.refresh()
+    assert len(drawn) == before, "what is shown already is not drawn again"
+
+
+def test_of_many_requests_the_newest_can_be_chosen_and_the_chosen_one_stays() -> None:
+    calls = [(f"turn {n}", (n, 1)) for n in range(1, LISTED + 1)]
+    panel = PromptPanel(lambda: calls, lambda place: notice_view(f"sent {place}"))
+    (choice, older), picture = panel.widget.children[0].children, panel.widget.children[1]
+    assert len(choice.options) == LISTED and older.value == ""
+    choice.value = (1, 1)
+    calls += [(f"turn {n}", (n, 1)) for n in range(LISTED + 1, LISTED + 11)]
+    panel.refresh()
+    assert choice.value == (1, 1) and "sent (1, 1)" in picture.value
+    assert len(choice.options) == LISTED + 1 and "9 earlier calls: %agent xray TURN.CALL" in older.value
+    choice.value = (LISTED + 10, 1)
+    panel.refresh()
+    assert len(choice.options) == LISTED and choice.options[0] == ("turn 11", (11, 1))
+
+
+# -- the dashboard
+
+
+def test_the_dashboard_as_text_has_every_panel_and_says_what_to_type(shell: Shell) -> None:
+    out = shell.ok("%agent dashboard")
+    for words in ("nothing remembered yet", "no model call yet: type %agent PROMPT", "nothing was offloaded yet",
+                  "no skills yet: type %skills new NAME", "main"):  # fmt: skip
+        assert words in out, words
+
+
+def test_one_panel_is_shown_by_its_name(shell: Shell) -> None:
+    shell.ok("%agent hello")
+    shell.ok("%agent fork idea")
+    assert "○" in shell.ok("%agent panel threads") and "context" not in shell.ok("%agent panel threads")
+    assert "request of turn 1, call 1" in shell.ok("%agent panel prompt")

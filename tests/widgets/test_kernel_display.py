@@ -1,0 +1,123 @@
+"""What a real kernel publishes: outputs that are updated in place, by later cells too, each also as text."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests import IMPORT_TESTS
+from tests.support.kernels import Kernel, Ran
+
+pytestmark = pytest.mark.kernel
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SLOW = """
+from deepnb.models.teaching import TeachingModel
+slow = TeachingModel(delay=0.02)
+"""
+
+
+def shown(ran: Ran) -> list[dict[str, Any]]:
+    return ran.of("display_data", "update_display_data")
+
+
+def test_streamed_text_grows_in_place(kernel: Kernel) -> None:
+    kernel.ok(SLOW)
+    ran = kernel.ok("%config DeepNB.stream_hz = 60\n%agent --model slow what can you do?")
+    made, updates = ran.of("display_data"), ran.of("update_display_data")
+    assert len(made) == 2, "the answer and the footer"
+    answer = made[0]["transient"]["display_id"]
+    mine = [u["data"]["text/plain"] for u in updates if u["transient"]["display_id"] == answer]
+    assert len(mine) >= 5 and len(updates) == len(mine)
+    growing = [made[0], *updates]
+    shown = [re.sub("<[^>]+>", "", content["data"]["text/html"]).strip() for content in growing]
+    assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
+    assert "hand a task to a subagent; summarize." in mine[-1], "its text is there in the end"
+
+
+def test_every_output_is_html_and_text(kernel: Kernel) -> None:
+    cells = [
+        "%agent", "%agent thanks", "%%agent\nRemember that I like tea", "%agent turns", "%agent threads", "%agent budget",
+        "%agent history", "%agent tools", "%agent new", "%memory", "%memory diff", "%memory show", "%memory sources",
+        "%memory add I like cake", "%skills", "%skills new tidy", "%skills show tidy", "%agent?", "%memory panel",
+        "%agent panel",
+    ]  # fmt: skip
+    for cell in cells:
+        outputs = shown(kernel.ok(cell))
+        assert outputs, cell
+        for content in outputs:
+            data = content["data"]
+            assert data["text/plain"].strip(), cell
+            if WIDGET in data:
+                assert "text/html" not in data and "panel" in data["text/plain"] and "(" not in data["text/plain"]
+            else:
+                assert data["text/html"].startswith("<div"), cell
+                assert content["transient"]["display_id"], cell
+
+
+def test_a_panel_and_its_twin_are_updated_by_a_later_cell(kernel: Kernel) -> None:
+    panel = kernel.ok("%memory panel")
+    assert sum(WIDGET in content["data"] for content in shown(panel)) == 1
+    (twin,) = [id_ for id_, data in panel.outputs.items() if WIDGET not in data]
+    assert "nothing remembered yet" in panel.outputs[twin]["text/plain"]
+    later = kernel.ok("%%agent\nRemember that I prefer tabs over spaces")
+    assert "tabs over spaces" in later.outputs[twin]["text/plain"]
+    assert "in turn 1" in later.outputs[twin]["text/plain"]
+    values = [m["content"]["data"].get("state", {}) for m in later.messages if m["msg_type"] == "comm_msg"]
+    assert any("tabs over spaces" in str(state.get("value")) for state in values), "the widget did not follow"
+    assert "cake" in kernel.ok("%memory add I like cake").outputs[twin]["text/plain"]
+
+
+def test_a_record_never_changes_later(kernel: Kernel) -> None:
+    record = kernel.ok("%memory")
+    (id_,) = record.outputs
+    assert id_ not in kernel.ok("%memory add I like cake").outputs
+
+
+def test_only_the_first_turn_has_the_note(kernel: Kernel) -> None:
+    line = "a restart forgets them"
+    assert line in kernel.ok("%agent thanks").text
+    assert line not in kernel.ok("%agent thanks").text
+
+
+def test_the_cell_id_of_the_front_end_is_known(kernel: Kernel) -> None:
+    kernel.ok("%%agent\nthanks", cell_id="one")
+    assert "this cell was turn 1" in kernel.ok("%%agent\nthanks", cell_id="one").text
+    assert "this cell was" not in kernel.ok("%%agent\nthanks", cell_id="two").text
+
+
+def test_a_mistake_is_one_line_and_an_error_reply(kernel: Kernel) -> None:
+    ran = kernel.run("%agent rewnd")
+    assert ran.status == "error"
+    assert ran.printed.strip().splitlines() == [
+        "UsageError: no subcommand 'rewnd': type %agent rewind, or %agent -- rewnd to send it as a prompt"
+    ]
+    assert not ran.of("error")
+
+
+def test_a_refused_setting_is_one_line(kernel: Kernel) -> None:
+    ran = kernel.run("%config DeepNB.model = 'nosuch'")
+    lines = [line for s in ran.of("stream") for line in s["text"].splitlines()]
+    assert len(lines) == 1 and "no model 'nosuch'" in lines[0]
+    assert kernel.value("%config DeepNB.model") == "'offline'"
+
+
+def test_code_and_a_new_skill_go_to_the_next_cell(kernel: Kernel) -> None:
+    ran = kernel.ok("%skills new tidy How to tidy")
+    (payload,) = [p for p in ran.reply["payload"] if p["source"] == "set_next_input"]
+    assert payload["text"].startswith("%%skills tidy\n---\n")
+
+
+def test_sixty_calls_make_at_most_twenty_outputs(kernel: Kernel) -> None:
+    kernel.ok(
+        f"{IMPORT_TESTS}from tests.support.scripted import Scripted\nfrom langchain_core.messages import AIMessage\n"
+        "many = Scripted(profile={'max_input_tokens': 1_000_000}, answers=[*(AIMessage(f'Look {i}.', tool_calls=["
+        "{'name': 'ls', 'args': {'path': '/'}, 'id': f'c{i}'}]) for i in range(60)), 'That was all.'])"
+    )
+    ran = kernel.ok("%agent --model many --max-steps 100 look sixty times")
+    assert len(ran.of("display_data")) <= 20
+    assert all(f"Look {i}." in ran.text for i in range(60)) and "That was all." in ran.text
+    assert ran.text.count("→ ls(") == 60

@@ -1,0 +1,216 @@
+"""Panels that follow a session: what they show, which turn they stay at, and that they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from ipywidgets import Widget
+
+from deepnb.views.notice import notice_view
+from deepnb.views.view import View
+from deepnb.widgets.panels import MAX_LIVE, Folded, Live, Panel, Stack, TurnPanel
+from deepnb.widgets.screen import Terminal
+from tests.support.screen import Cell
+
+
+class Story:
+    """A stand-in for a session: a number of turns, and watchers."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.watchers: list[Callable[[], None]] = []
+
+    def subscribe(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        self.watchers.append(watcher)
+        return lambda: self.watchers.remove(watcher)
+
+    def go_on(self) -> None:
+        self.turns += 1
+        for watcher in tuple(self.watchers):
+            watcher()
+
+    def panel(self) -> TurnPanel:
+        return TurnPanel(lambda: self.turns, lambda n: notice_view(f"turn {n}", "ok"), self.now)
+
+    def now(self) -> View:
+        return notice_view(f"now {self.turns}", "ok")
+
+
+@pytest.fixture(autouse=True)
+def no_kernel() -> Iterator[None]:
+    yield
+    Widget.close_all()
+
+
+def parts(panel: TurnPanel) -> tuple[str, Any, str]:
+    picture, steps, diff = panel.widget.children
+    return "".join(page.value for page in picture.children), steps.children[0], diff.value
+
+
+def test_a_panel_at_the_newest_turn_follows() -> None:
+    story = Story()
+    panel = story.panel()
+    _, turn_field, diff = parts(panel)
+    assert turn_field.disabled and "turn 0" in diff
+    story.subscribe(panel.refresh)
+    story.go_on()
+    story.go_on()
+    picture, turn_field, diff = parts(panel)
+    assert (turn_field.max, turn_field.value, turn_field.disabled) == (2, 2, False)
+    assert "now 2" in picture and "turn 2" in diff
+
+
+def test_the_buttons_go_a_turn_back_and_on() -> None:
+    story = Story()
+    panel = story.panel()
+    story.subscribe(panel.refresh)
+    story.go_on()
+    story.go_on()
+    turn, earlier, later = panel.widget.children[1].children
+    assert later.disabled and not earlier.disabled
+    earlier.click()
+    earlier.click()
+    assert turn.value == 0 and earlier.disabled and "turn 0" in panel.widget.children[2].value
+    later.click()
+    assert turn.value == 1
+
+
+def test_a_panel_stays_where_the_user_put_it() -> None:
+    story = Story()
+    panel = story.panel()
+    story.subscribe(panel.refresh)
+    for _ in range(3):
+        story.go_on()
+    parts(panel)[1].value = 1
+    assert "turn 1" in parts(panel)[2]
+    story.go_on()
+    picture, turn_field, diff = parts(panel)
+    assert (turn_field.max, turn_field.value) == (4, 1)
+    assert "turn 1" in diff and "now 4" in picture
+
+
+def test_a_panel_comes_back_from_turns_that_are_gone() -> None:
+    story = Story()
+    panel = story.panel()
+    for _ in range(3):
+        story.go_on()
+    panel.refresh()
+    story.turns = 1
+    panel.refresh()
+    assert parts(panel)[1].value == 1 and "turn 1" in parts(panel)[2]
+
+
+def test_tabs_show_what_is_now() -> None:
+    story = Story()
+    panel = Panel([("Now", story.now), ("Same", lambda: notice_view("same", "ok"))])
+    story.turns = 5
+    panel.refresh()
+    assert panel.widget.titles == ("Now", "Same")
+    assert "now 5" in panel.widget.children[0].value
+
+
+def test_a_panel_and_its_twin_follow_the_session() -> None:
+    story, cell = Story(), Cell()
+    panel = story.panel()
+    Live(story.subscribe).show(cell, panel, story.now, "memory panel", "a")
+    assert cell.last == ["memory panel", "now 0"]
+    story.go_on()
+    assert cell.last == ["memory panel", "now 1"]
+    assert "now 1" in parts(panel)[0]
+
+
+def test_the_same_cell_shown_again_and_again_keeps_one_watcher_and_one_panel() -> None:
+    story, cell = Story(), Cell()
+    live = Live(story.subscribe)
+    first = story.panel()
+    before = len(Widget._instances) if hasattr(Widget, "_instances") else None
+    for i in range(30):
+        live.show(cell, first if i == 0 else story.panel(), story.now, "memory panel", "a")
+    assert len(story.watchers) == 1
+    assert first.widget.comm is None
+    story.go_on()
+    assert cell.last[-1] == "now 1" and cell.last[1] == "now 0", "the one that is gone is left alone"
+    assert before is None or len(Widget._instances) <= 2 * before
+
+
+def test_two_panels_of_one_cell_both_follow() -> None:
+    story, cell = Story(), Cell()
+    live = Live(story.subscribe)
+    live.show(cell, story.panel(), story.now, "memory panel", "a")
+    live.show(cell, story.panel(), story.now, "agent panel", "a")
+    assert len(story.watchers) == 2
+
+
+def test_where_the_front_end_sends_no_cell_id_the_oldest_panel_ends_and_says_so() -> None:
+    story, cell = Story(), Cell()
+    live = Live(story.subscribe)
+    for _ in range(MAX_LIVE + 3):
+        live.show(cell, story.panel(), story.now, "memory panel", None)
+    assert len(story.watchers) == MAX_LIVE
+    story.go_on()
+    twins = cell.last[1::2]
+    assert [("run this cell again" in text, "now 1" in text) for text in twins[:3]] == [(True, False)] * 3
+    assert all(text == "now 1" for text in twins[3:])
+
+
+def test_a_picture_that_fails_is_said_and_ends_no_turn() -> None:
+    story, cell = Story(), Cell()
+
+    def failing() -> View:
+        if story.turns == 1:
+            raise ValueError("no such picture")
+        return story.now()
+
+    Live(story.subscribe).show(cell, Panel([("Now", failing)]), failing, "panel", "a")
+    story.go_on()
+    assert cell.last[1] == "error: this can't be shown: no such picture"
+    story.go_on()
+    assert cell.last[1] == "now 2"
+
+
+def test_a_terminal_shows_the_twin_and_watches_nothing() -> None:
+    story, lines = Story(), []
+    Live(story.subscribe).show(Terminal(lines.append), None, story.now, "memory panel", None)
+    assert lines == ["now 0"] and story.watchers == []
+
+
+def test_stack_and_fold_have_all_the_text() -> None:
+    both = Stack(notice_view("one", "ok"), notice_view("two", "ok"))
+    assert both.text() == "one\n\ntwo" and both.html().count("<div") >= 2
+    folded = Folded("as a picture", both)
+    assert folded.text() == both.text()
+    assert "<details" in folded.html() and "as a picture" in folded.html()
+
+
+class InParts:
+    """A picture of a stamp and two files."""
+
+    def __init__(self, *parts: str) -> None:
+        self.parts = parts
+
+    def text(self) -> str:
+        return " ".join(self.parts)
+
+    def html(self) -> str:
+        return self.text()
+
+
+def test_a_part_that_stays_is_not_sent_again() -> None:
+    shown = [InParts("turn 1", "a", "b")]
+    panel = TurnPanel(lambda: 1, lambda turn: notice_view("no change"), lambda: shown[0])
+    stamp, first, second = panel.widget.children[0].children
+    sent = []
+    for page in (stamp, first, second):
+        page.observe(lambda change: sent.append(change["new"]), names="value")
+    shown[0] = InParts("turn 2", "a", "c")
+    panel.refresh()
+    assert sent == ["turn 2", "c"]
+    shown[0] = InParts("turn 3", "a", "c", "d")
+    panel.refresh()
+    assert [page.value for page in panel.widget.children[0].children] == ["turn 3", "a", "c", "d"]
+    assert panel.widget.children[0].children[:3] == (stamp, first, second)
+    shown[0] = InParts("turn 4")
+    panel.refresh()
+    assert panel.widget.children[0].children == (stamp,) and second.comm is None

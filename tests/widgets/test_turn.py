@@ -1,0 +1,207 @@
+"""How a turn grows on a screen: few outputs, few updates, and in the end everything."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from deepnb.core.budget import Budget, rule_for
+from deepnb.core.values import (
+    Asked,
+    Call,
+    Compacted,
+    Event,
+    ModelStarted,
+    Notice,
+    Offload,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+)
+from deepnb.views.notice import notice_view
+from deepnb.widgets.screen import Reserved, Terminal
+from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, TerminalTurn, turn_display
+from tests.support.screen import Cell
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def tool(i: int, name: str = "look") -> list[Event]:
+    return [ToolStarted(f"c{i}", name, {"at": i}), ToolEnded(f"c{i}", name, f"seen {i}", "ok", 0.0)]
+
+
+def said(i: int, text: str) -> TextDelta:
+    return TextDelta(text, i)
+
+
+def play(cell: Cell, events: list[Event], hz: float = 15.0) -> None:
+    turn = NotebookTurn(cell, hz, Clock())
+    for event in events:
+        turn.add(event)
+    turn.finish(notice_view("the end", "ok"))
+
+
+def test_calls_between_two_answers_are_one_output() -> None:
+    cell = Cell()
+    play(cell, [*tool(1), *tool(2), said(1, "Half."), *tool(3), Notice("by the way"), *tool(4), said(2, "Done.")])
+    assert len(cell.outputs) == 5
+    first, half, second, done, end = cell.last
+    assert "seen 1" in first and "seen 2" in first and half == "Half."
+    assert "seen 3" in second and "by the way" in second and "seen 4" in second
+    assert (done, end) == ("Done.", "the end")
+
+
+@pytest.mark.parametrize("calls", [1, 9, 10, 60, 200])
+def test_a_turn_makes_few_outputs_and_loses_nothing(calls: int) -> None:
+    cell = Cell()
+    events = [e for i in range(calls) for e in (said(i, f"Answer {i}."), *tool(i))]
+    play(cell, [*events, said(calls, "Over.")])
+    assert len(cell.outputs) <= MAX_OUTPUTS
+    shown = "\n".join(cell.last)
+    told = [f"Answer {i}." for i in range(calls)], [f"seen {i}" for i in range(calls)]
+    for words in told:
+        places = [shown.find(word) for word in words]
+        assert -1 not in places and places == sorted(places)
+    assert shown.endswith("Over.\nthe end")
+
+
+def test_text_is_shown_at_most_hz_times_a_second() -> None:
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 10.0, clock)
+    for i in range(1000):
+        clock.now = i / 100
+        turn.add(said(1, "word "))
+    sent = sum(map(len, cell.outputs))
+    assert 40 <= sent <= 110, "ten seconds: at least four a second, at most ten, and what is cut is sent once more"
+    turn.finish()
+    assert " ".join(" ".join(cell.last).split()) == ("word " * 1000).rstrip()
+
+
+def test_a_tool_is_shown_at_once() -> None:
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 0.5, clock)
+    turn.add(said(1, "Let me "))
+    turn.add(said(1, "look."))
+    assert "Let me" in cell.drawn[0][-1] and "look." not in cell.drawn[0][-1]
+    turn.add(ToolStarted("c1", "look", {}))
+    assert cell.last[0] == "Let me look." and "look()" in cell.last[1]
+    turn.add(ToolEnded("c1", "look", "a tree", "ok", 0.0))
+    assert "a tree" in cell.last[1]
+
+
+def test_a_turn_fills_outputs_that_were_reserved() -> None:
+    cell = Cell()
+    reserved = Reserved(cell, 5)
+    assert cell.drawn == [["<div></div>"]] * 5
+    turn = NotebookTurn(reserved, 15.0, Clock(), most=reserved.free)
+    for i in range(30):
+        for event in (said(i, f"Answer {i}."), *tool(i)):
+            turn.add(event)
+    turn.finish(notice_view("the end", "ok"), notice_view("and more", "ok"), notice_view("and more still", "ok"))
+    assert len(cell.outputs) == 5, "none is made"
+    shown = "\n".join(cell.last)
+    places = [shown.find(words) for i in range(30) for words in (f"Answer {i}.", f"seen {i}")]
+    assert -1 not in places and places == sorted(places)
+    assert shown.endswith("the end\nand more\nand more still")
+
+
+def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing() -> None:
+    cell = Cell()
+    turn = NotebookTurn(cell, 15.0, Clock())
+    for event in [e for i in range(30) for e in (said(i, f"Answer {i}."), *tool(i))]:
+        turn.add(event)
+    before = len(cell.outputs)
+    turn.add(Asked(()))
+    below = turn.finish()
+    assert len(cell.outputs) == before and isinstance(below, Reserved) and below.free == before - MAX_OUTPUTS // 2
+    shown = "\n".join(cell.last[: MAX_OUTPUTS // 2])
+    assert all(f"Answer {i}." in shown and f"seen {i}" in shown for i in range(30))
+    assert {states[-1] for states in cell.drawn[MAX_OUTPUTS // 2 :]} == {"<div></div>"}
+
+
+@pytest.mark.parametrize("count", range(1, 60))
+def test_no_output_stays_empty_that_need_not(count: int) -> None:
+    cell = Cell()
+    play(cell, [e for i in range(count) for e in (said(i, f"Answer {i}."), *tool(i))])
+    assert "<div></div>" not in [states[-1] for states in cell.drawn]
+    shown = "\n".join(cell.last)
+    places = [shown.find(words) for i in range(count) for words in (f"Answer {i}.", f"seen {i}")]
+    assert -1 not in places and places == sorted(places)
+
+
+def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:
+    cell = Cell()
+    turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
+    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    until = time.monotonic() + 30
+    while not cell.outputs:
+        assert time.monotonic() < until, "nothing is said"
+        time.sleep(0.01)
+    assert "waiting for the model" in cell.last[0]
+    turn.add(said(1, "Here I am."))
+    turn.finish()
+    assert cell.last == ["Here I am."], "the answer stands in its place"
+
+
+def test_in_a_terminal_a_model_that_keeps_silent_is_said_to_be_waited_for_once() -> None:
+    out = io.StringIO()
+    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out, patience=0.01)
+    for number in (1, 2):
+        turn.add(ModelStarted(Call(number, "answer", (), Budget({}, rule_for(10), 0))))
+        until = time.monotonic() + 30
+        while "waiting for the model" not in out.getvalue():
+            assert time.monotonic() < until, "nothing is said"
+            time.sleep(0.01)
+        time.sleep(0.05)
+        turn.add(said(number, "Here I am."))
+    turn.finish()
+    told = out.getvalue()
+    assert told.startswith("note: waiting for the model ...\nHere I am.") and told.count("waiting") == 1
+    assert told.count("Here I am.") == 2
+
+
+def test_an_output_that_did_not_change_is_not_shown_again() -> None:
+    cell = Cell()
+    play(cell, [*tool(1), said(1, "One."), said(1, " More.")])
+    assert len(cell.outputs[0]) == 2, "running, then ended"
+
+
+def test_a_terminal_prints_as_it_comes() -> None:
+    out = io.StringIO()
+    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out)
+    turn.add(said(1, "Let me"))
+    assert out.getvalue() == "Let me"
+    turn.add(said(1, " look."))
+    for event in tool(1):
+        turn.add(event)
+    turn.add(Compacted(Offload("/history.md", "They spoke.", 4, "2026-01-31T09:00:00")))
+    turn.add(Notice("by the way"))
+    turn.add(said(2, "A tree."))
+    turn.finish(notice_view("the end", "ok"))
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "Let me look."
+    assert lines[1].startswith("→ look(at=1)  ok") and lines[2] == "  seen 1"
+    assert lines[3].startswith("⇣ context compacted") and "They spoke." in lines[4]
+    assert lines[5:] == ["note: by the way", "", "A tree.", "", "the end"]
+
+
+def test_a_quiet_turn_shows_the_end_alone() -> None:
+    cell = Cell()
+    turn = QuietTurn(cell)
+    for event in tool(1):
+        turn.add(event)
+    turn.finish(notice_view("the end", "ok"))
+    assert cell.last == ["the end"]
+
+
+def test_the_screen_decides_how_a_turn_is_shown() -> None:
+    assert isinstance(turn_display(Cell(), hz=15), NotebookTurn)
+    assert isinstance(turn_display(Terminal(), hz=15), TerminalTurn)
