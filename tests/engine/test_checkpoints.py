@@ -10,12 +10,12 @@ import pytest
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from scripted import Scripted, call
 
 from deepnb import Session
 from deepnb.engine import keys
 from deepnb.engine.checkpoints import FAR
 from deepnb.engine.delegation import nested_graph
+from tests.support.scripted import Scripted, call
 
 STEPS = 12
 """More than a turn with one tool call takes."""
