@@ -61,12 +61,15 @@ class Steps:
             return self._put(path, current, f"{current or ''}{gap}{line}{end}", current)
 
     def delete(self, path: str) -> DeleteResult:
-        """Remove a file, or a directory with all in it, and enter what is gone."""
+        """Remove a file, or a directory with all in it, and enter what is gone; by an agent, only as it last saw it."""
         inner, record = self.record.inner, self.record
         gone = [path, *(m["path"] for m in inner.glob("{*,.*}", path).matches or ())]
         guarded = [p for p in dict.fromkeys(gone) if self.is_guarded(p)]
         with self._locked(path):
-            before = {p: raw for p in guarded if record.observed(p) is not None and (raw := record.raw(p)) is not None}
+            now = {p: text for p in guarded if (text := record.observed(p)) is not None}
+            if writer().origin == "agent" and (changed := [p for p in now if self.seen.text(p) not in (None, now[p])]):
+                return DeleteResult(error=f"Error: {changed[0]} was changed since you last saw it: read it first")
+            before = {p: raw for p in now if (raw := record.raw(p)) is not None}
             result = inner.delete(path)
             for one, raw in before.items():
                 if record.raw(one) is None:
