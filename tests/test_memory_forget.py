@@ -1,0 +1,54 @@
+"""Forgetting: the words are in no later request, but for what was said in the conversation itself."""
+
+from __future__ import annotations
+
+import pytest
+from scripted import Scripted
+
+from deepnb import Session
+from deepnb.engine.request import message_text
+
+
+def session(*answers, **options) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
+
+
+def last_request(s: Session) -> str:
+    return "\n".join(message_text(m) for m in s.options.model.requests[-1])
+
+
+@pytest.mark.parametrize("refresh", ["delta", "call", "thread"])
+def test_what_is_forgotten_is_not_in_the_next_request(refresh: str):
+    s = session(memory_refresh=refresh)
+    s.memory.write("/AGENTS.md", "- likes tea\n- owns a zeppelin\n")
+    s.run("one")
+    assert "zeppelin" in last_request(s)
+    s.memory.forget("zeppelin")
+    s.run("two")
+    assert "zeppelin" not in last_request(s) and "likes tea" in last_request(s)
+
+
+def test_neither_is_what_an_update_told():
+    s = session()
+    s.memory.add("likes tea")
+    s.run("one")
+    s.memory.add("owns a zeppelin")
+    s.run("two")
+    assert "+- owns a zeppelin" in last_request(s)
+    s.memory.forget("zeppelin")
+    s.run("three")
+    assert "zeppelin" not in last_request(s) and "likes tea" in last_request(s)
+
+
+def test_nor_in_that_of_another_thread_or_of_one_that_is_unfinished():
+    s = session()
+    s.memory.add("owns a zeppelin")
+    s.run("one")
+    s.new("b")
+    s.run("two")
+    s.run("three", max_steps=0)
+    assert s.pending
+    s.memory.forget("zeppelin")
+    for thread in ("b", "main"):
+        s.run("next", thread=thread)
+        assert "zeppelin" not in last_request(s), thread
