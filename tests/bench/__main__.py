@@ -1,0 +1,49 @@
+"""`python -m tests.bench [NAME ...]`: what deepnb costs, each figure beside a baseline of the same run.
+
+Without a name the quick ones. A missed bound is marked, and is no error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import tempfile
+from types import ModuleType
+
+from tests.bench.row import HEAD
+
+NAMES = ("load", "calls", "turn", "disk")
+
+
+def main() -> None:
+    """Run what was asked for and print one table, row by row as it comes."""
+    parser = argparse.ArgumentParser("python -m tests.bench", description=__doc__)
+    parser.add_argument("name", nargs="*", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--all", action="store_true", help="run all of them")
+    parser.add_argument("--list", action="store_true", help="name them")
+    parser.add_argument("-v", action="store_true", help="show what the figures are made of")
+    asked = parser.parse_args()
+    if unknown := set(asked.name) - set(NAMES):
+        parser.error(f"no benchmark {min(unknown)!r}: name some of {', '.join(NAMES)}")
+    known = {name: importlib.import_module(f"tests.bench.{name}") for name in asked.name or NAMES}
+    if asked.list:
+        for name, module in known.items():
+            print(f"{name:8}{'quick' if module.QUICK else '':7}{(module.__doc__ or '').splitlines()[0]}")
+        return
+    print(HEAD, flush=True)
+    with tempfile.TemporaryDirectory() as home:  # the user's profile is no part of what is measured
+        os.environ["IPYTHONDIR"] = home
+        for name, module in known.items():
+            if asked.name or asked.all or module.QUICK:
+                _run(name, module, asked.v)
+
+
+def _run(name: str, module: ModuleType, verbose: bool) -> None:
+    for row in module.rows():
+        if verbose or not row.detail:
+            print(f"{name}: {row}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

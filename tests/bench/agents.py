@@ -1,0 +1,120 @@
+"""A session and a bare deepagents graph with the same model, memory, skill and kind of checkpointer, turn by turn."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from deepagents import create_deep_agent
+from deepagents.backends import StateBackend
+from deepagents.backends.utils import create_file_data
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from deepnb import Session
+from tests.scripted import Scripted, call
+
+PROMPT = "What files are there?"
+MESSAGES = 4
+"""Of one turn: the prompt, a call of `ls`, its result, the answer."""
+SLOW = 2.0
+"""Seconds: a thread whose turns take longer is not grown any further."""
+_FACT = "likes green tea"
+_SKILL = (
+    "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file where it belongs.\n"
+)
+_SKILL_PATH = "/skills/tidy-up/SKILL.md"
+
+Turn = Callable[[], object]
+"""Runs one more turn."""
+
+
+class Looker(Scripted):
+    """Calls `ls` once, then answers; keeps no requests, so that a long thread costs it nothing."""
+
+    answers: list[Any] = []  # noqa: RUF012
+    profile: dict[str, Any] | None = {"max_input_tokens": 1_000_000}  # noqa: RUF012
+
+    def _next(self, messages: list[BaseMessage]) -> AIMessage:
+        if isinstance(messages[-1], ToolMessage):
+            return AIMessage("There are two directories, and nothing else.")
+        return call("ls", id=f"call-{len(messages)}", path="/")
+
+
+def fill(session: Session) -> None:
+    """Give a session the files that the bare graph begins with."""
+    session.memory.add(_FACT)
+    session.skills.write("tidy-up", _SKILL)
+
+
+def session_turn(checkpointer: Any) -> Turn:
+    """A new session's turns."""
+    session = Session(model=Looker(), checkpointer=checkpointer)
+    fill(session)
+    return lambda: session.run(PROMPT)
+
+
+def bare_turn(checkpointer: Any) -> Turn:
+    """The turns of a new bare graph, which gets its files with the first."""
+    graph = create_deep_agent(
+        Looker(), memory=["/AGENTS.md"], skills=["/skills/"], backend=StateBackend(), checkpointer=checkpointer
+    )
+    files = {"/AGENTS.md": create_file_data(f"- {_FACT}\n"), _SKILL_PATH: create_file_data(_SKILL)}
+    first = [{"files": files}]
+
+    def turn() -> None:
+        given: Any = {"messages": [("user", PROMPT)], **(first.pop() if first else {})}
+        graph.invoke(given, {"configurable": {"thread_id": "main"}})
+
+    return turn
+
+
+def in_memory() -> InMemorySaver:
+    """A checkpointer that is gone with the process."""
+    return InMemorySaver()
+
+
+def on_disk(path: Path) -> SqliteSaver:
+    """A checkpointer in a SQLite file."""
+    return SqliteSaver(sqlite3.connect(path, check_same_thread=False))
+
+
+@dataclass
+class Pair:
+    """Ours and the bare graph's turns, taken in alternation so that what slows the machine slows both."""
+
+    ours: Turn
+    bare: Turn
+    turns: int = 0
+
+    @property
+    def messages(self) -> int:
+        """In each of the two threads."""
+        return self.turns * MESSAGES
+
+    def time(self) -> tuple[float, float]:
+        """Seconds of one more turn of each; who is first changes from turn to turn."""
+        self.turns += 1
+        if self.turns % 2:
+            return _seconds(self.ours), _seconds(self.bare)
+        bare = _seconds(self.bare)
+        return _seconds(self.ours), bare
+
+    def grow(self, messages: int) -> Iterator[tuple[float, float]]:
+        """Turns until the threads have so many messages, or until one of ours is `SLOW`: then that is the last."""
+        while self.messages < messages:
+            seconds = self.time()
+            yield seconds
+            if seconds[0] > SLOW:
+                return
+
+
+def _seconds(turn: Turn) -> float:
+    begin = perf_counter()
+    turn()
+    return perf_counter() - begin

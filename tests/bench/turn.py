@@ -1,0 +1,65 @@
+"""One more turn of a thread of 10 to 1,000 messages, beside a bare deepagents graph's; several minutes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+from tests.bench import agents
+from tests.bench.agents import MESSAGES, PROMPT, SLOW, Pair, Turn, bare_turn, in_memory, on_disk, session_turn
+from tests.bench.row import Row, held
+from tests.shells import Shell
+
+QUICK = False
+BOUND = 1.15
+LENGTHS = (100, 500, 1000)
+"""Messages; those of about 10 are measured in threads of their own."""
+PAIRS = 15
+
+
+def rows() -> Iterator[Row]:
+    """`Session.run` with both checkpointers, then `%%agent` in a shell that shows nothing."""
+    yield from _along("Session.run, in memory", lambda: Pair(session_turn(in_memory()), bare_turn(in_memory())))
+    with tempfile.TemporaryDirectory() as folder:
+        files = (Path(folder) / f"{number}.sqlite" for number in count())
+        yield from _along(
+            "Session.run, SQLite", lambda: Pair(session_turn(on_disk(next(files))), bare_turn(on_disk(next(files))))
+        )
+    yield from _along("%%agent, in memory", lambda: Pair(_cell_turn(), bare_turn(in_memory())))
+
+
+def _cell_turn() -> Turn:
+    """The turns of cells in a shell of this process, which replaces the one before it."""
+    shell = Shell()
+    shell.ip.user_ns["looker"] = agents.Looker()
+    shell.ok("%load_ext deepnb")
+    shell.ok("%agent use looker")
+    agents.fill(shell.session)
+    return lambda: shell.ok(f"%%agent\n{PROMPT}\n")
+
+
+def _along(name: str, make: Callable[[], Pair]) -> Iterator[Row]:
+    short = []
+    for _ in range(PAIRS):
+        pair = make()
+        short += [pair.time() for _ in range(3)][2:]
+    yield _row(f"{name}, 10 messages", short)
+    pair, long = make(), short
+    for messages in LENGTHS:
+        for seconds in pair.grow(messages - PAIRS * MESSAGES // 2):
+            if seconds[0] > SLOW:
+                yield _row(f"{name}, {pair.messages} messages: over {SLOW:g} s, given up", [seconds])
+                return
+        long = [pair.time() for _ in range(PAIRS)]
+        yield _row(f"{name}, {messages:,} messages", long)
+    most, least = (1000 * median(o - b for o, b in some) for some in (long, short))
+    yield Row(f"{name}, what deepnb adds at {messages:,}, beside 10", most, "ms", least, most / least)
+
+
+def _row(what: str, seconds: list[tuple[float, float]]) -> Row:
+    """Medians, and the median of the ratios, pair by pair."""
+    ours, bare = (median(one) * 1000 for one in zip(*seconds, strict=True))
+    return held(what, ours, bare, "ms", BOUND, ratio=median(o / b for o, b in seconds))
