@@ -54,6 +54,11 @@ def test_the_test_can_fail() -> None:
     assert "langchain_core" in run("import deepnb.agent.build").stderr.splitlines()[-1].split()
 
 
+def test_importing_the_rules_of_gate_and_anchors_compiles_none_of_them() -> None:
+    code = "import base64, collections, dataclasses, re\nre.compile = lambda *_: 1 / 0\nimport deepnb.core.gate, deepnb.core.anchors"
+    run(code)
+
+
 def test_public_names() -> None:
     code = "import deepnb\nassert set(deepnb.__all__) <= set(dir(deepnb))\n[getattr(deepnb, n) for n in deepnb.__all__]"
     run(code)

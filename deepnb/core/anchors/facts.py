@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from deepnb.core.anchors.values import Anchor, Kind
+from deepnb.core.regex import regex
 
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
@@ -60,16 +61,16 @@ _IDENTIFIER = (
 )
 _CODE = r"(?<!`)`([^`\n]{1,80})`(?!`)"
 
-_FINDERS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("name", re.compile(_CODE)),
-    ("path", re.compile(_PATH)),
-    ("date", re.compile(_DATE)),
-    ("number", re.compile(_NUMBER)),
-    ("identifier", re.compile(_IDENTIFIER)),
+_FINDERS: tuple[tuple[Kind, Callable[[], re.Pattern[str]]], ...] = (
+    ("name", regex(_CODE)),
+    ("path", regex(_PATH)),
+    ("date", regex(_DATE)),
+    ("number", regex(_NUMBER)),
+    ("identifier", regex(_IDENTIFIER)),
 )
-_ORDINARY = re.compile(r"\d{1,4}(?:st|nd|rd|th)|and/or|e\.g|i\.e|a\.m|p\.m|U\.S|[1-9]\d{0,2}", re.IGNORECASE)
-_NOT_PLURAL = re.compile(r"\d\s?(?:this|was|has|does|its|as|is|us|his|yes|less|plus|across|versus|always|perhaps)$")
-_BEFORE = re.compile(r"(?:[^\s.;:!?,，。；：！？、|]{1,24}[ =:]{1,2}){1,5}$")
+_ORDINARY = regex(r"\d{1,4}(?:st|nd|rd|th)|and/or|e\.g|i\.e|a\.m|p\.m|U\.S|[1-9]\d{0,2}", re.IGNORECASE)
+_NOT_PLURAL = regex(r"\d\s?(?:this|was|has|does|its|as|is|us|his|yes|less|plus|across|versus|always|perhaps)$")
+_BEFORE = regex(r"(?:[^\s.;:!?,，。；：！？、|]{1,24}[ =:]{1,2}){1,5}$")
 
 
 def facts(text: str) -> Iterator[Anchor]:
@@ -77,7 +78,7 @@ def facts(text: str) -> Iterator[Anchor]:
     found: list[tuple[int, Anchor]] = []
     for kind, pattern in _FINDERS:
         spans = []
-        for match in pattern.finditer(text):
+        for match in pattern().finditer(text):
             fact = _trimmed(kind, (match[1] if kind == "name" else match[0]).strip())
             if _is_fact(kind, fact):
                 said = _said(text, match.start(), fact) if kind == "number" else ""
@@ -106,16 +107,16 @@ def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def _is_fact(kind: Kind, text: str) -> bool:
-    if not text or _ORDINARY.fullmatch(text):
+    if not text or _ORDINARY().fullmatch(text):
         return False
     if kind == "name":
         return text.count(" ") <= 3 and any(c.isalnum() for c in text)
     if kind == "path":
         return any(c.isalpha() for c in text)
-    return kind != "number" or not _NOT_PLURAL.search(text)
+    return kind != "number" or not _NOT_PLURAL().search(text)
 
 
 def _said(text: str, start: int, fact: str) -> str:
     """The number with the few words before it that say of what it is."""
-    before = _BEFORE.search(text[max(0, start - 80) : start])
+    before = _BEFORE().search(text[max(0, start - 80) : start])
     return f"{before[0].strip()} {fact}" if before and "\0" not in before[0] else ""

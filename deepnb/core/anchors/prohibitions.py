@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from deepnb.core.regex import regex
+
 _LONGEST = 400
 """Characters of a prohibition; a longer sentence is cut to the clause that holds it."""
 
-_FORBIDS = re.compile(
+_FORBIDS = regex(
     r"\b(?:do not|don['’]?t|does not|doesn['’]t|must not|mustn['’]t|may not|should not|shouldn['’]t|shall not|you can ?not|you can['’]t"
     r"|never|avoid|refrain from|stop (?:using|doing|adding|writing|making|sending|calling)|no longer|under no circumstances"
     r"|(?:is|are|it's) (?:forbidden|prohibited|off[- ]limits|not (?:allowed|permitted|ok(?:ay)?|acceptable|to be))"
@@ -22,29 +24,29 @@ _FORBIDS = re.compile(
     r"|\b(?:nunca|jamás|prohibid[oa]|evita[rd]?|no (?:uses?|hagas?|toques?|borres?|cambies?|modifiques?|escribas?|envíes?|debes?|se (?:debe|puede)))\b",
     re.IGNORECASE,
 )
-_ONLY_TALK = re.compile(
+_ONLY_TALK = regex(
     r"\b(?:I|we|you|it|they|he|she|that|this|there|which|who|what|why) (?:(?:really|just|still|also) )?(?:do not|don['’]?t|does not|doesn['’]t|can ?not|can['’]t)"
     r" (?!want|wish|like|allow|accept|touch|use|let|ever)[a-z]"
     r"|\b(?:why|how come|what if) .{0,40}(?:not|n['’]t)\b|\bdon['’]?t (?:worry|mind|bother me|know|think)\b|\bnever ?mind\b"
     r"|\bnot (?:only|sure|yet|bad)\b|能不能|可不可以|要不要|是不是|不能不|不得不|(?:我|他|她|它|我们)(?:不能|不可|不再)",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
-_CLAUSE = re.compile(r"(?<=[,;:，；：、])\s*")
+_SENTENCE = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
+_CLAUSE = regex(r"(?<=[,;:，；：、])\s*")
 
 
 def prohibitions(text: str) -> Iterator[str]:
     """The sentences of a text that forbid something."""
     for sentence in sentences(text):
-        if _FORBIDS.search(sentence) and _FORBIDS.search(_ONLY_TALK.sub(" ", sentence)):
+        if _FORBIDS().search(sentence) and _FORBIDS().search(_ONLY_TALK().sub(" ", sentence)):
             if len(sentence) <= _LONGEST:
                 yield sentence
             else:
-                yield from (c[:_LONGEST] for c in _CLAUSE.split(sentence) if _FORBIDS.search(c))
+                yield from (c[:_LONGEST] for c in _CLAUSE().split(sentence) if _FORBIDS().search(c))
 
 
 def sentences(text: str) -> Iterator[str]:
     """A text's sentences and lines, without bullets and white space round them."""
-    for part in _SENTENCE.split(text):
+    for part in _SENTENCE().split(text):
         if sentence := part.strip().lstrip("-*>• \t").strip():
             yield sentence

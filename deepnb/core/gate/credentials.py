@@ -7,7 +7,6 @@ Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,9 @@ from typing import Any
 from deepnb.core.gate.assigned import Span, assigned
 from deepnb.core.gate.kinds import PASSES, PHRASES, TOKENS, Kind
 from deepnb.core.gate.pem import private_keys
+from deepnb.core.regex import regex
 
-_MARK = re.compile(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
+_MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _SMALLEST_REST = 4
 _TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
 _PHRASES = tuple((literal, kind) for kind in PHRASES for literal in kind.literals)
@@ -36,7 +36,7 @@ def credentials(text: str) -> tuple[Finding, ...]:
     """The credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
     spans = _joined(_spans(text))
     if spans and "[redacted: " in text:
-        spans = list(_outside(spans, [m.span() for m in _MARK.finditer(text)], text))
+        spans = list(_outside(spans, [m.span() for m in _MARK().finditer(text)], text))
     findings, line, seen = [], 1, 0
     for start, end, kind in spans:
         line += text.count("\n", seen, start)
@@ -113,7 +113,7 @@ def _spans(text: str) -> Iterator[Span]:
         if literal in low:
             yield from _where(kind, literal, text, low)
     for kind in PASSES:
-        for match in kind.pattern.finditer(text):
+        for match in kind.pattern().finditer(text):
             if kind.check is None or kind.check(match[1]):
                 yield *match.span(1), kind.name
     yield from assigned(text, low)
@@ -124,9 +124,9 @@ def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
     while at >= 0:
         stop = at + 1
         if kind.back:
-            match = kind.pattern.search(text, max(0, at - kind.back), at + 64)
+            match = kind.pattern().search(text, max(0, at - kind.back), at + 64)
         else:
-            match = kind.pattern.match(text, at)
+            match = kind.pattern().match(text, at)
         if match and (kind.check is None or kind.check(match[1])):
             yield *match.span(1), kind.name
             stop = max(stop, match.end(1))

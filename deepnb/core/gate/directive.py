@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 
 from deepnb.core.gate.sources import Sources, came_from
+from deepnb.core.regex import regex
 
 _VERBS = (
     "use|run|call|send|add|write|include|append|prepend|put|prefix|set|avoid|keep|skip|answer|reply|respond|treat|trust|approve"
@@ -30,7 +31,7 @@ _ROMANCE = (
 )
 _LEAD = r"^[\s>#*+\-/!<|\"'`\[\]{(:,;\d.)]{0,24}(?:(?:[\w ]{1,24}):[\s\"'*]{0,4})?"
 _NO_COMMAND = r"(?![\w\-'(.]|\s*(?:[:=|,)]|\b(?:is|are|was|were|of|has|had|time|times|date|size|shows?|issues?|source|number|difference|replicas?|rate|points?|logs?|cases?|ist|hat|sind)\b))"
-_ENGLISH = re.compile(
+_ENGLISH = regex(
     r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"
     r"|whenever|make\s+sure|be\s+sure|ensure|ignore|disregard|forget|note\s+that|you\s+(?:are|will|can|may|have|need|must|should|were)"
     r"|(?:user|users|owner|admin|customer|team|he|she|they)(?:'s)?\s+(?:wants?|wishes|prefers?|asks?|asked|likes?|expects?|requires?|requested|instructed|"
@@ -40,12 +41,12 @@ _ENGLISH = re.compile(
     r"|\bnote\s*:|\bimportant\s*:|\brule\s*:|\bpreference\s*:",
     re.IGNORECASE,
 )
-_CHINESE = re.compile(
+_CHINESE = regex(
     r"记住|谨记|牢记|切记|请(?!求|帖|假)|始终|总是|永远|永不|一律|不要|不得|不准|不许|不可以|必须|必需|务必|务请|从现在起|从今|今后|以后|往后|每次|每当|凡是"
     r"|禁止|严禁|切勿|请勿|勿|应该|应当|应始终|须(?!知)|(?<![类级性区特分个识差辨鉴派告])别(?![名的处人墅针称])|一定要|只(?:用|能|使用|准|许)|优先|忽略|无视|忘记|确保"
     r"|用户(?:本人)?(?:不)?(?:要求|喜欢|希望|想|偏好|需要|说|指示|规定|要)|都要|你(?:是|现在|要|必|应|将)|無視|必ず|常に|覚えて|してください|禁止|항상|반드시"
 )
-_OTHERS = re.compile(
+_OTHERS = regex(
     r"\b(?:immer|nie|niemals|muss|musst|müssen|müsst|soll(?:st|en|t|te|ten)?|merke?\s+(?:dir|euch)|denke?\s+daran|ab\s+(?:jetzt|sofort|heute)|von\s+nun\s+an"
     r"|künftig|zukünftig|stets|bitte|verwende(?:n|t)?|nutze|benutze|darf(?:st)?|achte|stelle?\s+sicher|ignorier(?:e|en|t)|vergiss|jedes\s+mal"
     r"|(?:be)?nutzer(?:in)?\s+(?:will|möchte|wünscht|bevorzugt|verlangt|bat|hat\s+gebeten|mag|braucht|zieht|besteht)|(?:vor|nach|bei|in|an)\s+jede[mnrs]?|grundsätzlich"
@@ -55,8 +56,8 @@ _OTHERS = re.compile(
     r"|l'utilisateur\s+(?:veut|préfère|souhaite|a\s+demandé))\b",
     re.IGNORECASE,
 )
-_COMMAND = re.compile(rf"{_LEAD}(?:{_VERBS}|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\\n|[。！？；]|<!--|\*/|/\*")
+_COMMAND = regex(rf"{_LEAD}(?:{_VERBS}|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
+_SENTENCE = regex(r"(?<=[.!?;])\s+|\\n|[。！？；]|<!--|\*/|/\*")
 _LONGEST = 4000  # of a line; a rule hidden further along is looked for in pieces of this length
 
 
@@ -67,9 +68,9 @@ def is_directive(line: str) -> bool:
 
 
 def _directive(text: str) -> bool:
-    if _ENGLISH.search(text) or _CHINESE.search(text) or _OTHERS.search(text):
+    if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
         return True
-    return any(_COMMAND.match(sentence) for sentence in _SENTENCE.split(text) if sentence)
+    return any(_COMMAND().match(sentence) for sentence in _SENTENCE().split(text) if sentence)
 
 
 def held_lines(

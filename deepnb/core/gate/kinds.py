@@ -20,6 +20,7 @@ from deepnb.core.gate.shapes import (
     upper_by_chance,
     url_password_like,
 )
+from deepnb.core.regex import regex
 
 # Not inside a longer word; `\n` of a JSON string and `%3D` of a URL end a word, too.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
@@ -31,7 +32,7 @@ class Kind:
 
     name: str
     literals: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Callable[[], re.Pattern[str]]
     check: Callable[[str], bool] | None = None
     fold: bool = False
     back: int = 0
@@ -40,11 +41,11 @@ class Kind:
 def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | None = by_chance) -> Kind:
     starts = tuple(literals.split())
     heads = "|".join(re.escape(start) for start in starts)
-    return Kind(name, starts, re.compile(f"{_START}((?:{heads}){body})"), check)
+    return Kind(name, starts, regex(f"{_START}((?:{heads}){body})"), check)
 
 
 def _phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
-    return Kind(name, literals, re.compile(pattern, re.IGNORECASE), check, fold=True)
+    return Kind(name, literals, regex(pattern, re.IGNORECASE), check, fold=True)
 
 
 _W = "[A-Za-z0-9_-]"
@@ -108,9 +109,7 @@ TOKENS: tuple[Kind, ...] = (
     _token("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
     _token("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", upper_by_chance),
     _token("JSON web token", "eyJ", rf"{_W}{{10,4000}}\.{_W}{{10,8000}}\.{_W}{{16,1400}}"),
-    Kind(
-        "Telegram bot token", (":AA",), re.compile(rf"{_START}(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), by_chance, back=10
-    ),
+    Kind("Telegram bot token", (":AA",), regex(rf"{_START}(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), by_chance, back=10),
 )
 
 PHRASES: tuple[Kind, ...] = (
@@ -130,8 +129,8 @@ PHRASES: tuple[Kind, ...] = (
 )  # fmt: skip
 
 # No literal to go by: one pass each, held back by what must stand before them.
-DISCORD = re.compile(rf"(?<![A-Za-z0-9_-])([MNO][A-Za-z0-9]{{22,27}}\.{_W}{{6,7}}\.{_W}{{27,40}})(?!{_A})")
-PGPASS = re.compile(
+DISCORD = regex(rf"(?<![A-Za-z0-9_-])([MNO][A-Za-z0-9]{{22,27}}\.{_W}{{6,7}}\.{_W}{{27,40}})(?!{_A})")
+PGPASS = regex(
     r"^[+\- >]{0,2}(?![^\s:]{1,100}\.(?:py|rs|go|[jt]sx?|java|c|cpp|h|md):)[^\s:/]{1,100}:(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:(\S{1,128})[ \t]{0,4}$",
     re.MULTILINE,
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+
+from deepnb.core.regex import regex
 
 Span = tuple[int, int, str]
 
-_MARK = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?-----")
-_BODY = re.compile(r"[A-Za-z0-9+/]{32}")
-_ROW = re.compile(
+_MARK = regex(r"-----(BEGIN|END) ([A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?-----")
+_BODY = regex(r"[A-Za-z0-9+/]{32}")
+_ROW = regex(
     r"(?:\\r|\\n|\r|\n|[ ])[ \t>+|\"',#*/-]{0,12}"
     r"(?:[A-Za-z0-9+/=]{16,2048}|(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n\\]{0,100}|)(?=\\|\s|[\"',]|\Z)"
 )
@@ -18,7 +19,7 @@ _LONGEST = 65536
 
 def private_keys(text: str) -> Iterator[Span]:
     """From each BEGIN to its END, or to the last row of base64 where the END is missing."""
-    marks = list(_MARK.finditer(text))
+    marks = list(_MARK().finditer(text))
     for at, mark in enumerate(marks):
         if mark[1] != "BEGIN":
             continue
@@ -28,14 +29,14 @@ def private_keys(text: str) -> Iterator[Span]:
             stop = after.end()
         else:
             stop = _rows(text, mark.end(), min(limit, mark.end() + _LONGEST))
-        if _BODY.search(text, mark.end(), min(stop, limit)):
+        if _BODY().search(text, mark.end(), min(stop, limit)):
             yield mark.start(), stop, f"private key ({mark[2].strip()})" if mark[2].strip() else "private key"
 
 
 def _rows(text: str, at: int, limit: int) -> int:
     stop = at
     while stop < limit:
-        row = _ROW.match(text, stop, limit)
+        row = _ROW().match(text, stop, limit)
         if row is None:
             break
         stop = row.end()

@@ -7,6 +7,8 @@ import binascii
 import re
 from itertools import pairwise
 
+from deepnb.core.regex import regex
+
 _STAND_INS_TEXT = """
 access_token admin and api-key api_key apikey bar basic baz bearer bytes change-me change_me changeme contraseña
 correct default dummy empty example fake false foo foobar guest here hidden incorrect invalid is kennwort key
@@ -15,28 +17,28 @@ passwd password passwort postgres pw pwd redacted required root sample secret se
 test testing text the todo token true undefined unset user username value varchar wrong yes
 """
 _STAND_INS = frozenset(_STAND_INS_TEXT.split())
-_STAND_IN_PARTS = re.compile(
+_STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"
     r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(",
     re.IGNORECASE,
 )
-_STAND_IN_FORM = re.compile(
+_STAND_IN_FORM = regex(
     r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|%[sd]|\$[A-Za-z_]\w{0,60}|:[A-Za-z_]\w{0,60}"
     r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"
     r"|[A-Za-z_-]{0,40}(?:password|passwd|passphrase|secret|token)[A-Za-z_-]{0,40}",
     re.IGNORECASE | re.DOTALL,
 )
-_CODE = re.compile(
+_CODE = regex(
     r"(?:await |new )?[A-Za-z_]\w{0,60}!?(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}!?){0,8}(?:[(\[{]|::<)"  # a call, an index
     r"|[A-Za-z_]\w{0,60}(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}){1,8}[!;]?\Z"  # an attribute
 )
-_FILE = re.compile(
+_FILE = regex(
     r"\.(?:json|ya?ml|toml|ini|py|txt|pem|csv|md|html?|js|ts|key|crt|env|log|db|sqlite)\Z|://|\A[~.]{0,2}/\w{1,20}/"
 )
-_RATIO = re.compile(r"\d{1,12}[/.,:]\d{1,12}%?")
-_CAMEL = re.compile(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
-_PIECES = re.compile(r"[A-Za-z0-9]{8,}")
+_RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?")
+_CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
+_PIECES = regex(r"[A-Za-z0-9]{8,}")
 _STOP_WORDS_TEXT = """
 a an and be das der die enter for forgot in is ist it must not of please the to with your
 """
@@ -48,8 +50,8 @@ def stand_in(value: str) -> bool:
     return (
         len(set(value[:256])) <= 2
         or value.lower().rstrip("?!") in _STAND_INS
-        or _STAND_IN_FORM.fullmatch(value[:256]) is not None
-        or _STAND_IN_PARTS.search(value, 0, 256) is not None
+        or _STAND_IN_FORM().fullmatch(value[:256]) is not None
+        or _STAND_IN_PARTS().search(value, 0, 256) is not None
     )
 
 
@@ -74,12 +76,12 @@ def token_like(value: str) -> bool:
     """Whether the value of `token = ...` is a token, not a word, a number, a path or code."""
     if len(value) < 8 or len(value.split(None, 1)) != 1 or value.isdigit() or stand_in(value):
         return False
-    code = _CODE.match(value)
+    code = _CODE().match(value)
     if (
-        code and (code.group()[-1] in "([{:" or len(max(_PIECES.findall(value), key=len, default="")) < 16)
-    ) or _FILE.search(value[-64:]):
+        code and (code.group()[-1] in "([{:" or len(max(_PIECES().findall(value), key=len, default="")) < 16)
+    ) or _FILE().search(value[-64:]):
         return False
-    return any(_chance_piece(piece) for piece in _PIECES.findall(value[:512]))
+    return any(_chance_piece(piece) for piece in _PIECES().findall(value[:512]))
 
 
 def _chance_piece(piece: str) -> bool:
@@ -92,20 +94,20 @@ def _chance_piece(piece: str) -> bool:
 
 def password_like(value: str, *, plain: bool = False) -> bool:
     """Whether an unquoted value is a password; with `plain` a bare lower-case word counts too."""
-    if len(value) < 4 or stand_in(value) or _CODE.match(value) or "://" in value or _RATIO.fullmatch(value):
+    if len(value) < 4 or stand_in(value) or _CODE().match(value) or "://" in value or _RATIO().fullmatch(value):
         return False
     value = value[:256]
     digits, letters = sum(c.isdigit() for c in value), sum(c.isalpha() for c in value)
     if digits == len(value):
         return len(value) >= 6
     if digits:
-        return len(value) >= 5 and (letters > 0 or digits >= 4) and _FILE.search(value[-64:]) is None
+        return len(value) >= 5 and (letters > 0 or digits >= 4) and _FILE().search(value[-64:]) is None
     if letters < len(value):
         inner = any(c in "!@#$%^&*+~?" for c in value[:-1])
         return (inner and letters >= 3 and len(value) >= 7) or (
             plain and value.replace("-", "").replace("_", "").isalpha()
         )
-    return (plain and len(value) >= 5) or (len(value) >= 8 and value.isascii() and _CAMEL.match(value) is None)
+    return (plain and len(value) >= 5) or (len(value) >= 8 and value.isascii() and _CAMEL().match(value) is None)
 
 
 def quoted_password_like(value: str) -> bool:
@@ -115,7 +117,7 @@ def quoted_password_like(value: str) -> bool:
     words = value.split()
     if len(words) > 1:
         return 4 <= len(words) <= 12 and value.islower() and not _STOP_WORDS & {*words}
-    return _FILE.search(value[-64:]) is None and any(c.isascii() and c.isalnum() for c in value)
+    return _FILE().search(value[-64:]) is None and any(c.isascii() and c.isalnum() for c in value)
 
 
 def url_password_like(value: str) -> bool:

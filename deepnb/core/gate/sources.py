@@ -11,15 +11,17 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from deepnb.core.regex import regex
+
 # Measured on tests/data/directives: rewordings cover 0.55 to 1.0 of what they say, rules that the texts do not
 # hold at most 0.33, but for one of 120 at 0.5 ("this file"): asking once too often costs little.
 THRESHOLD = 0.5
 
-_PIECE = re.compile(
+_PIECE = regex(
     r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"
     r"|(?P<cjk>[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,400})"
 )
-_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+_ESCAPED = regex(r"\\u([0-9a-fA-F]{4})")
 _STOP_TEXT = """
 a aber all alle allen aller alles als always am an and any are as ask asked asks at auch auf aus be been bei
 beim benutzer bevorzugt bin bis bist bitte but by can con could da damit dann dans das dass de dem den denn der
@@ -35,7 +37,7 @@ want wants war was we wenn wer werden were what when whenever which while who wi
 wünscht y you your zu zum zur über
 """
 _STOP = frozenset(_STOP_TEXT.split())
-_CJK_STOP = re.compile(
+_CJK_STOP = regex(
     "用户(?:本人)?(?:要求|喜欢|不喜欢|希望|偏好|规定|想要|需要|想)?|请(?:记住)?|记住|切记|牢记|始终|总是|永远|一律|不要|不得|必须|务必"
     "|从现在起|今后|以后|每次|每当|禁止|应该|应当|都要|都是|都|[的了在是把被和与也就还很吧呢吗]"
 )
@@ -50,9 +52,9 @@ def content(text: str) -> frozenset[str]:
 
 
 def _content(text: str) -> Iterator[str]:
-    for match in _PIECE.finditer(unicodedata.normalize("NFKC", text).casefold()):
+    for match in _PIECE().finditer(unicodedata.normalize("NFKC", text).casefold()):
         if match["cjk"]:
-            for run in _CJK_STOP.split(match["cjk"]):
+            for run in _CJK_STOP().split(match["cjk"]):
                 yield from (run[i : i + 2] for i in range(len(run) - 1))
             continue
         word = match["name"]
@@ -83,7 +85,7 @@ class Sources:
 
     def add(self, text: str) -> None:
         """One more text, which stands apart from those before it; a JSON string's escapes are read."""
-        plain = _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n")
+        plain = _ESCAPED().sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n")
         for line in plain.splitlines():
             for at in range(0, len(line), _ROW):
                 words = content(line[at : at + _ROW + 40])
