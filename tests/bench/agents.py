@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import Session
-from tests.scripted import Scripted, call
+from tests.support.scripted import Scripted, call
 
 PROMPT = "What files are there?"
 MESSAGES = 4

@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 
 import deepnb
 from tests.bench.row import Row, held
-from tests.shells import Shell
+from tests.support.shells import Shell
 
 QUICK = True
 ADD, ASK = "%memory add The meeting is in room {n}.", "%%agent\nRemember that station {n} is closed.\n"

@@ -11,7 +11,7 @@ from statistics import median
 from tests.bench import agents
 from tests.bench.agents import MESSAGES, PROMPT, SLOW, Pair, Turn, bare_turn, in_memory, on_disk, session_turn
 from tests.bench.row import Row, held
-from tests.shells import Shell
+from tests.support.shells import Shell
 
 QUICK = False
 BOUND = 1.15

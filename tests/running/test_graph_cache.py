@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from scripted import Scripted
-
 from deepnb import Session
+from tests.support.scripted import Scripted
 
 
 def model(text: str) -> Scripted:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripted import Scripted
 
 from deepnb import DeepnbError, Session
+from tests.support.scripted import Scripted
 
 GOOD = "---\ndescription: Finds faults.\n---\nBe strict.\n"
 KEY = "---\ndescription: Sends mail.\n---\nLog in with sk-ant-api03-" + "Zx9Qv7Lm2Rt5Kp8Wn3" * 4 + "-AA\n"

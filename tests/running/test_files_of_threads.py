@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from scripted import Scripted, call
 
 from deepnb import Session
 from deepnb.core.values import ToolEnded
+from tests.support.scripted import Scripted, call
 
 REMOVE = call("delete", file_path="/AGENTS.md", id="c2")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from scripted import Scripted
 
 from deepnb import Session
 from deepnb.engine.request import message_text
+from tests.support.scripted import Scripted
 
 
 def session(*answers, **options) -> Session:
