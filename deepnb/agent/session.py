@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -148,7 +148,7 @@ class Session(SessionThreads, SessionContext):
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: str = "continue",
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         """Run one turn, yielding its events; the Turn is in `last` when it ends.
 
         `model`, `thread` and `max_steps` hold for this turn only. `cell` is the id of the notebook
@@ -173,7 +173,7 @@ class Session(SessionThreads, SessionContext):
             draft = Turn(len(where.turns) + 1, where.name, prompt, "", (), before, before, Usage(), None, cell=cell)
             yield from self._play(built, where, draft, True, notices, max_steps)
 
-    def resume(self, decision: str | Decision | Sequence[Decision] | None = None) -> Iterator[Event]:
+    def resume(self, decision: str | Decision | Sequence[Decision] | None = None) -> Generator[Event, None, None]:
         """Go on with a turn that was interrupted, or that waits for the user's word, yielding its events.
 
         Where a tool was cut in the middle, `decision` says whether it is run "again" or "skip"ped. Where calls
@@ -210,7 +210,7 @@ class Session(SessionThreads, SessionContext):
         notices: Sequence[Event],
         max_steps: int | None,
         answers: Any = None,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         from deepnb.agent import bringing
         from deepnb.agent.play import asked, play
         from deepnb.engine.probe import to_message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from deepnb.agent.session import Session
@@ -72,7 +72,7 @@ def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None
 
 def watch(
     scene: Scene,
-    events: Iterator[Event],
+    events: Generator[Event, None, None],
     *,
     quiet: bool = False,
     filled: Filled | None = None,
@@ -110,7 +110,7 @@ def watch(
     return turn
 
 
-def _shown(display: Any, events: Iterator[Event]) -> tuple[DeepnbError | None, bool]:
+def _shown(display: Any, events: Generator[Event, None, None]) -> tuple[DeepnbError | None, bool]:
     """Show what happens until it ends; gives what went wrong, and whether it was interrupted."""
     try:
         for event in events:
@@ -147,11 +147,11 @@ def _kept(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
     return scene.unfinished.pop(thread, lambda turn: ())
 
 
-def _closed(events: Iterator[Event]) -> None:
+def _closed(events: Generator[Event, None, None]) -> None:
     """End a run that is still going on; a second interrupt does not stop the ending."""
     while True:
         try:
-            return events.close()  # type: ignore[attr-defined, no-any-return]
+            return events.close()
         except KeyboardInterrupt:
             continue
 
