@@ -20,7 +20,7 @@ HISTORY = "/conversation_history/main.md"
 
 
 def text_of(backend, path: str) -> str:
-    return backend.download_files([path])[0].content.decode()
+    return str(backend.download_files([path])[0].content, "utf-8")
 
 
 @pytest.mark.parametrize("kind", ["disk", "mounted", "split", "upstream"])
@@ -51,8 +51,8 @@ def test_a_disk_says_why_it_does_not_add(tmp_path: Path):
     disk = DiskBackend(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("/etc/passwd")
-    assert "directory" in disk.append_text("/folder", "x").lower()
-    assert "link" in disk.append_text("/link", "x")
+    assert "directory" in str(disk.append_text("/folder", "x")).lower()
+    assert "link" in str(disk.append_text("/link", "x"))
     assert disk.append_text("/../out.md", "x")
     assert append_text(MountedBackend(default=disk, routes={}), "/link", "x")
 
@@ -100,5 +100,5 @@ def test_a_checkpoint_holds_what_was_added_and_not_the_file():
 
 def test_only_records_are_added_to_past_the_guard():
     s = Session(model=Scripted(answers=["ok"]))
-    assert "not a record" in append_text(s.backend, "/AGENTS.md", "x")
+    assert "not a record" in str(append_text(s.backend, "/AGENTS.md", "x"))
     assert "/AGENTS.md" not in s.files

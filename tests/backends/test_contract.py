@@ -280,9 +280,9 @@ def test_disk_agrees_with_upstreams_where_that_can_be_trusted(tmp_path):
     assert ours.glob("../x") == theirs.glob("../x")
     assert ours.delete("/missing") == theirs.delete("/missing")
     for args in (("222",), ("2", "/d"), ("3", "/", "*.md"), ("x",), ("2", "/missing"), ("2", "/d/b.md")):
-        a, b = ours.grep(*args), theirs.grep(*args)
-        assert (a.error, a.truncated) == (b.error, b.truncated)
-        assert sorted(map(str, a.matches or ())) == sorted(map(str, b.matches or ()))
+        one, other = ours.grep(*args), theirs.grep(*args)
+        assert (one.error, one.truncated) == (other.error, other.truncated)
+        assert sorted(map(str, one.matches or ())) == sorted(map(str, other.matches or ()))
 
 
 def test_names_read_as_bytes_are_upstreams():

@@ -76,7 +76,7 @@ def test_a_disk_that_refuses_is_one_line_and_leaves_what_was_there(tmp_path, mon
         return real(path, flags, *args, **kwargs)
 
     real = os.open
-    monkeypatch.setattr(tree.os, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     assert backend.write("/a.md", "x").error == f"Error writing file '/a.md': {ERRORS[number]}"
     assert backend.write("/new/a.md", "x").error == f"Error writing file '/new/a.md': {ERRORS[number]}"
     assert backend.edit("/a.md", "before", "x").error == f"Error editing file '/a.md': {ERRORS[number]}"
@@ -89,9 +89,7 @@ def test_a_disk_that_refuses_is_one_line_and_leaves_what_was_there(tmp_path, mon
 def test_a_write_that_fails_midway_leaves_the_old_file_and_no_part(tmp_path, monkeypatch):
     backend = DiskBackend(tmp_path)
     backend.write("/a.md", "before")
-    monkeypatch.setattr(
-        tree.os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error"))
-    )
+    monkeypatch.setattr(os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
     assert backend.write("/a.md", "after").error == "Error writing file '/a.md': Input/output error"
     assert os.listdir(tmp_path) == ["a.md"] and (tmp_path / "a.md").read_text() == "before"
 
@@ -112,7 +110,8 @@ def as_nobody(use: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     with os.fdopen(out) as answer:
         text = answer.read()
     os.waitpid(child, 0)
-    return json.loads(text)
+    given: dict[str, Any] = json.loads(text)
+    return given
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs to be root to stop being root")

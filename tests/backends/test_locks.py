@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from filelock import lock_descriptor
 
 from deepnb import DeepnbError
 from deepnb.backends.locks import directory_lock, named_lock
@@ -127,14 +128,13 @@ def test_a_forked_child_does_not_hold_what_its_parent_does(tmp_path):
 def test_a_lock_file_that_was_replaced_is_not_the_lock(tmp_path, monkeypatch):
     from deepnb.backends import locks
 
-    real = locks.lock_descriptor
     replaced: list[str] = []
 
     def late(fd: int, *, blocking: bool) -> bool:
         if not replaced:
             replaced.append("once")
             os.unlink(tmp_path / ".deepnb/lock")
-        return real(fd, blocking=blocking)
+        return lock_descriptor(fd, blocking=blocking)
 
     monkeypatch.setattr(locks, "lock_descriptor", late)
     with directory_lock(tmp_path):

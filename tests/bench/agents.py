@@ -12,6 +12,7 @@ from typing import Any
 from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
 from deepagents.backends.utils import create_file_data
+from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -38,7 +39,7 @@ class Looker(Scripted):
     """Calls `ls` once, then answers; keeps no requests, so that a long thread costs it nothing."""
 
     answers: list[Any] = []  # noqa: RUF012
-    profile: dict[str, Any] | None = {"max_input_tokens": 1_000_000}  # noqa: RUF012
+    profile: ModelProfile | None = ModelProfile(max_input_tokens=1_000_000)
 
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
         if isinstance(messages[-1], ToolMessage):

@@ -187,7 +187,7 @@ def _asking(request: Any) -> str:
     try:
         return str(request.frame.name)
     except Error:  # one that goes there as a whole
-        return request.url
+        return str(request.url)
 
 
 def test_nothing_runs_in_exported_html(context: Any, tmp_path: Path) -> None:

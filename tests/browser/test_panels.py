@@ -148,10 +148,10 @@ def test_the_gauge_goes_past_the_trigger(seen: Page) -> None:
     try:
         notebook.run("%agent new full\n%agent thanks")
         sees(area, "thread full")
-        size = int(re.search(r"([\d,]+) of 4,300 tokens", area.inner_text())[1].replace(",", ""))
+        size = int(re.search(r"([\d,]+) of 4,300 tokens", area.inner_text()).group(1).replace(",", ""))
         notebook.run(f"%config DeepNB.window = {int(size / 0.9)}\n%agent thanks")
         sees(area, "past the trigger: the next call compacts first")
-        share = int(re.search(r"tokens · (\d+) %", area.inner_text())[1])
+        share = int(re.search(r"tokens · (\d+) %", area.inner_text()).group(1))
         assert 85 < share <= 100
         area.screenshot(path=seen.shots / f"{notebook.front[:3]}-past.png")
     finally:

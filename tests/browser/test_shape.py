@@ -52,7 +52,7 @@ def shown() -> dict[str, View]:
     layers = tuple(Layer(f"layer {i}", "does something", "deepnb", tokens=1_000 * i) for i in range(4))
     more: dict[str, View] = {
         "gauge": budget_view(budget, "turn 3", [900, 2_000, 6_900, 3_100, 4_500], [3]),
-        "stack": stack_view(Stack(layers, "offline", "turn 1", 6_000)),
+        "stack": stack_view(Stack(layers, "offline", "turn 1")),
     }
     found = HitsView("alpha", (Found("alpha beta"),), Sought(("alpha",)))
     more["a long line"] = text_view("line", "a" * 3_000)
@@ -82,8 +82,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if name == "trusted":
             notary.sign(nbformat.read(place / "notebooks" / "trusted.ipynb", as_version=4))
     notary.store.close()
-    cells = ("%load_ext deepnb", "%agent Remember that I prefer tabs", "%memory panel", "%agent dashboard")
-    written(place / "notebooks" / "live.ipynb", cells)
+    sources = ("%load_ext deepnb", "%agent Remember that I prefer tabs", "%memory panel", "%agent dashboard")
+    written(place / "notebooks" / "live.ipynb", sources)
     with jupyter_lab(place / "notebooks", place / "home") as address:
         yield address
 

@@ -70,7 +70,7 @@ def test_past_the_bound_prohibitions_stay_and_every_other_fact_is_in_the_file_th
     s.run("and now?")
     assert len(compactions(s)) >= 5
     offload = s.snapshot.offload
-    block = re.search(f"{OPEN}.*{CLOSE}", prompt_text(model), re.DOTALL)[0]
+    block = re.search(f"{OPEN}.*{CLOSE}", prompt_text(model), re.DOTALL).group()
     assert s.count(block) <= 2_000
     assert s.count(block) > 2_000 - 20  # filled to its bound: no other fact has room
     gone = sum(m.role == "user" for m in s.snapshot.messages[: offload.cutoff])
@@ -446,11 +446,10 @@ def test_an_interrupt_in_any_phase_loses_and_doubles_nothing(tmp_path, monkeypat
         model.answers = [*["ok"] * len(model.requests), stop, "ok"]
     else:
         from deepnb.engine import compaction
-
-        real = compaction.append_text
+        from deepnb.engine.appending import append_text
 
         def once(*args: Any) -> Any:
-            monkeypatch.setattr(compaction, "append_text", real)
+            monkeypatch.setattr(compaction, "append_text", append_text)
             raise stop
 
         monkeypatch.setattr(compaction, "append_text", once)

@@ -16,7 +16,7 @@ IMITATION = (
 )
 
 TEXTS = st.one_of(
-    st.text(st.characters(exclude_categories=("Cs",)), max_size=60),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
     st.lists(
         st.sampled_from(["### user", "### tool x", "", "## Summarized at t", "a", "\r", "→ ls {}"]), max_size=9
     ).map("\n".join),

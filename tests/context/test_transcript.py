@@ -107,7 +107,7 @@ ids = st.lists(st.sampled_from("abcdefg"), unique=True, max_size=6)
 @given(st.lists(st.tuples(ids, st.sampled_from(["head", "rewind", "undo"])), max_size=8))
 def test_whatever_the_thread_becomes_it_reads_back(states: list[tuple[list[str], str]]) -> None:
     """Messages that come, go, come back and change places: the standing thread is always the last one told."""
-    chain, written = Chain(), []
+    chain, written = Chain(), list[Any]()
     for state, why in states:
         written += chain.follow([said(i) for i in state], why)
         assert read_back(written) == state

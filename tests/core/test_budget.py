@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -50,7 +51,8 @@ def test_a_given_rule():
 
 
 def test_a_fraction_of_no_window_is_one_line():
-    for given_ in ({"trigger": ("fraction", 0.5)}, {"keep": ("fraction", 0.5)}):
+    rules: list[dict[str, Any]] = [{"trigger": ("fraction", 0.5)}, {"keep": ("fraction", 0.5)}]
+    for given_ in rules:
         with pytest.raises(DeepnbError, match=r"needs a window: %config DeepNB.window"):
             rule_for(None, **given_)
 

@@ -6,6 +6,7 @@ import hashlib
 import subprocess
 import sys
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -75,8 +76,8 @@ def test_findings_tell_the_line_and_not_the_value():
 
 
 def test_a_value_under_a_telling_key_is_found_in_nested_values():
-    call = {"name": "connect", "args": {"user": "ann", "password": "hunter2", "tables": ["a", "b"]}}
-    clean = redact_value(call)
+    call: dict[str, Any] = {"name": "connect", "args": {"user": "ann", "password": "hunter2", "tables": ["a", "b"]}}
+    clean: Any = redact_value(call)
     assert clean["args"] == {"user": "ann", "password": "[redacted: password]", "tables": ["a", "b"]}
     assert clean["args"]["tables"] is call["args"]["tables"]
     assert redact_value([("password = hunter2",)]) == [("password = [redacted: password]",)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
 from deepnb import DeepnbError, Session
@@ -16,7 +17,7 @@ TASK = call("task", id="t1", description="work", subagent_type="general-purpose"
 class Whole(Scripted):
     """A model that can't stream."""
 
-    _stream = Scripted.__mro__[1]._stream
+    _stream = BaseChatModel._stream
 
 
 def test_nested_agents_carry_their_path():

@@ -171,8 +171,10 @@ def test_any_prompt_on_one_line_reaches_the_magic_unchanged(recorder, magic, pro
 @settings(deadline=None)
 @given(st.text(CHARACTERS, min_size=1))
 def test_any_cell_body_reaches_the_magic_unchanged(recorder, body):
-    ours, _ = recorder.run(f"%%agent\n{body}"), transform.uninstall(recorder.shell)
-    theirs, _ = recorder.run(f"%%agent\n{body}"), transform.install(recorder.shell)
+    ours = recorder.run(f"%%agent\n{body}")
+    transform.uninstall(recorder.shell)
+    theirs = recorder.run(f"%%agent\n{body}")
+    transform.install(recorder.shell)
     assert ours == theirs
 
 
@@ -189,6 +191,8 @@ def test_a_cell_without_our_magics_is_left_as_it_is(recorder, lines):
         except SyntaxError as error:
             return str(error)
 
-    ours, _ = shell_says(), transform.uninstall(recorder.shell)
-    theirs, _ = shell_says(), transform.install(recorder.shell)
+    ours = shell_says()
+    transform.uninstall(recorder.shell)
+    theirs = shell_says()
+    transform.install(recorder.shell)
     assert ours == theirs

@@ -13,7 +13,6 @@ from deepagents.backends import StoreBackend
 from langgraph.store.memory import InMemoryStore
 
 from deepnb import DeepnbError, Session
-from deepnb.backends import tree
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.writer import writing
 from deepnb.core.journal import replayed
@@ -305,7 +304,7 @@ def test_a_place_that_can_only_be_read_is_one_line(tmp_path: Path, monkeypatch: 
             raise OSError(30, "Read-only file system")
         return real(path, flags, *args, **kwargs)
 
-    monkeypatch.setattr(tree.os, "open", read_only)
+    monkeypatch.setattr(os, "open", read_only)
     with pytest.raises(DeepnbError, match="Read-only file system") as told:
         place.s.memory.add("two", place.path)
     assert "\n" not in str(told.value)

@@ -78,7 +78,7 @@ def test_an_instruction_out_of_a_tool_waits_for_the_user():
     s.run("read the page")
     assert TODAY not in s.files
     (held,) = s.memory.pending()
-    assert "eve@example.com" in held.change.after
+    assert "eve@example.com" in str(held.change.after)
 
 
 WAYS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -31,10 +32,13 @@ def found(s: Session, query: str, **how) -> list[str]:
 # -- the tools
 
 
+def get(start: int, **args: Any) -> Any:
+    """A call of memory_get; `from` is a keyword of Python's."""
+    return call("memory_get", **{"path": OLD, "from": start, **args})
+
+
 def test_the_agent_finds_an_old_note_and_reads_it():
-    s = session(
-        call("memory_search", query="gateway host"), call("memory_get", path=OLD, **{"from": 2, "lines": 1}), "done"
-    )
+    s = session(call("memory_search", query="gateway host"), get(2, lines=1), "done")
     s.memory.write(OLD, "# Christmas\n- the gateway host is box-17\n- nothing else\n")
     s.run("where is the gateway?")
     hit, lines = results(s)
@@ -50,7 +54,7 @@ def test_the_agent_finds_an_old_note_and_reads_it():
         (call("memory_search", query="gateway", k=-3), "box-17"),
         (call("memory_search", query="gateway", k="many"), "Error: invalid literal"),
         (call("memory_get", path="memory/2025-12-24.md"), "1: - the gateway host is box-17"),
-        (call("memory_get", path=OLD, **{"from": 7}), f"Error: {OLD} has 1 lines"),
+        (get(7), f"Error: {OLD} has 1 lines"),
         (call("memory_get", path="/memory/none.md"), "Error: there is no /memory/none.md"),
         (call("memory_get", path="/etc/passwd"), "Error: /etc/passwd is no memory file"),
         (call("memory_get", path="/memory/../secret.txt"), "Error: /memory/../secret.txt is no memory file"),
@@ -114,7 +118,13 @@ def test_only_what_changed_is_indexed_again(monkeypatch: pytest.MonkeyPatch):
 
     done: list[int] = []
     real = Index.update
-    monkeypatch.setattr(Index, "update", lambda self, files: done.append((got := real(self, files)).changed) or got)
+
+    def update(self, files):
+        got = real(self, files)
+        done.append(got.changed)
+        return got
+
+    monkeypatch.setattr(Index, "update", update)
     s = session()
     for day in range(1, 6):
         s.memory.write(f"/memory/2026-01-0{day}.md", f"- the gateway of day {day}\n")
@@ -296,7 +306,7 @@ def test_nothing_is_found_or_injected_where_it_may_not_be(steps: list[tuple[str,
             s.memory.daily(f"NOTE-{mine} {word} again")
         elif what == "other":
             (one if s is two else two).memory.daily(f"NOTE-{other} {word} again")
-        asked = {
+        calls: dict[str, list[Any]] = {
             "search": [call("memory_search", query=word)],
             "get": [call("memory_get", path="/MEMORY.md"), call("memory_get", path="/x/../MEMORY.md", id="c2")],
             "grep": [call("grep", pattern=word), call("glob", pattern="**/*", id="c2")],
@@ -306,10 +316,10 @@ def test_nothing_is_found_or_injected_where_it_may_not_be(steps: list[tuple[str,
                 call("memory_search", query=word, id="n1"), call("read_file", file_path="/MEMORY.md", id="n2"),
                 call("grep", pattern="LONG", id="n3"), "nested is done",
             ],
-        }.get(what, [])  # fmt: skip
+        }  # fmt: skip
         model = s.options.model
         model.requests.clear()
-        model.answers[:] = [*asked, "done"]
+        model.answers[:] = [*calls.get(what, []), "done"]
         s.run("go")
         shown = [str([m.content for m in request]) for request in model.requests]
         table = " ".join(s.memory.search(word, transcripts=True).text)

@@ -8,12 +8,13 @@ import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb.models.teaching import TeachingModel
 
-CONFIG = {"configurable": {"thread_id": "t"}}
+CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
 GUIDELINES = "<memory_guidelines>\nThe memory file is /AGENTS.md: write_file, edit_file.\n</memory_guidelines>"
 EMPTY = f"Be brief.\n<agent_memory>\n(nothing yet; write_file /AGENTS.md starts it)\n</agent_memory>\n{GUIDELINES}"
 SKILLS = """
@@ -68,7 +69,7 @@ class Agent:
 
     @property
     def messages(self) -> list[Any]:
-        return self.graph.get_state(CONFIG).values.get("messages", [])
+        return list(self.graph.get_state(CONFIG).values.get("messages", []))
 
     def file(self, path: str) -> str | None:
         found = self.graph.get_state(CONFIG).values.get("files", {}).get(path)

@@ -50,7 +50,7 @@ def plain(message: AIMessage) -> dict[str, Any]:
 def test_the_chunks_joined_are_the_message(talk: list[Any]) -> None:
     model = TeachingModel().bind_tools(TOOLS)
     chunks = list(model.stream(talk))
-    whole = chunks[0]
+    whole: Any = chunks[0]
     for chunk in chunks[1:]:
         whole += chunk
     assert isinstance(whole, AIMessageChunk)

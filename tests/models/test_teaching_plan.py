@@ -100,9 +100,9 @@ def test_a_prompt_that_may_be_out_of_date_is_not_believed() -> None:
     earlier = conversation([HumanMessage("hello"), AIMessage("hi"), HumanMessage("Remember that I use vim")], TOOLS)
     assert plan(earlier, INTENTS) == Use("ls", {"path": "/"})
     there = replace(earlier, turn=(Step("ls", {"path": "/"}, "['/AGENTS.md']"),))
-    assert plan(there, INTENTS).tool == "read_file"  # type: ignore[union-attr]
+    assert plan(there, INTENTS).tool == "read_file"
     nothing = replace(earlier, turn=(Step("ls", {"path": "/"}, "No files found"),))
-    assert plan(nothing, INTENTS).tool == "write_file"  # type: ignore[union-attr]
+    assert plan(nothing, INTENTS).tool == "write_file"
 
 
 def test_a_fact_written_in_this_turn_is_confirmed_though_the_prompt_already_shows_it() -> None:
@@ -195,9 +195,9 @@ def test_recall_says_honestly_that_there_is_nothing(request_: str) -> None:
 
 def test_recall_answers_from_what_was_said_in_the_conversation_and_not_from_what_was_forgotten() -> None:
     talk = [HumanMessage("Remember that I use vim"), AIMessage("ok"), HumanMessage("what do you remember?")]
-    assert '"I use vim"' in plan(conversation(talk), INTENTS).text  # type: ignore[union-attr]
+    assert '"I use vim"' in plan(conversation(talk), INTENTS).text
     talk[2:2] = [HumanMessage("forget that I use vim"), AIMessage("ok")]
-    assert "vim" not in plan(conversation(talk), INTENTS).text  # type: ignore[union-attr]
+    assert "vim" not in plan(conversation(talk), INTENTS).text
 
 
 def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
@@ -363,7 +363,7 @@ def test_a_file_is_read_and_what_it_says_is_kept(request_: str) -> None:
     missing = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
     begun = move(request_, style, missing)
     assert begun == Use("write_file", {"file_path": PATH, "content": "- reports are due on Fridays\n- Use tabs\n"})
-    wrote = Step("write_file", begun.args, "Updated file /AGENTS.md")  # type: ignore[union-attr]
+    wrote = Step("write_file", begun.args, "Updated file /AGENTS.md")
     assert "- Use tabs" in said(request_, style, missing, wrote)
 
 

@@ -57,19 +57,19 @@ def test_summing_up_a_summary_loses_no_count_and_no_fact() -> None:
 
 
 def test_a_long_thread_gives_a_short_summary() -> None:
-    talk = [HumanMessage(f"Remember that number {i} is {'very ' * 40}important") for i in range(200)]
+    talk: list[BaseMessage] = [HumanMessage(f"Remember that number {i} is {'very ' * 40}important") for i in range(200)]
     text = summary_of(talk)
     assert count(text) < 250
     assert "Requests so far: 200" in text
 
 
 def test_a_long_chinese_thread_does_too() -> None:
-    talk = [HumanMessage(f"记住第{i}条：" + "很长的一句话" * 40) for i in range(50)]
+    talk: list[BaseMessage] = [HumanMessage(f"记住第{i}条：" + "很长的一句话" * 40) for i in range(50)]
     assert count(summary_of(talk)) <= 250
 
 
 def test_a_credential_does_not_enter_a_summary() -> None:
-    talk = [HumanMessage("my password is hunter2")]
+    talk: list[BaseMessage] = [HumanMessage("my password is hunter2")]
     assert "hunter2" not in summary_of(talk)
 
 

@@ -72,7 +72,7 @@ class World:
         """Show every call that waits and say a word on it; then the turn goes on, until it ends or others wait."""
         words = [choose(call) for call in self.session.asked]
         for word in words:
-            args = word.args if word.kind == "edit" else word.call.args
+            args = word.args if word.kind == "edit" and word.args else word.call.args
             if word.kind != "reject":
                 self.approved[word.call.name, args["x"]] += 1
             if word.remember:
@@ -201,9 +201,9 @@ def test_a_word_on_another_call_is_refused(made, data):
     world = World([calls(made, "c"), "done"], "outside")
     world.session.run("go")
     for call in world.session.asked:
-        wrong = data.draw(st.sampled_from(["digest", "id", "key"]))
+        wrong: dict[str, Any] = {data.draw(st.sampled_from(["digest", "id", "key"])): "another"}
         try:
-            list(world.session.resume(replace(call, **{wrong: "another"}).approve()))
+            list(world.session.resume(replace(call, **wrong).approve()))
         except DeepnbError as error:
             assert "does not wait for your word any more" in str(error)
         else:

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -57,7 +58,7 @@ def interrupted(s: Session, prompt: str, at: Callable[[object], bool], after: fl
 def no_open_calls(requests: list[list[BaseMessage]]) -> None:
     """Providers refuse a request in which a tool call has no result right behind it, or has two."""
     for messages in requests:
-        open_: list[str] = []
+        open_: list[str | None] = []
         for message in messages:
             if isinstance(message, ToolMessage):
                 assert message.tool_call_id in open_, messages
@@ -275,7 +276,7 @@ def test_a_late_result_is_not_used_by_resume_either():
 def side_by_side() -> tuple[Session, Tools]:
     """One tool ends, the one beside it is cut."""
     tools = Tools()
-    calls = [{"name": name, "args": {}, "id": f"id-{name}"} for name in ("fast", "busy")]
+    calls: list[Any] = [{"name": name, "args": {}, "id": f"id-{name}"} for name in ("fast", "busy")]
     s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after", "next"]), **unasked(*tools.all))
     interrupted(s, "p", is_start("busy"), after=0.2)
     return s, tools

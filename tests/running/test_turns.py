@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -133,8 +134,8 @@ class Spending(Scripted):
         from langchain_core.outputs import ChatGenerationChunk
 
         yield from super()._stream(*args, **kwargs)
-        usage = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12}
-        yield ChatGenerationChunk(message=AIMessageChunk("", usage_metadata=usage))
+        usage: Any = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12}
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
 
 
 # -- failures
@@ -229,8 +230,12 @@ def test_a_bad_option_is_one_line_and_changes_nothing(change, what):
 PARTS = ("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents")
 
 
+def everything(enabled: bool) -> dict[str, Any]:
+    return dict.fromkeys(PARTS, enabled)
+
+
 def everything_off(**on: bool) -> Session:
-    s = Session(model=TeachingModel(), **{**dict.fromkeys(PARTS, False), **on})
+    s = Session(model=TeachingModel(), **{**everything(False), **on})
     s.memory.add("likes tea")
     s.skills.new("csv-report")
     s.run("Hello")
@@ -244,7 +249,7 @@ def test_with_all_parts_off_nothing_is_left():
     assert {p: n for p, n in budget.parts.items() if n and p not in ("system", "user", "tools")} == {}
     assert [name for name, _ in s.built.tools] == ["list_variables", "inspect_variable"]
     assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
-    bare = Session(model=TeachingModel(), **dict.fromkeys(PARTS, False))
+    bare = Session(model=TeachingModel(), **everything(False))
     bare.run("Hello")
     assert bare.budget().parts == budget.parts
 

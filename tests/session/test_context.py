@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter as Tally
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
@@ -13,7 +14,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from deepnb import Session
 from deepnb.context import history
-from deepnb.context.counting import BY_SCRIPT, Counter, Meter, approximate
+from deepnb.context.approximate import approximate
+from deepnb.context.counting import BY_SCRIPT, Counter, Meter
 from deepnb.core.budget import rule_for
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count
@@ -170,7 +172,7 @@ def test_tool_calls_stay_with_their_results():
     s = Session(model=Scripted(answers=[*answers, "end"]), trigger=("messages", 8), keep=("messages", 2))
     s.run("p")
     for messages in s.options.model.requests:
-        known: set[str] = set()
+        known: set[str | None] = set()
         for m in messages:
             if isinstance(m, AIMessage):
                 known |= {c["id"] for c in m.tool_calls}
@@ -265,9 +267,19 @@ def test_sections_are_read_back():
 # -- counting
 
 
+def spy(seen: list[str], real: Callable[[str], int]) -> Callable[[str], int]:
+    """A counter that remembers what it counted."""
+
+    def counted(text: str) -> int:
+        seen.append(text)
+        return real(text)
+
+    return counted
+
+
 def test_a_message_is_counted_once():
     seen: list[str] = []
-    meter = Meter(Counter(lambda text: seen.append(text) or count(text), True, "test"), rule_for(8_000))
+    meter = Meter(Counter(spy(seen, count), True, "test"), rule_for(8_000))
     messages = [HumanMessage("one", id="1"), AIMessage("two", id="2")]
     first = meter.budget(messages, ())
     assert meter.total(messages) == first.total
@@ -283,9 +295,7 @@ def test_counting_a_turn_costs_what_is_new(monkeypatch):
     s = Session(model=Scripted(answers=["ok"]), enable_filesystem=False, enable_subagents=False, enable_skills=False)
     seen: list[str] = []
     real = s.built.meter.counter
-    monkeypatch.setattr(
-        s.built.meter, "counter", Counter(lambda text: seen.append(text) or real.count(text), real.exact, real.name)
-    )
+    monkeypatch.setattr(s.built.meter, "counter", Counter(spy(seen, real.count), real.exact, real.name))
     asked = []
     for i in range(6):
         seen.clear()
@@ -301,7 +311,7 @@ def test_growth_and_turns_left():
     budget = s.budget()
     totals = [t.budget.total for t in s.turns]
     assert budget.growth == tuple(b - a for a, b in pairwise(totals))
-    assert budget.turns_left == int(budget.left // (sum(budget.growth) / 3))
+    assert budget.turns_left == int((budget.left or 0) // (sum(budget.growth) / 3))
     started = [e for t in s.turns for e in t.events if isinstance(e, ModelStarted)]
     assert [e.call.budget.total for e in started] == totals
 

@@ -124,8 +124,9 @@ def test_the_backend_is_a_deepagents_backend_outside_a_run(when):
     backend = s.backend
     assert isinstance(backend, BackendProtocol)
     assert backend.write("/d/a.md", "alpha\nbeta\n").error is None
-    assert [e["path"] for e in backend.ls("/").entries] == ["/d/"]
-    assert backend.read("/d/a.md").file_data["content"].startswith("alpha\nbeta")
+    assert [e["path"] for e in backend.ls("/").entries or ()] == ["/d/"]
+    data = backend.read("/d/a.md").file_data
+    assert data is not None and data["content"].startswith("alpha\nbeta")
     assert backend.read("/none.md").error
     edited = backend.edit("/d/a.md", "beta", "gamma")
     assert (edited.error, edited.occurrences) == (None, 1)

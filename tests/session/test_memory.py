@@ -86,7 +86,12 @@ def test_it_is_read_in_one_batch(monkeypatch):
     s = session(memory=("/a.md", "/b.md"), enable_skills=False)
     asked: list[list[str]] = []
     real = s.backend.download_files
-    monkeypatch.setattr(s.backend, "download_files", lambda paths: asked.append(paths) or real(paths))
+
+    def download(paths):
+        asked.append(paths)
+        return real(paths)
+
+    monkeypatch.setattr(s.backend, "download_files", download)
     s.run("a")
     layers = ["/AGENTS.md", "/SOUL.md", "/IDENTITY.md", "/USER.md", "/TOOLS.md", "/MEMORY.md"]
     assert [paths[:8] for paths in asked] == [["/a.md", "/b.md", *layers]]
@@ -132,7 +137,7 @@ def o200k() -> Callable[[str], int]:
 
 
 def test_the_guidelines_are_short_and_name_both_tools():
-    assert o200k()(memory_block({}, ["/AGENTS.md"])) < 600
+    assert o200k()(memory_block((), "/AGENTS.md")) < 600
     for word in ("write_file", "edit_file", "credential", "When to write", "When not to write", "{path}"):
         assert word in GUIDELINES
 

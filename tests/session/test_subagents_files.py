@@ -308,14 +308,14 @@ def test_a_credential_is_refused_in_a_subagents_file():
     assert "/agents/critic.md" not in s.files
 
 
-def test_switched_off_nothing_is_read():
+def test_switched_off_nothing_is_read(monkeypatch):
     s = session(enable_subagents=False)
     s.subagents.new("critic")
 
     def fail(*args):
         raise AssertionError("read")
 
-    s.subagents.all = fail
+    monkeypatch.setattr(s.subagents, "all", fail)
     assert s.run("p").text == "ok"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
@@ -12,7 +14,7 @@ from deepnb.engine.request import message_text
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Paid, Scripted, call
 
-CRITIC = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
+CRITIC: dict[str, Any] = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
 GO = call("task", id="t1", description="look", subagent_type="critic")
 
 

@@ -153,7 +153,7 @@ def stop_at(s: Session, prompt: str, kind: type) -> None:
     events = s.stream(prompt)
     for event in events:
         if isinstance(event, kind):
-            events.close()  # type: ignore[attr-defined]
+            events.close()
 
 
 @pytest.mark.parametrize("kind", [TextDelta, ToolStarted, ToolEnded])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 from deepnb import Session
 from tests.support.scripted import Scripted
@@ -23,5 +24,5 @@ class Clock:
         self.at = datetime.fromisoformat(at).replace(tzinfo=self.at.tzinfo)
 
 
-def session(*answers, clock: Clock | None = None, **options) -> Session:
+def session(*answers: Any, clock: Clock | None = None, **options: Any) -> Session:
     return Session(model=Scripted(answers=list(answers) or ["ok"]), clock=clock or Clock("2026-03-02T09:00"), **options)

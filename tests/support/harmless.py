@@ -58,7 +58,11 @@ class _Checker(HTMLParser):
     def handle_decl(self, decl: str) -> None:
         raise Harmful("a declaration")
 
-    handle_pi = unknown_decl = handle_decl
+    def handle_pi(self, data: str) -> None:
+        raise Harmful("an instruction")
+
+    def unknown_decl(self, data: str) -> None:
+        raise Harmful("a declaration")
 
 
 def harmless(markup: str) -> str:

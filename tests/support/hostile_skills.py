@@ -7,7 +7,8 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from deepnb.backends.disk import DiskBackend
@@ -32,9 +33,9 @@ def headers() -> Iterator[Case]:
     for part in PARTS:
         for key in (b"x: ", b"", b"allowed-tools: "):
             data = START + key + part * (LONG // len(part)) + b"\n---\n"
-            yield f"{key!r} and {part!r} again and again", lambda data=data: check(data, "/s/ab/SKILL.md")
+            yield f"{key!r} and {part!r} again and again", partial(check, data, "/s/ab/SKILL.md")
     for name, data in FILES.items():
-        yield f"a file of {name}", lambda data=data: check(data, "/s/ab/SKILL.md")
+        yield f"a file of {name}", partial(check, data, "/s/ab/SKILL.md")
 
 
 def frozen() -> Iterator[Case]:
@@ -43,36 +44,44 @@ def frozen() -> Iterator[Case]:
     for case in cases:
         data = bytes.fromhex(case["hex"]) if "hex" in case else case["text"].encode()
         path = f"/skills/{case['directory']}/SKILL.md"
-        yield f"case {case['id']}", lambda data=data, path=path: check(data, path)
+        yield f"case {case['id']}", partial(check, data, path)
 
 
 def on_disk() -> Iterator[Case]:
     """What a directory of skills may hold beside skills."""
 
-    def read(make: object) -> None:
+    def read(make: Callable[[Path], object]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder) / "skills" / "one"
             place.mkdir(parents=True)
-            make(place)  # type: ignore[operator]
+            make(place)
             Catalog(["/skills/"]).read(DiskBackend(folder))
             try:
                 packages(place.parent)
             except DeepnbError:
                 return
 
-    makes = {
+    def ring(directory: Path) -> None:
+        (directory / "SKILL.md").symlink_to("b")
+        (directory / "b").symlink_to("SKILL.md")
+
+    def thousand(directory: Path) -> None:
+        for i in range(1000):
+            (directory.parent / f"d{i}").mkdir()
+
+    makes: dict[str, Callable[[Path], object]] = {
         "a pipe for a SKILL.md": lambda d: os.mkfifo(d / "SKILL.md"),
         "a link to itself": lambda d: (d / "SKILL.md").symlink_to("SKILL.md"),
-        "two links in a ring": lambda d: [(d / "SKILL.md").symlink_to("b"), (d / "b").symlink_to("SKILL.md")],
+        "two links in a ring": ring,
         "a link to a device": lambda d: (d / "SKILL.md").symlink_to("/dev/zero"),
         "a directory in a ring": lambda d: (d / "inner").symlink_to(d),
         "a source in itself": lambda d: (d.parent / "self").symlink_to(d.parent),
         "a directory for a SKILL.md": lambda d: (d / "SKILL.md").mkdir(),
-        "a thousand directories": lambda d: [(d.parent / f"d{i}").mkdir() for i in range(1000)],
+        "a thousand directories": thousand,
         "a hole of 100 GB": lambda d: os.truncate(os.open(d / "big", os.O_CREAT | os.O_WRONLY), 10**11),
     }
     for name, make in makes.items():
-        yield name, lambda make=make: read(make)
+        yield name, partial(read, make)
 
 
 def zips() -> Iterator[Case]:

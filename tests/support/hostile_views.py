@@ -125,7 +125,7 @@ class Maker:
             return {self(args[0]): self(args[1])}
         if origin in (list, set, frozenset, c.Sequence, c.Iterable, c.Collection):
             return [self(args[0])]
-        if is_dataclass(kind):
+        if isinstance(kind, type) and is_dataclass(kind):
             hints = types_of(kind)
             made = {f.name: self(hints[f.name]) for f in fields(kind) if f.init}
             return kind(**made | ({"kind": ("empty", "shared")} if kind.__name__ == "StatusInfo" else {}))

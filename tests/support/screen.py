@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from deepnb.views.view import View
+from deepnb.widgets.screen import Output
 
 
 class Cell:
@@ -14,13 +17,14 @@ class Cell:
         self.outputs: list[list[str]] = []
         self.drawn: list[list[str]] = []
 
-    def show(self, view: View) -> _Output:
+    def show(self, view: View) -> Output:
         self.outputs.append([view.text()])
         self.drawn.append([view.html()])
         return _Output(self.outputs[-1], self.drawn[-1])
 
-    def widget(self, widget: object, text: str) -> None:
+    def widget(self, widget: Any, text: str) -> Output:
         self.outputs.append([text])
+        return _Output(self.outputs[-1], [])
 
     @property
     def last(self) -> list[str]:
@@ -34,3 +38,6 @@ class _Output:
     def update(self, view: View) -> None:
         self._states.append(view.text())
         self._drawn.append(view.html())
+
+    def become(self, widget: Any, text: str) -> None:
+        self._states.append(text)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, ModelProfile
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -27,7 +27,7 @@ class Scripted(BaseChatModel):
     """Answers are given in order; the last one is repeated. An exception among them is raised."""
 
     answers: list[Any]
-    profile: dict[str, Any] | None = Field(default_factory=lambda: {"max_input_tokens": 100_000})
+    profile: ModelProfile | None = Field(default_factory=lambda: ModelProfile(max_input_tokens=100_000))
     delay: float = 0.0
     requests: list[list[BaseMessage]] = Field(default_factory=list)
     flush: Any = "NO_REPLY"
@@ -59,11 +59,11 @@ class Scripted(BaseChatModel):
         words = str(answer.content).split(" ") if answer.content else []
         for i, word in enumerate(words):
             time.sleep(self.delay)
-            chunk = ChatGenerationChunk(message=AIMessageChunk(word if i == 0 else f" {word}"))
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=word if i == 0 else f" {word}"))
             if run_manager:
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
-        yield ChatGenerationChunk(message=AIMessageChunk("", tool_calls=answer.tool_calls))
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_calls=answer.tool_calls))
 
 
 class Paid(Scripted):
@@ -72,8 +72,8 @@ class Paid(Scripted):
     def _stream(self, *args: Any, **kwargs: Any) -> Any:
         yield from super()._stream(*args, **kwargs)
         details = {"cache_read": 4}
-        usage = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12, "input_token_details": details}
-        yield ChatGenerationChunk(message=AIMessageChunk("", usage_metadata=usage))  # type: ignore[arg-type]
+        usage: Any = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12, "input_token_details": details}
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
 
 
 def _answer(answer: Any) -> AIMessage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import subprocess
@@ -107,8 +108,8 @@ def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_pa
 def test_lab_without_jupyterlab_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real = lab.importlib.util.find_spec
-    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
     assert main(["lab"]) == 1
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err == 'deepnb: JupyterLab is not installed: pip install "deepnb[lab]"\n'
@@ -117,7 +118,12 @@ def test_lab_without_jupyterlab_is_one_line(
 def test_lab_runs_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ran: list[list[str]] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(lab.subprocess, "call", lambda command: ran.append(command) or 0)
+
+    def call(command: list[str]) -> int:
+        ran.append(command)
+        return 0
+
+    monkeypatch.setattr(subprocess, "call", call)
     assert main(["lab", "--no-browser", "--port", "9123"]) == 0
     assert ran == [
         lab_command(tmp_path / "deepnb-notebooks" / FIRST, port=9123, browser=False, root=lab._is_root()),

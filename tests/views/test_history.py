@@ -19,7 +19,7 @@ def shown(html: str) -> str:
     """The words of some markup, as they read with every style removed."""
     parts: list[str] = []
     parser = HTMLParser()
-    parser.handle_data = parts.append  # type: ignore[method-assign]
+    parser.handle_data = parts.append  # type: ignore[assignment, method-assign]
     parser.feed(html)
     return "".join(parts)
 

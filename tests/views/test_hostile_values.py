@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import nh3
 import pytest
+from markdown_it import MarkdownIt
 
 from deepnb.views import html as h
 from deepnb.views import markdown
@@ -57,8 +59,8 @@ def test_a_planted_hole_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises((Harmful, UnicodeEncodeError)):
             harmless(notice_view(text).html())
     monkeypatch.undo()
-    monkeypatch.setattr(markdown.nh3, "clean", lambda html, **_: html)
-    monkeypatch.setattr(markdown, "_parser", lambda: markdown.MarkdownIt("commonmark", {"html": True}))
+    monkeypatch.setattr(nh3, "clean", lambda html, **_: html)
+    monkeypatch.setattr(markdown, "_parser", lambda: MarkdownIt("commonmark", {"html": True}))
     with pytest.raises(Harmful):
         harmless(markdown.markdown_html("a <img src=x onerror=alert(1)>"))
 

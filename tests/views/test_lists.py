@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,12 @@ ENDED = ModelEnded(Call(1, "answer", (), BUDGET))
 
 def _turn(number=3, **more):
     empty = Snapshot("main")
-    values = {"prompt": "look at df", "text": "I **did**.", "events": (ENDED,), "usage": Usage(1_234, 56)}
+    values: dict[str, Any] = {
+        "prompt": "look at df",
+        "text": "I **did**.",
+        "events": (ENDED,),
+        "usage": Usage(1_234, 56),
+    }
     return Turn(
         number, "main", before=empty, after=empty, budget=BUDGET, model="offline", seconds=0.123, **(values | more)
     )

@@ -63,7 +63,7 @@ def test_any_text_can_be_cut(answer: str, step: int) -> None:
 def test_a_list_that_was_cut_counts_on() -> None:
     cut = pieces(ANSWERS["one, one, one"], 100)
     assert len(cut) > 3
-    starts = [int(re.search(r'<ol [^>]*start="(\d+)"', piece.html())[1]) for piece in cut[1:]]
+    starts = [int(re.search(r'<ol [^>]*start="(\d+)"', piece.html()).group(1)) for piece in cut[1:]]
     items = [piece.html().count("<li>") for piece in cut]
     assert starts == [1 + sum(items[:i]) for i in range(1, len(items))]
 
@@ -80,7 +80,7 @@ def test_a_table_that_was_cut_keeps_its_columns_and_knows_its_head() -> None:
 
 def test_a_block_of_code_that_was_cut_has_no_seam() -> None:
     cut = pieces(ANSWERS["open fence"], 150)
-    styles = [re.search(r'<pre style="([^"]*)"', piece.html())[1] for piece in cut]
+    styles = [re.search(r'<pre style="([^"]*)"', piece.html()).group(1) for piece in cut]
     assert "margin:8px 0 0 0" in styles[0] and "padding:8px 10px 0 10px" in styles[0]
     assert all("margin:0;padding:0 10px" in style for style in styles[1:-1])
     assert "margin:0;border-radius:0 0 6px 6px" in styles[-1]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from deepnb.core.values import (
     Compacted,
+    Event,
     Flushed,
     Notice,
     Snapshot,
@@ -33,7 +34,7 @@ def _turn(*events):
 
 def test_a_call_is_one_answer_and_a_tool_is_one_card():
     segments = Segments()
-    events = [TextDelta("I'll ", 1), TextDelta("note it.", 1), STARTED, ENDED, TextDelta("Done.", 2)]
+    events: list[Event] = [TextDelta("I'll ", 1), TextDelta("note it.", 1), STARTED, ENDED, TextDelta("Done.", 2)]
     assert [segments.add(event) for event in events] == [0, 0, 1, 1, 2]
     assert segments.text() == (
         "I'll note it.\n\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,8 @@ class Folds(HTMLParser):
 
     def __init__(self, markup: str) -> None:
         super().__init__()
-        self.depth, self.summaries, self._in = 0, [], False
+        self.depth, self._in = 0, False
+        self.summaries: list[list[Any]] = []
         self.feed(markup)
         assert self.depth == 0
 
@@ -137,7 +139,7 @@ def test_a_cut_turn_shows_its_subagent_as_cut():
     s = Session(model=Scripted(answers=answers), subagents=[CRITIC])
     with pytest.raises(KeyboardInterrupt):
         s.run("p")
-    assert 'subagent critic: "look"  cut off: no result' in turn_segments(s.last).text()
+    assert 'subagent critic: "look"  cut off: no result' in turn_segments(s.turns[-1]).text()
 
 
 # -- footer and gauge
@@ -151,7 +153,7 @@ def played() -> Session:
 
 
 def test_the_footer_says_what_was_by_subagents():
-    text = footer_view(played().last).text()
+    text = footer_view(played().turns[-1]).text()
     assert "3 calls, 1 by subagents · 30 in / 12 cached / 6 out, 12 of these by subagents" in text
     plain = Session(model=Paid(answers=["end"]))
     assert "subagents" not in footer_view(plain.run("p")).text()

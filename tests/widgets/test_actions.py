@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
@@ -16,7 +18,7 @@ def buttons(panel: ActionPanel) -> list:
 def test_a_click_acts_and_the_rows_are_those_there_are():
     items = ["a", "b"]
     panel = ActionPanel(
-        lambda: [Row(i, notice_view(i), [("drop", lambda i=i: items.remove(i))]) for i in items], notice_view("none")
+        lambda: [Row(i, notice_view(i), [("drop", partial(items.remove, i))]) for i in items], notice_view("none")
     )
     assert [b.description for b in buttons(panel)] == ["drop", "drop"]
     buttons(panel)[0].click()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -99,14 +100,15 @@ def test_the_stack_as_text_and_html() -> None:
 
 class Story:
     def __init__(self) -> None:
-        self.turns, self.did = 3, []
+        self.turns = 3
+        self.did: list[str | int] = []
         self.threads = [ThreadInfo("main", 3, 6, True), ThreadInfo("idea", 1, 2, parent="main@1")]
 
     def panel(self) -> ThreadsPanel:
         def rows() -> list[Row]:
             cards = [ThreadCard(0, t) for t in self.threads]
             return [
-                Row(c.thread.name, c, [("switch", lambda n=c.thread.name: self.did.append(n))], c.text()) for c in cards
+                Row(c.thread.name, c, [("switch", partial(self.did.append, c.thread.name))], c.text()) for c in cards
             ]
 
         return ThreadsPanel(rows, lambda: self.turns, self.rewind, lambda: self.did.append("undo"))

@@ -171,7 +171,7 @@ def test_a_picture_that_fails_is_said_and_ends_no_turn() -> None:
 
 
 def test_a_terminal_shows_the_twin_and_watches_nothing() -> None:
-    story, lines = Story(), []
+    story, lines = Story(), list[str]()
     Live(story.subscribe).show(Terminal(lines.append), None, story.now, "memory panel", None)
     assert lines == ["now 0"] and story.watchers == []
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.values import (
     Asked,
@@ -119,7 +120,7 @@ def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing(
     for event in [e for i in range(30) for e in (said(i, f"Answer {i}."), *tool(i))]:
         turn.add(event)
     before = len(cell.outputs)
-    turn.add(Asked(()))
+    turn.add(Asked(PendingCall("w1", "write_file", {}, digest="", key="")))
     below = turn.finish()
     assert len(cell.outputs) == before and isinstance(below, Reserved) and below.free == before - MAX_OUTPUTS // 2
     shown = "\n".join(cell.last[: MAX_OUTPUTS // 2])

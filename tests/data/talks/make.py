@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 HERE = Path(__file__).parent
 ENGLISH = (
@@ -128,7 +129,7 @@ def conversation(n: int, plan: Plan, stock: dict[str, list]) -> dict:
     chosen = [shelf[(stock["next"][0] + i) % len(shelf)] for i in range(plan.stories)]
     stock["next"][0] += plan.stories
     random.shuffle(chosen)
-    casts = [Cast(*random.sample([one, two], 2), random.choice(TOWNS)) for _ in chosen]
+    casts = [Cast(*_two(random, one, two), random.choice(TOWNS)) for _ in chosen]
     rooms: list[list[tuple[int, tuple[Line, ...]]]] = [[] for _ in range(plan.sessions)]
     for s, story in enumerate(chosen):
         places = sorted(random.sample(range(plan.sessions), len(story.scenes)))
@@ -149,14 +150,14 @@ def conversation(n: int, plan: Plan, stock: dict[str, list]) -> dict:
             parts.insert(random.randrange(len(parts) + 1), (None, chat.pop()))
         parts = [(None, random.choice(stock["open"])), *parts, (None, random.choice(stock["close"]))]
         turns: list[dict[str, str]] = []
-        for s, scene in parts:
-            cast = Cast(*random.sample([one, two], 2)) if s is None else casts[s]
+        for of, scene in parts:
+            cast = Cast(*_two(random, one, two)) if of is None else casts[of]
             for line in scene:
                 who = cast.a if line.speaker == "a" else cast.b
                 key = f"D{number}:{len(turns) + 1}"
                 turns.append({"speaker": who, "dia_id": key, "text": _said(cast.fill(line.text), stock, random)})
-                if s is not None and line.label:
-                    at[s, line.label], dates[s, line.label] = key, _day(day, plan.language)
+                if of is not None and line.label:
+                    at[of, line.label], dates[of, line.label] = key, _day(day, plan.language)
         talk[f"session_{number}_date_time"] = _moment(when, plan.language)
         talk[f"session_{number}"] = turns
     return {"sample_id": f"talk-{n + 1}", "conversation": talk, "qa": _asked(plan, chosen, casts, at, dates, random)}
@@ -175,13 +176,22 @@ def _asked(plan: Plan, chosen, casts, at, dates, random: Random) -> list[dict]:
     drawn = random.sample(every, plan.questions - plan.questions // 3) + random.sample(plain, plan.questions // 3)
     qa = []
     for s, question in random.sample(drawn, len(drawn)):
-        answer = re.sub(r"\{(\d)\}", lambda m, s=s: dates[s, m[1]], casts[s].fill(question.answer))
-        row = {"question": casts[s].fill(question.text), "answer": answer}
+        row = {"question": casts[s].fill(question.text), "answer": _dated(casts[s].fill(question.answer), dates, s)}
         qa.append({**row, "evidence": [at[s, label] for label in question.labels], "category": question.category})
     for s, question in random.sample(every, 1 + plan.questions // 20):
         row = {"question": casts[s].swapped().fill(question.text), "adversarial_answer": question.answer}
         qa.append({**row, "evidence": [at[s, label] for label in question.labels], "category": 5})
     return qa
+
+
+def _two(random: Random, one: str, two: str) -> tuple[str, str]:
+    """The two of a conversation, one of them first."""
+    first, second = random.sample([one, two], 2)
+    return first, second
+
+
+def _dated(answer: str, dates: dict[tuple[int, str], str], story: int) -> str:
+    return re.sub(r"\{(\d)\}", lambda found: dates[story, found[1]], answer)
 
 
 def _day(day: datetime, language: str) -> str:
@@ -198,7 +208,7 @@ def _moment(when: datetime, language: str) -> str:
 def corpus() -> list[dict]:
     """All the samples; the same on every machine."""
     english = stories(["en_home.txt", "en_work.txt", "en_out.txt", "en_life.txt"], "en_plain.txt")
-    stock = {
+    stock: dict[str, dict[str, list[Any]]] = {
         language: {
             "stories": Random(7).sample(found, len(found)),
             "next": [0],
