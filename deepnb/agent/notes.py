@@ -222,8 +222,8 @@ class SessionMemory:
             raise DeepnbError(f"{directory} is a file", "type the name of a directory")
         chosen.mkdir(parents=True, exist_ok=True)
         count = self._session.storage.keep(chosen.resolve())
-        for thread in self._session.threads:
-            self._session.transcripts.keep(thread.name)
+        for name in self._session.thread_names:
+            self._session.transcripts.keep(name)
         return count
 
     def add_source(self, name: str) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class Places:
     @property
     def storage(self) -> Storage:
         """Where the files of the thread that is meant are, and what is mounted into them."""
-        return self._of((self._focus or self._threads.current).pool)
+        return self._of((self._focus or self._threads.here).pool)
 
     def _of(self, pool: Pool) -> Storage:
         """Where the files of a pool are: those of the session, or beside them."""
@@ -70,7 +70,7 @@ class Places:
     def on(self, thread: Thread) -> Iterator[None]:
         """Mean this thread's files within the block, where its memory is another than the current one's."""
         before = self._focus
-        self._focus = None if thread.pool is self._threads.current.pool else thread
+        self._focus = None if thread.pool is self._threads.here.pool else thread
         try:
             yield
         finally:

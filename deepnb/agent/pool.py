@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 class Pool:
     """Those of the session, or those of one thread made with `--empty` and its forks."""
 
+    name: str = ""
+    """That of the thread that was made with it; empty for the session's own."""
     files: dict[str, Any] = field(default_factory=dict)
     """path -> FileData, as the last thread that ran or wrote left them."""
     storage: Storage | None = None

@@ -47,7 +47,13 @@ class Session(SessionThreads, SessionContext):
     def __init__(self, model: Any = "offline", *, clock: Callable[[], datetime] | None = None, **options: Any) -> None:
         self.options = changed(Options(model=model), options)
         self.clock = clock or (lambda: datetime.now().astimezone())
-        self._state = State(lambda: self.graph, lambda: self.built.exit, lambda: self._places.shared(), self._elsewhere)
+        self._state = State(
+            lambda: self.graph,
+            lambda: self.built.exit,
+            lambda: self._places.shared(),
+            self._elsewhere,
+            self.options.checkpointer,
+        )
         self._threads = Threads(self._state)
         self._places = Places(
             self._state, self._threads, lambda: self.options, self._facts, lambda: self._playing is None, self._tell

@@ -26,12 +26,17 @@ class SessionThreads:
     @property
     def thread_info(self: Session) -> ThreadInfo:
         """The current thread as it is listed."""
-        return next(t for t in self.threads if t.current)
+        return self._threads.info(self._threads.current)
 
     @property
     def threads(self: Session) -> tuple[ThreadInfo, ...]:
         """All threads, in the order they were made."""
         return self._threads.infos()
+
+    @property
+    def thread_names(self: Session) -> tuple[str, ...]:
+        """The names of all threads; none of those that a given checkpointer holds is read for it."""
+        return self._threads.names
 
     @property
     def scope(self: Session) -> Scope:
@@ -42,7 +47,7 @@ class SessionThreads:
     def readable_threads(self: Session) -> tuple[str, ...]:
         """The threads whose transcripts may be read where the current one is: with its memory, and no more private."""
         here = self._threads.current
-        found = (self._threads[t.name] for t in self.threads)
+        found = map(self._threads.__getitem__, self.thread_names)
         return tuple(t.name for t in found if t.pool is here.pool and (here.scope.whole or t.scope.shared))
 
     @property
@@ -118,6 +123,6 @@ class SessionThreads:
         with self._places.on(thread):
             self.backend.restored(f"undo of {what}")
             self.transcripts.moved(thread.name, thread.snapshot.messages, "undo", what)
-        self.transcripts.gone([t.name for t in self.threads], what)
+        self.transcripts.gone(self.thread_names, what)
         self._tell()
         return what

@@ -11,10 +11,11 @@ from deepnb.agent.approvals import waits
 from deepnb.agent.pool import Pool
 from deepnb.agent.thread import Thread
 from deepnb.core.approvals import PendingCall
+from deepnb.core.errors import DeepnbError
 from deepnb.core.latest import Latest
 from deepnb.core.merge import merge
 from deepnb.core.skills import Skill
-from deepnb.core.values import Snapshot
+from deepnb.core.values import Snapshot, Turn
 
 if TYPE_CHECKING:
     from deepnb.engine.checkpoints import Newest
@@ -35,11 +36,14 @@ class State:
         exit_node: Callable[[], str],
         shared: Callable[[], Callable[[str], bool]],
         elsewhere: Callable[[Thread], Mapping[str, str]],
+        given: Any = None,
     ) -> None:
         """`shared` gives the rule by which paths are common to threads, as it stands.
 
-        `elsewhere` gives path -> text of a thread's memory files that are not in the kernel's state.
+        `elsewhere` gives path -> text of a thread's memory files that are not in the kernel's state. A checkpointer
+        that was `given` may hold threads of other sessions.
         """
+        self._given = given
         self._graph = graph
         self._exit = exit_node
         self._shared = shared
@@ -58,9 +62,48 @@ class State:
             self.look(thread)
             thread.root = thread.snapshot
         elif self._newest(thread).id != thread.snapshot.checkpoint:
-            self.look(thread)
+            values = self.look(thread)
+            if self._given is not None:
+                from deepnb.agent.stored import joined
 
-    def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> None:
+                thread.turns = joined(thread.turns, self._stored_turns(thread, values))
+
+    def stored(self) -> dict[str, str]:
+        """Thread -> newest checkpoint of the threads that a given checkpointer holds, the newest first."""
+        if self._given is None:
+            return {}
+        from deepnb.engine.stored import stored_threads
+
+        return stored_threads(self._given)
+
+    def metadata(self, name: str) -> Mapping[str, Any] | None:
+        """What is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
+        if self._given is None:
+            return None
+        from deepnb.engine.checkpoints import newest
+
+        found = newest(self._given, {"configurable": {"thread_id": name}})
+        return None if found.id is None else found.metadata
+
+    def open(self, thread: Thread) -> None:
+        """Read a thread that another session made: its state, and its turns."""
+        values = self.look(thread, share=False)
+        thread.root = thread.snapshot
+        thread.turns = list(self._stored_turns(thread, values))
+
+    def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
+        from deepnb.agent.stored import turns
+        from deepnb.engine import keys
+        from deepnb.engine.probe import file_texts
+        from deepnb.engine.stored import begins
+
+        def files_at(state: Snapshot) -> Mapping[str, str]:
+            return file_texts(self._graph().get_state(_at(state)).values.get(keys.FILES) or {})[0]
+
+        begun = begins(self._given, {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}})
+        return turns(thread, values.get(keys.MESSAGES) or (), begun, files_at)
+
+    def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> Mapping[str, Any]:
         """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""
         from deepnb.engine.probe import snapshot
 
@@ -89,6 +132,7 @@ class State:
             self.share(thread)
         else:
             thread.base = self._own(thread)
+        return values
 
     def back(self, thread: Thread, to: Snapshot) -> None:
         """Make an earlier state the thread's newest again: one of its own, or of the thread it was forked from."""
@@ -96,7 +140,7 @@ class State:
         from deepnb.engine.repair import becoming
 
         if to.thread == thread.name:
-            self._graph().update_state(_at(to), None, as_node=keys.COPY_NODE)
+            self._graph().update_state({**thread.config, **_at(to)}, None, as_node=keys.COPY_NODE)
         else:
             now = self._graph().get_state(thread.config).values
             self._update(thread.config, becoming(now, self._graph().get_state(_at(to)).values))
@@ -150,6 +194,12 @@ class State:
         pool = thread.pool
         pool.files = merged(pool.files, rebased(changed, thread.base, pool.files))
         thread.base = own
+
+    def fill(self, pool: Pool, threads: Sequence[Thread]) -> None:
+        """Give a pool what these threads of it hold, the newest last: each knows all that it may read."""
+        for thread in threads:
+            kept = {p: data for p, data in pool.files.items() if not thread.scope.may_read(p)}
+            pool.files = {**kept, **self._own(thread)}
 
     def restore(self, thread: Thread) -> None:
         """Take the whole of this thread's memory, notes and skills as its pool's."""
@@ -311,4 +361,8 @@ def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any
 
 
 def _at(state: Snapshot) -> dict[str, Any]:
+    if state.checkpoint is None:
+        raise DeepnbError(
+            "the state after that turn was not kept", "%agent turns lists the turns, %agent fork goes on here"
+        )
     return {"configurable": {"thread_id": state.thread, "checkpoint_ns": "", "checkpoint_id": state.checkpoint}}

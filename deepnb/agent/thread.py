@@ -55,7 +55,9 @@ class Thread:
 
     @property
     def config(self) -> dict[str, Any]:
-        return {"configurable": {"thread_id": self.name}}
+        """What LangGraph is given to find it; its checkpoints keep how it was made, as far as it is not like any other."""
+        facts = {"deepnb_scope": self.scope.words, "deepnb_parent": self.parent, "deepnb_pool": self.pool.name}
+        return {"configurable": {"thread_id": self.name}, "metadata": {k: v for k, v in facts.items() if v}}
 
     @property
     def unfinished(self) -> bool:

@@ -10,11 +10,11 @@ from deepnb.agent.state import State
 from deepnb.agent.thread import Thread, check_name
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Snapshot, ThreadInfo
-from deepnb.memory.scope import MAIN, Scope
+from deepnb.memory.scope import MAIN, Scope, scope_of
 
 
 class Threads:
-    """The session's threads by name; one of them is current."""
+    """The session's threads by name; one of them is current. Those that the checkpointer holds are read when looked at."""
 
     def __init__(self, state: State, first: str = "main") -> None:
         self._state = state
@@ -22,34 +22,93 @@ class Threads:
         """What the threads of the session have in common, but for those made apart."""
         self._threads = {first: Thread(first, pool=self.pool, snapshot=Snapshot(first))}
         self._undo: list[tuple[str, Thread, Callable[[], None]]] = []
-        self.current = self._threads[first]
+        self.here = self._threads[first]
+        """The current one, whether or not it has been read."""
+        self._stored: dict[str, str] | None = None
+        """Those of the checkpointer that have not been read; None while nobody has asked for any."""
+
+    @property
+    def current(self) -> Thread:
+        """The thread that is meant where none is named."""
+        return self._read(self.here)
+
+    @current.setter
+    def current(self, thread: Thread) -> None:
+        self.here = thread
 
     def __getitem__(self, name: str) -> Thread:
-        if name not in self._threads:
-            raise DeepnbError(
-                f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are"
-            )
-        return self._threads[name]
+        unread = self._unread()
+        if name in self._threads:
+            return self._read(self._threads[name])
+        if name in unread or self._state.metadata(name) is not None:
+            unread.setdefault(name, "")
+            return self._made(name)
+        raise DeepnbError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._threads or name in self._unread() or self._state.metadata(name) is not None
 
     def __iter__(self) -> Iterator[Thread]:
+        """Those that have been read."""
         return iter(tuple(self._threads.values()))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all, read or not."""
+        unread = self._unread()
+        return tuple(dict.fromkeys((*self._threads, *unread)))
+
+    def _unread(self) -> dict[str, str]:
+        """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
+        if self._stored is None:
+            self._stored = self._state.stored()
+            self._fill(self.pool)
+        return self._stored
+
+    def _fill(self, pool: Pool) -> None:
+        """Find what threads have in common: the newest that knows all of it tells, and those that are newer still."""
+        told: list[Thread] = []
+        for name in tuple(self._stored or ()):
+            if str((self._state.metadata(name) or {}).get("deepnb_pool", "")) == pool.name:
+                told.append(self._made(name, pool) if name not in self._threads else self._read(self._threads[name]))
+                if told[-1].scope.whole:
+                    break
+        self._state.fill(pool, told[::-1])
+
+    def _made(self, name: str, pool: Pool | None = None) -> Thread:
+        """A thread of the checkpointer, as it was made."""
+        facts = self._state.metadata(name) or {}
+        shared = str(facts.get("deepnb_pool", ""))
+        pools = {"": self.pool, **{t.pool.name: t.pool for t in self._threads.values()}}
+        if (pool := pool or pools.get(shared)) is None:
+            self._fill(pool := Pool(shared))
+        if name not in self._threads:
+            scope = scope_of(str(facts.get("deepnb_scope", "")))
+            self._threads[name] = Thread(name, facts.get("deepnb_parent"), pool, scope, snapshot=Snapshot(name))
+        return self._read(self._threads[name])
+
+    def _read(self, thread: Thread) -> Thread:
+        if self._unread().pop(thread.name, None) is not None:
+            self._state.open(thread)
+        return thread
+
     def infos(self) -> tuple[ThreadInfo, ...]:
-        """The threads as they are listed, in the order they were made."""
-        return tuple(
-            ThreadInfo(
-                t.name,
-                len(t.turns),
-                len(t.snapshot.messages),
-                t is self.current,
-                t.parent,
-                t.scope.empty,
-                t.scope.shared,
-                tuple(turn.number for turn in t.turns if turn.compacted),
-                t.rewound,
-                sum(call.key not in t.decided for call in t.asked),
-            )
-            for t in self._threads.values()
+        """The threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
+        return tuple(self.info(self[name]) for name in self.names)
+
+    def info(self, thread: Thread) -> ThreadInfo:
+        """A thread as it is listed."""
+        return ThreadInfo(
+            thread.name,
+            len(thread.turns),
+            len(thread.snapshot.messages),
+            thread is self.here,
+            thread.parent,
+            thread.scope.empty,
+            thread.scope.shared,
+            tuple(turn.number for turn in thread.turns if turn.compacted),
+            thread.rewound,
+            sum(call.key not in thread.decided for call in thread.asked),
         )
 
     def busy(self) -> bool:
@@ -67,13 +126,13 @@ class Threads:
         One whose scope is `empty` has a pool of its own; a fork `of` a thread after a turn has its pool and scope.
         """
         name = check_name(name) if name else self._free_name()
-        if name in self._threads:
+        if name in self:
             raise DeepnbError(f"there is a thread {name!r} already", f"%agent switch {name}, or choose another name")
         before = self.current
         if of is not None:
             parent, pool, scope = f"{of[0].name}@{of[1]}", of[0].pool, of[0].scope
         else:
-            parent, pool = None, Pool() if scope.empty else self.pool
+            parent, pool = None, Pool(name) if scope.empty else self.pool
         made = self.current = self._threads[name] = Thread(name, parent, pool, scope, snapshot=Snapshot(name))
 
         def take_back() -> None:
@@ -144,7 +203,7 @@ class Threads:
         return thread.root
 
     def _free_name(self) -> str:
-        n = len(self._threads) + 1
-        while f"thread-{n}" in self._threads:
+        n = len(self.names) + 1
+        while f"thread-{n}" in self:
             n += 1
         return f"thread-{n}"

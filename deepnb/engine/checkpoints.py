@@ -7,7 +7,7 @@ written once and then rests (`files`) has no new snapshot for 5,000 steps: every
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -25,13 +25,13 @@ class Newest:
 
     id: str | None = None
     """None where the thread has none."""
-    steps: int = 0
-    """Since the last snapshot of `files`."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_far(self) -> bool:
         """Whether the files should be written whole, so that they are found near again."""
-        return self.steps >= FAR
+        _, steps = (self.metadata.get("counters_since_delta_snapshot") or {}).get(keys.FILES, (0, 0))
+        return bool(steps >= FAR)
 
 
 def newest(checkpointer: Any, config: Mapping[str, Any]) -> Newest:
@@ -45,15 +45,11 @@ def newest(checkpointer: Any, config: Mapping[str, Any]) -> Newest:
         if not held:
             return Newest()
         id_ = max(held)
-        return Newest(id_, _steps(checkpointer.serde.loads_typed(held[id_][1])))
+        return Newest(id_, checkpointer.serde.loads_typed(held[id_][1]))
     found = checkpointer.get_tuple(config)
-    return Newest(found.config["configurable"]["checkpoint_id"], _steps(found.metadata)) if found else Newest()
+    return Newest(found.config["configurable"]["checkpoint_id"], found.metadata) if found else Newest()
 
 
 def whole(files: Mapping[str, Any]) -> dict[str, Any]:
     """The update that snapshots the files in the checkpoint it makes."""
     return {keys.FILES: Overwrite(dict(files))}
-
-
-def _steps(metadata: Mapping[str, Any]) -> int:
-    return int((metadata.get("counters_since_delta_snapshot") or {}).get(keys.FILES, (0, 0))[1])

@@ -159,7 +159,7 @@ def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.N
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
         models=(*EXAMPLES, *(n for n, value in variables.items() if hasattr(type(value), "_llm_type"))),
-        threads=tuple(t.name for t in session.threads),
+        threads=session.thread_names,
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         tools=session.approvals.known,
         skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),

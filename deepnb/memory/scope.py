@@ -37,9 +37,19 @@ class Scope:
         return self.whole or not any(part in _KEPT for part in normpath(path).casefold().split("/"))
 
     @property
+    def words(self) -> str:
+        """`empty`, `shared`: as it is kept with a thread; `scope_of` reads it."""
+        return " ".join(name for name in ("empty", "shared") if getattr(self, name))
+
+    @property
     def inside(self) -> Scope:
         """That of an agent nested in this one."""
         return replace(self, nested=True)
 
 
 MAIN = Scope()
+
+
+def scope_of(words: str) -> Scope:
+    """The scope of a thread that is kept as these words."""
+    return Scope("empty" in words.split(), "shared" in words.split())

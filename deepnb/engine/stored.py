@@ -1,0 +1,125 @@
+"""What a checkpointer holds of threads that another session made: which there are, and their turns.
+
+A turn begins at a checkpoint of source `input`, whose channel `__start__` holds the prompt; the checkpoint before
+it is the state just after the turn before. So a thread of any length is told by one checkpoint a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from deepnb.core.values import Event, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.engine import keys
+from deepnb.engine.compaction import turn_start
+from deepnb.engine.listen import usage
+from deepnb.engine.request import is_request, message_text
+
+
+@dataclass(frozen=True)
+class StoredTurn:
+    """A turn as the messages of its thread tell it; what was timed or counted in it is not known."""
+
+    prompt: str
+    request: str
+    """The id of the message that holds the prompt."""
+    start: int
+    """Messages [start, end) of the thread are its own."""
+    end: int
+    text: str
+    events: tuple[Event, ...]
+    usage: Usage
+    model: str
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Where a turn began."""
+
+    at: str
+    """ISO timestamp."""
+    before: str | None
+    """The checkpoint of the state before it; None where there was none."""
+    ended: str | None
+    """That of the state just after the turn before: what was written between the two came later."""
+
+
+def stored_threads(checkpointer: Any) -> dict[str, str]:
+    """Thread -> the id of its newest checkpoint, the thread that changed last first. Checkpoint ids grow with time."""
+    found: dict[str, str] = {}
+    for thread, id_ in _newest_ids(checkpointer):
+        found[thread] = max(id_, found.get(thread, ""))
+    return dict(sorted(found.items(), key=lambda one: one[1], reverse=True))
+
+
+def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
+    if isinstance(checkpointer, InMemorySaver):
+        return [(t, max(spaces[""])) for t, spaces in checkpointer.storage.items() if spaces.get("")]
+    if type(checkpointer).__name__ == "SqliteSaver":  # its `list` decodes every checkpoint of every thread
+        checkpointer.setup()
+        query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
+        with closing(checkpointer.conn.cursor()) as cursor:
+            return [(str(thread), str(id_)) for thread, id_ in cursor.execute(query)]
+    places = (found.config["configurable"] for found in checkpointer.list(None))
+    return ((p["thread_id"], p["checkpoint_id"]) for p in places if not p.get("checkpoint_ns"))
+
+
+def begins(checkpointer: Any, config: Mapping[str, Any]) -> dict[str, Begin]:
+    """Id of a prompt's message -> where its turn began, of all turns that ever began in a thread."""
+    written = {
+        _id(one.config): _id(one.parent_config) for one in checkpointer.list(config, filter={"source": "update"})
+    }
+    found = {}
+    for one in checkpointer.list(config, filter={"source": "input"}):
+        given = one.checkpoint["channel_values"].get("__start__")
+        messages = given.get(keys.MESSAGES) if isinstance(given, Mapping) else None
+        ended = before = _id(one.parent_config)
+        while ended in written:
+            ended = written[ended]
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, BaseMessage) and message.id:
+                found[message.id] = Begin(one.checkpoint["ts"], before, ended)
+    return found
+
+
+def _id(config: Mapping[str, Any] | None) -> str | None:
+    return config["configurable"]["checkpoint_id"] if config else None
+
+
+def stored_turns(messages: Sequence[BaseMessage], waiting: Iterable[str] = ()) -> Iterator[StoredTurn]:
+    """The turns of a thread. Of calls without a result those that are not `waiting` for the user were cut."""
+    asks = set(waiting)
+    requests = [i for i, message in enumerate(messages) if is_request(message)]
+    starts = [turn_start(messages[: at + 1]) for at in requests]
+    ends = [*starts[1:], len(messages)]
+    for at, start, end in zip(requests, starts, ends, strict=True):
+        events = tuple(_events(messages[at + 1 : end], asks))
+        own = [m for m in messages[at:end] if isinstance(m, AIMessage)]
+        spent = sum((told for m in own if (told := usage(m))), Usage())
+        model = next((str(m.response_metadata["model_name"]) for m in own if m.response_metadata.get("model_name")), "")
+        text = next((t for m in reversed(own) if (t := message_text(m))), "")
+        request = messages[at]
+        yield StoredTurn(message_text(request), request.id or "", start, end, text, events, spent, model)
+
+
+def _events(messages: Sequence[BaseMessage], waiting: set[str]) -> Iterator[Event]:
+    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
+    for number, message in enumerate((m for m in messages if isinstance(m, AIMessage)), 1):
+        if text := message_text(message):
+            yield TextDelta(text, number)
+        for call in message.tool_calls:
+            id_, name = call["id"] or "", call["name"]
+            if id_ in waiting:
+                continue
+            yield ToolStarted(id_, name, dict(call["args"]))
+            result = results.get(id_)
+            if result is None:
+                yield ToolEnded(id_, name, "interrupted", "cut", 0.0)
+            else:
+                status = "error" if result.status == "error" else "ok"
+                yield ToolEnded(id_, name, message_text(result), status, 0.0)  # type: ignore[arg-type]

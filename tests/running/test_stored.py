@@ -1,0 +1,223 @@
+"""Threads that a given checkpointer holds already: read when they are looked at, and gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepagents import create_deep_agent
+from deepagents.backends import StateBackend
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from deepnb import DeepnbError, Session
+from deepnb.core.values import ToolEnded
+from tests.support.scripted import Scripted, call, unasked
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "memory":
+        yield InMemorySaver()
+    else:
+        with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+            yield saver
+
+
+def session(checkpointer: Any, *answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), checkpointer=checkpointer, **options)
+
+
+def sent(s: Session) -> str:
+    return "\n".join(str(m.content) for m in s.options.model.requests[-1])
+
+
+def test_memory_is_there_and_added_to(checkpointer):
+    first = session(checkpointer)
+    first.memory.add("old")
+    first.run("one")
+    second = session(checkpointer)
+    second.memory.add("new")
+    second.run("x")
+    assert second.files["/AGENTS.md"] == "- old\n- new\n"
+    assert "- old" in sent(second) and "- new" in sent(second)
+
+
+def test_turns_are_there_and_numbered_on(checkpointer):
+    first = session(checkpointer, call("ls", path="/"), "It is empty.", "Second.")
+    first.run("look")
+    first.run("and then?")
+    second = session(checkpointer, "Third.")
+    assert [(t.number, t.prompt, t.text) for t in second.turns] == [
+        (1, "look", "It is empty."),
+        (2, "and then?", "Second."),
+    ]
+    assert [e.name for e in second.turns[0].events if isinstance(e, ToolEnded)] == ["ls"]
+    assert second.text == "Second."
+    assert second.run("on").number == 3
+    assert "and then?" in sent(second)
+
+
+def test_nothing_is_read_before_it_is_looked_at():
+    class Watched(InMemorySaver):
+        looks = 0
+
+        def get_tuple(self, config: Any) -> Any:
+            self.looks += 1
+            return super().get_tuple(config)
+
+    saver = Watched()
+    first = session(saver)
+    for name in ("main", "b", "c"):
+        if name != "main":
+            first.new(name)
+        first.run("one")
+    saver.looks = 0
+    second = session(saver)
+    assert second.options.checkpointer is saver and saver.looks == 0
+    assert second.thread_names == ("main", "c", "b")
+    read = [t.name for t in second._threads if t.turns]
+    assert read == ["c"], "the newest tells what threads have in common; the others are not read"
+    second.switch("b")
+    assert len(second.turns) == 1
+
+
+def test_other_threads_are_there(checkpointer):
+    first = session(checkpointer)
+    first.run("in main")
+    first.new("b")
+    first.run("in b")
+    first.run("again")
+    second = session(checkpointer)
+    assert [(t.name, t.turns) for t in second.threads] == [("main", 1), ("b", 2)]
+    with pytest.raises(DeepnbError, match="there is a thread 'b' already"):
+        second.new("b")
+    assert second.run("x", thread="b").number == 3
+
+
+def test_a_thread_made_meanwhile_is_not_overwritten(checkpointer):
+    first, second = session(checkpointer), session(checkpointer)
+    assert second.thread_names == ("main",)
+    first.new("later")
+    first.run("here first")
+    with pytest.raises(DeepnbError, match="there is a thread 'later' already"):
+        second.new("later")
+    second.switch("later")
+    assert [t.prompt for t in second.turns] == ["here first"]
+
+
+def test_turns_of_another_session_appear_in_a_thread_that_is_open(checkpointer):
+    first, second = session(checkpointer, "a"), session(checkpointer, "b")
+    first.run("one")
+    assert len(second.turns) == 1
+    first.run("two")
+    assert second.run("three").number == 3
+    assert [t.prompt for t in second.turns] == ["one", "two", "three"]
+
+
+def test_a_turn_of_then_can_be_gone_back_to_and_forked_from(checkpointer):
+    first = session(checkpointer)
+    first.files["/a.txt"] = "first"
+    first.run("one")
+    first.files["/a.txt"] = "second"
+    first.run("two")
+    second = session(checkpointer)
+    assert second.turns[0].before.files == {"/a.txt": "first"}
+    assert [t.after.files["/a.txt"] for t in second.turns] == ["first", "second"]
+    second.rewind(1)
+    assert second.files["/a.txt"] == "first"
+    assert [t.prompt for t in second.turns] == ["one"] and len(second.snapshot.messages) == 2
+    second.undo()
+    assert second.files["/a.txt"] == "second" and len(second.turns) == 2
+    second.fork("other", at=1)
+    assert len(second.snapshot.messages) == 2
+
+
+def test_memory_by_turn_can_be_compared(checkpointer):
+    write = call("edit_file", file_path="/AGENTS.md", old_string="tea", new_string="coffee")
+    first = session(checkpointer, "ok", write, "done")
+    first.memory.write("/AGENTS.md", "- likes tea\n")
+    first.run("one")
+    first.run("change it")
+    (change,) = session(checkpointer).memory.diff(1, 2)
+    assert (change.before, change.after) == ("- likes tea\n", "- likes coffee\n")
+
+
+def test_a_shared_thread_stays_shared(checkpointer):
+    first = session(checkpointer)
+    first.memory.write("/MEMORY.md", "- the merger is in May\n")
+    first.run("one")
+    first.new("open", shared=True)
+    first.run("hello")
+    second = session(checkpointer, call("read_file", file_path="/MEMORY.md"), "no")
+    second.run("tell me", thread="open")
+    assert "merger" not in sent(second)
+    assert second.switch("main") and "merger" in second.files["/MEMORY.md"]
+    assert next(t for t in second.threads if t.name == "open").shared
+
+
+def test_an_empty_thread_keeps_what_it_learned_to_itself(checkpointer):
+    first = session(checkpointer)
+    first.memory.add("common")
+    first.run("one")
+    first.new("apart", empty=True)
+    first.memory.add("alone")
+    first.run("two")
+    first.fork("child")
+    first.run("three")
+    second = session(checkpointer)
+    assert second.files["/AGENTS.md"] == "- common\n"
+    for name in ("apart", "child"):
+        second.switch(name)
+        assert second.files["/AGENTS.md"] == "- alone\n"
+    second.memory.add("more")
+    second.switch("apart")
+    assert second.files["/AGENTS.md"] == "- alone\n- more\n"
+    assert [(t.name, t.parent) for t in second.threads if t.parent] == [("child", "apart@1")]
+
+
+def test_a_call_that_needs_approval_is_there(checkpointer):
+    def send(text: str) -> str:
+        """Send it."""
+        return f"sent {text}"
+
+    first = session(checkpointer, call("send", text="hi"), "Sent.", tools=[send])
+    first.run("send hi")
+    second = session(checkpointer, "Sent.", tools=[send])
+    (waiting,) = second.asked
+    assert waiting.name == "send" and second.turns[0].asked == second.asked
+    list(second.resume(waiting.approve()))
+    assert second.turns[0].text == "Sent." and "sent hi" in [m.text for m in second.snapshot.messages]
+
+
+def test_a_tool_that_was_running_is_not_run_again_unasked(checkpointer):
+    runs: list[int] = []
+
+    def slow() -> str:
+        """Takes long."""
+        runs.append(1)
+        if len(runs) == 1:
+            raise KeyboardInterrupt
+        return "done"
+
+    first = session(checkpointer, call("slow"), "Ended.", **unasked(slow))
+    with pytest.raises(KeyboardInterrupt):
+        first.run("go")
+    second = session(checkpointer, "Ended.", **unasked(slow))
+    assert "cut in the middle" in str(second.pending)
+    with pytest.raises(DeepnbError, match="may have done part of its work"):
+        list(second.resume())
+    list(second.resume("again"))
+    assert runs == [1, 1] and second.text == "Ended."
+
+
+def test_a_thread_of_a_bare_graph_is_gone_on_with(checkpointer):
+    graph = create_deep_agent(Scripted(answers=["hi there"]), backend=StateBackend(), checkpointer=checkpointer)
+    for prompt in ("one", "two"):
+        graph.invoke({"messages": [("user", prompt)]}, {"configurable": {"thread_id": "main"}})
+    s = session(checkpointer, "three")
+    assert [(t.prompt, t.text) for t in s.turns] == [("one", "hi there"), ("two", "hi there")]
+    s.memory.add("likes tea")
+    assert s.run("on").number == 3
+    assert "hi there" in sent(s) and "likes tea" in sent(s)
