@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deepnb.agent.session import Session as Session
     from deepnb.core.errors import DeepnbError as DeepnbError
     from deepnb.core.subagents import Subagent as Subagent
+    from deepnb.session.session import Session as Session
     from deepnb.workshop.approvals import reads as reads
 
 __all__ = [
@@ -26,7 +26,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "DeepnbError": "deepnb.core.errors",
-    "Session": "deepnb.agent.session",
+    "Session": "deepnb.session.session",
     "Subagent": "deepnb.core.subagents",
     "reads": "deepnb.workshop.approvals",
 }

@@ -51,7 +51,7 @@ def test_loading_prints_nothing() -> None:
 
 
 def test_the_test_can_fail() -> None:
-    assert "langchain_core" in run("import deepnb.agent.build").stderr.splitlines()[-1].split()
+    assert "langchain_core" in run("import deepnb.wiring.build").stderr.splitlines()[-1].split()
 
 
 def test_importing_the_rules_of_gate_and_anchors_compiles_none_of_them() -> None:

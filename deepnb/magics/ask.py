@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from deepnb.agent.session import Session
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError
 from deepnb.core.interrupts import uninterrupted
-from deepnb.core.values import Event, Turn
+from deepnb.core.values import Turn
 from deepnb.magics.interpolate import Filled, fill
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
+from deepnb.running.runner import TurnStream
+from deepnb.session.session import Session
 from deepnb.views.footer import footer_view
 from deepnb.views.notice import notice_view
 from deepnb.views.segments import Answer
@@ -59,9 +60,9 @@ def resume(scene: Scene, decision: str | None) -> None:
 def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None) -> None:
     """Take the user's word on calls that wait; with the last one the turn goes on, on `screen` where one is given."""
     thread = words[0].call.thread
-    if scene.session.approvals.take(words):
+    if scene.session.approvals.decide(words):
         try:
-            watch(scene, scene.session.resume(words), deliver=_kept(scene, thread), screen=screen)
+            watch(scene, scene.session.resume(thread=thread), deliver=_kept(scene, thread), screen=screen)
         except DeepnbError as error:
             if screen is None:
                 raise
@@ -72,7 +73,7 @@ def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None
 
 def watch(
     scene: Scene,
-    events: Generator[Event, None, None],
+    events: TurnStream,
     *,
     quiet: bool = False,
     filled: Filled | None = None,
@@ -87,10 +88,8 @@ def watch(
     """
     place = screen or Counted(scene.screen)
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
-    before = scene.session.last
     problem, stopped = _shown(display, events)
-    turn = scene.session.last
-    if turn is None or turn is before:
+    if (turn := events.turn) is None:
         raise problem or DeepnbError("interrupted before the turn began", "run the cell again")
     try:
         with uninterrupted():
@@ -110,7 +109,7 @@ def watch(
     return turn
 
 
-def _shown(display: Any, events: Generator[Event, None, None]) -> tuple[DeepnbError | None, bool]:
+def _shown(display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
     """Show what happens until it ends; gives what went wrong, and whether it was interrupted."""
     try:
         for event in events:
@@ -147,7 +146,7 @@ def _kept(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
     return scene.unfinished.pop(thread, lambda turn: ())
 
 
-def _closed(events: Generator[Event, None, None]) -> None:
+def _closed(events: TurnStream) -> None:
     """End a run that is still going on; a second interrupt does not stop the ending."""
     while True:
         try:

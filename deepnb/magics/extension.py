@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deepnb.agent.session import Session
 from deepnb.core.errors import DeepnbError
 from deepnb.magics import complete, transform
 from deepnb.magics.config import DeepNB
@@ -13,6 +12,7 @@ from deepnb.magics.options import AgentRun, Command, parse_agent, parse_memory, 
 from deepnb.magics.preload import Preload
 from deepnb.magics.scene import Scene
 from deepnb.magics.usage import MAGICS, usage_text
+from deepnb.session.session import Session
 from deepnb.views.notice import notice_view
 from deepnb.widgets.app_screen import AppScreen, in_voila
 from deepnb.widgets.panels import Live

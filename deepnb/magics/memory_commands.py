@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deepnb.agent.files import check_path
-from deepnb.agent.sources import at_hand
 from deepnb.core.errors import DeepnbError
+from deepnb.core.paths import check_path
 from deepnb.core.subagents import FOLDER
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
 from deepnb.magics.scene import Scene
 from deepnb.magics.showing import Args, Shown, live, said, show_help
 from deepnb.magics.subagent_commands import written
+from deepnb.session.disk import at_hand
 from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
 from deepnb.views.memory import MemoryView, memory_view

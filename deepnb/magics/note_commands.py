@@ -18,7 +18,7 @@ from deepnb.widgets.panels import Stack
 from deepnb.widgets.progress import Progress
 
 if TYPE_CHECKING:
-    from deepnb.agent.promoting import Promotion
+    from deepnb.session.promotion import Promotion
 
 
 def memory_daily(scene: Scene, args: Args) -> Shown:

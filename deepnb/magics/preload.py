@@ -13,7 +13,7 @@ IDLE = 3.0
 class Preload:
     """A timer that is put off by every cell, and never runs twice."""
 
-    def __init__(self, module: str = "deepnb.agent.build", idle: float = IDLE) -> None:
+    def __init__(self, module: str = "deepnb.wiring.build", idle: float = IDLE) -> None:
         self._module = module
         self._idle = idle
         self._timer: threading.Timer | None = None

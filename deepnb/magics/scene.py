@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepnb.agent.session import Session
 from deepnb.core.values import Turn
 from deepnb.magics.config import DeepNB
+from deepnb.session.session import Session
 from deepnb.views.view import View
 from deepnb.widgets.panels import Live
 from deepnb.widgets.screen import Screen

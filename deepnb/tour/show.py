@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from deepnb.agent.session import Session
+from deepnb.session.session import Session
 from deepnb.tour.places import notebooks
 from deepnb.tour.story import SKILL, SKILL_NAME, STORY, WINDOW, Look, Step
 from deepnb.views.budget import budget_view

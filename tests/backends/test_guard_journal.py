@@ -140,7 +140,7 @@ class Walk:
             self.s.rewind(self.rng.randint(0, len(self.s.turns)), memory=self.rng.random() < 0.5)
 
     def undoes(self) -> None:
-        if self.s._threads._undo:
+        if self.s._workspace.threads._undo:
             self.s.undo()
 
     def threads(self) -> None:

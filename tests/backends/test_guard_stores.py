@@ -29,7 +29,7 @@ from pathlib import Path
 from deepagents.backends import CompositeBackend, FilesystemBackend, StoreBackend
 from langgraph.store.sqlite import SqliteStore
 from deepnb import Session
-from deepnb.agent import storage
+from deepnb.running import storage
 from deepnb.backends import locks
 from deepnb.backends.disk import DiskBackend
 tmp, kind, writers, each, locked = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]

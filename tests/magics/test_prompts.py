@@ -186,6 +186,6 @@ def test_an_interrupt_before_the_turn_is_one_line(shell: Shell, monkeypatch: pyt
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(shell.session._graphs, "of", interrupted)
+    monkeypatch.setattr(shell.session._workspace.graphs, "of", interrupted)
     assert shell.fails("%agent hello there") == "interrupted before the turn began: run the cell again"
     assert shell.fails("%agent use offline") == "interrupted: run the cell again"

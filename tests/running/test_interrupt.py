@@ -72,7 +72,7 @@ def no_open_calls(requests: list[list[BaseMessage]]) -> None:
 
 def readable(s: Session) -> None:
     assert s.turns[-1].interrupted
-    assert s.snapshot == s._threads.current.snapshot
+    assert s.snapshot == s._workspace.thread.snapshot
     assert s.threads
     assert dict(s.files) == dict(s.snapshot.files)
 

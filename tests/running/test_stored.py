@@ -77,7 +77,7 @@ def test_nothing_is_read_before_it_is_looked_at():
     second = session(saver)
     assert second.options.checkpointer is saver and saver.looks == 0
     assert second.thread_names == ("main", "c", "b")
-    read = [t.name for t in second._threads if t.turns]
+    read = [t.name for t in second._workspace.threads if t.turns]
     assert read == ["c"], "the newest tells what threads have in common; the others are not read"
     second.switch("b")
     assert len(second.turns) == 1

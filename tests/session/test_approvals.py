@@ -180,8 +180,8 @@ def test_what_waits_is_read_back_from_the_checkpoints(tmp_path):
     s = on_disk(tmp_path, WRITE, "done", checkpointer=saver)
     s.run("go")
     asked = s.asked
-    s._threads.current.asked = ()
-    s._state.look(s._threads.current)
+    s._workspace.thread.asked = ()
+    s._workspace.state.look(s._workspace.thread)
     assert s.asked == asked
     list(s.resume(s.asked[0].approve()))
     assert (tmp_path / "a.txt").exists()
@@ -267,7 +267,7 @@ def test_a_question_about_a_skill_is_not_asked_again(tmp_path):
     s.files["/skills/tidy/SKILL.md"] = SKILL
     s.run("tidy up")
     assert s.approvals.offer("main")
-    assert s.approvals.take([s.asked[0].approve()])
+    assert s.approvals.decide([s.asked[0].approve()])
     list(s.resume())
     assert [c.name for c in s.asked] == ["write_file"] and s.approvals.offer("main") == {}
 

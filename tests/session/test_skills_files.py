@@ -88,7 +88,7 @@ def test_a_graph_that_is_awaited_sees_the_same():
 
     async def run() -> None:
         config = {"configurable": {"thread_id": "apart"}}
-        await s.graph.ainvoke({"messages": [("user", "p")], "files": s._threads.current.files}, config)
+        await s.graph.ainvoke({"messages": [("user", "p")], "files": s._workspace.thread.files}, config)
 
     asyncio.run(run())
     assert "First." in prompt(s)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
-from deepnb.agent.subagent_files import BYTES, check, scaffold
 from deepnb.core.subagents import Subagent
 from deepnb.engine.request import message_text
+from deepnb.wiring.subagent_files import BYTES, check, scaffold
 from tests.support.scripted import Scripted, call
 
 TOOLS = ("inspect_variable", "ls", "read_file", "task")

@@ -1,0 +1,106 @@
+"""What is so just now: the options in force, the time, the thread that is meant, the turn that plays, who watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from deepnb.core.approvals import Policy, policy_of
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Turn
+from deepnb.running.thread import Thread
+from deepnb.wiring.options import Options
+
+
+class Current:
+    """One value for all parts of a session; whoever changes something of it calls `tell`."""
+
+    def __init__(self, options: Options, thread: Thread, clock: Callable[[], datetime] | None = None) -> None:
+        self.options = options
+        self.thread = thread
+        """The thread that is meant where none is named, whether or not it has been read."""
+        self.turn: Turn | None = None
+        """The turn that plays, as it began: the one fact that a turn is running."""
+        self.last: Turn | None = None
+        """The turn that ended last, in whichever thread."""
+        self._clock = clock
+        self._playing: Thread | None = None
+        self._apart: Thread | None = None
+        self._watchers: list[Callable[[], None]] = []
+
+    def now(self) -> str:
+        """The time as an ISO timestamp."""
+        at = self._clock() if self._clock else datetime.now().astimezone()
+        return at.isoformat(timespec="seconds")
+
+    def stamp(self) -> dict[str, Any]:
+        """The moment as the journal keeps it: `at`, `thread`, `turn`, `cell`."""
+        if (turn := self.turn) is not None:
+            return {"at": self.now(), "thread": turn.thread, "turn": turn.number, "cell": turn.cell}
+        return {"at": self.now(), "thread": self.thread.name, "turn": len(self.thread.turns) or None}
+
+    # -- the turn that plays
+
+    def play(self, thread: Thread, turn: Turn) -> None:
+        """A turn begins."""
+        self._playing, self.turn = thread, turn
+
+    def stop(self) -> None:
+        """No turn plays any more."""
+        self._playing = self.turn = None
+
+    def plays(self, thread: Thread) -> bool:
+        """Whether a turn is running in a thread."""
+        return thread is self._playing
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no turn is running."""
+        return self.turn is None
+
+    def idle(self) -> None:
+        """An error while a turn is running."""
+        if not self.is_idle:
+            raise DeepnbError("a turn is running", "interrupt it, or wait until it has ended")
+
+    # -- the thread that is meant
+
+    @property
+    def agent(self) -> Thread:
+        """The thread whose agent is meant: that of the turn that plays, else the current one."""
+        return self._playing or self.thread
+
+    @property
+    def files(self) -> Thread:
+        """The thread whose files are meant: the current one, but within `on` another."""
+        return self._apart or self.thread
+
+    @contextmanager
+    def on(self, thread: Thread) -> Iterator[None]:
+        """Mean this thread's files within the block, where its memory is another than the current one's."""
+        before = self._apart
+        self._apart = None if thread.pool is self.thread.pool else thread
+        try:
+            yield
+        finally:
+            self._apart = before
+
+    @property
+    def policy(self) -> Policy:
+        """Which calls need approval, in the thread whose agent is meant."""
+        return replace(policy_of(self.options.approve), granted=self.agent.granted)
+
+    # -- who watches
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` after every change; gives a function that ends it."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
+
+    def tell(self) -> None:
+        """Something has changed."""
+        for watcher in tuple(self._watchers):
+            watcher()

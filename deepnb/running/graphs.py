@@ -1,0 +1,121 @@
+"""The graphs of a session: made when they are first needed, and kept for a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.approvals import Policy
+from deepnb.core.subagents import Subagent
+from deepnb.memory.scope import Scope
+from deepnb.running.current import Current
+from deepnb.running.home import Home
+from deepnb.wiring.options import Options, same
+
+if TYPE_CHECKING:
+    from deepnb.backends.guarded import GuardedBackend
+    from deepnb.memory.searching import MemorySearch
+    from deepnb.wiring.build import Built
+
+KEPT = 4
+"""A few, since one turn may use another model and the next the session's own again."""
+
+
+class KernelHost:
+    """A session as its graphs see it: a `deepnb.wiring.host.Host`."""
+
+    def __init__(self, current: Current, home: Home) -> None:
+        self._current = current
+        self._home = home
+        self.now = current.now
+        self.undoable = home.undoable
+
+    @property
+    def backend(self) -> GuardedBackend:
+        """That of the thread whose files are meant."""
+        return self._home.backend
+
+    @cached_property
+    def checkpointer(self) -> Any:
+        """The one that was given; without one, threads are kept in memory."""
+        if (given := self._current.options.checkpointer) is not None:
+            return given
+        from langgraph.checkpoint.memory import InMemorySaver
+
+        return InMemorySaver()
+
+    def scope(self) -> Scope:
+        """What the agent of the turn that plays may know of memory."""
+        return self._current.agent.scope
+
+    def search(self) -> MemorySearch:
+        """The index over its memory."""
+        return self._home.storage.search
+
+    def policy(self) -> Policy:
+        """Which of its calls need approval."""
+        return self._current.policy
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    options: Options
+    others: tuple[Any, ...]
+    """What else the graph depends on."""
+    built: Built
+
+    def fits(self, options: Options, others: tuple[Any, ...]) -> bool:
+        alike = self.options is options or same(self.options, options)
+        return alike and len(self.others) == len(others) and all(map(is_, self.others, others))
+
+
+class Graphs:
+    """Graphs by the options they are made of. The first imports the engine, which takes some seconds."""
+
+    def __init__(self, current: Current, home: Home) -> None:
+        self._current = current
+        self._home = home
+        self.host = KernelHost(current, home)
+        self._made: list[_Made] = []
+        self._agents: tuple[Subagent, ...] = ()
+        self._looked_up: tuple[Options | None, tuple[Any, ...]] = (None, ())
+
+    @property
+    def checkpointer(self) -> Any:
+        """Where threads are checkpointed."""
+        return self.host.checkpointer
+
+    @property
+    def now(self) -> Built:
+        """The graph for the options in force."""
+        return self.of(self._current.options)
+
+    def begin(self, agents: tuple[Subagent, ...]) -> None:
+        """A turn begins: these are the subagents of the files; what variables hold is looked up anew."""
+        if agents != self._agents:
+            self._agents = agents
+        self._looked_up = (None, ())
+
+    def of(self, options: Options) -> Built:
+        """The graph for these options: the one there is, while nothing that it is made of has changed."""
+        others = (self._agents if options.enable_subagents else (), self._home.backend, *self._variables(options))
+        for one in reversed(self._made):
+            if one.fits(options, others):
+                if one.options is not options:
+                    self._made = [*(m for m in self._made if m is not one), _Made(options, others, one.built)]
+                return one.built
+        from deepnb.wiring.build import build
+
+        made = _Made(options, others, build(options, self.host, others[0]))
+        self._made = [*self._made[1 - KEPT :], made]
+        return made.built
+
+    def _variables(self, options: Options) -> tuple[Any, ...]:
+        """The objects that variables hold, where the name of a model may be that of a variable; looked up once a turn."""
+        if self._looked_up[0] is not options:
+            names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
+            held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)
+            self._looked_up = (options, tuple(held))
+        return self._looked_up[1]

@@ -1,0 +1,89 @@
+"""Where the files of each thread are, and which thread's are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from deepnb.memory.layers import ALWAYS, NOTES
+from deepnb.memory.scope import LONG_TERM
+from deepnb.running.current import Current
+from deepnb.running.paths import Paths
+from deepnb.running.thread import Pool, Thread
+
+if TYPE_CHECKING:
+    from deepnb.backends.guarded import GuardedBackend
+    from deepnb.engine.state_backend import Outside
+    from deepnb.running.storage import Storage
+
+
+class Home:
+    """The files of the thread that is meant: each pool has a storage of its own, made when it is first needed."""
+
+    def __init__(self, current: Current) -> None:
+        self.paths = Paths(current)
+        self.outside: Outside | None = None
+        """How the kernel's state is read and written while no run is going on."""
+        self._current = current
+        self._common = current.thread.pool
+        self._storages: dict[Pool, Storage] = {}
+
+    @property
+    def storage(self) -> Storage:
+        """Where the files of the thread that is meant are, and what is mounted into them."""
+        return self._of(self._current.files.pool)
+
+    @property
+    def backend(self) -> GuardedBackend:
+        """The agent's files as a deepagents `BackendProtocol` that also works outside a run."""
+        return self.storage.guard
+
+    def _of(self, pool: Pool) -> Storage:
+        """Where the files of a pool are: those of the session, or beside them."""
+        if pool not in self._storages:
+            from deepnb.running.storage import Storage
+
+            assert self.outside is not None  # the workspace has tied it
+            given = self._current.options.backend
+            if pool is self._common:
+                made = Storage(self._current, self.paths, self.outside, given, shared=given is not None)
+            else:
+                made = self._of(self._common).beside()
+            self._storages[pool] = made
+        return self._storages[pool]
+
+    def kept(self, thread: Thread) -> str | None:
+        """The directory in which a thread's memory is kept from now on; None for the kernel."""
+        storage = self._storages.get(thread.pool)
+        return storage.kept if storage else None
+
+    def elsewhere(self, thread: Thread) -> Mapping[str, str]:
+        """path -> text of the thread's memory files that are not in the kernel's state."""
+        storage = self._storages.get(thread.pool)
+        if storage is None or not (storage.mounts or storage.kept):
+            return {}
+        with self._current.on(thread):
+            return storage.elsewhere(filter(thread.scope.may_read, self.memory_paths()))
+
+    def memory_paths(self) -> tuple[str, ...]:
+        """The memory files and notes that exist."""
+        backend = self.backend
+        named = list(dict.fromkeys((*self._current.options.memory, *ALWAYS, LONG_TERM)))
+        there = [r.path for r in backend.download_files(named) if r.content is not None]
+        below = sorted(m["path"] for m in backend.glob("**/*", NOTES).matches or () if not m.get("is_dir"))
+        return tuple(dict.fromkeys((*there, *(p for p in below if p.endswith(".md")))))
+
+    def undoable(self, path: str) -> bool:
+        """Whether what is done to a file or directory can be undone: by going back in the thread, or by the journal."""
+        from deepagents.backends.utils import validate_path
+
+        try:
+            plain = validate_path(path)  # what the file tools make of it
+        except ValueError:
+            return True  # they refuse it
+        if self.paths.is_guarded(plain):
+            return True
+        folder = f"{plain.rstrip('/')}/"
+        mounts = [m.prefix for m in self.storage.mounts.values()]
+        away = any(folder.startswith(prefix) or prefix.startswith(folder) for prefix in mounts)
+        return not away and self._current.options.backend is None

@@ -1,0 +1,45 @@
+"""Which files belong to the session and not to one thread, and which stand behind the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deepnb.core.latest import Latest
+from deepnb.core.subagents import FOLDER
+from deepnb.memory.layers import ALWAYS, NOTES
+from deepnb.memory.scope import LONG_TERM
+from deepnb.running.current import Current
+
+
+class Paths:
+    """The rules by which paths are told apart, as the options in force say them."""
+
+    def __init__(self, current: Current) -> None:
+        self._current = current
+        self._guarded = Latest(_guarded)
+        self._shared = Latest(_shared)
+
+    def is_guarded(self, path: str) -> bool:
+        """Whether the guard stands before a file: memory, notes, skills and subagents."""
+        options = self._current.options
+        return self._guarded(options.memory, options.skills)(path)
+
+    def is_shared(self, path: str) -> bool:
+        """Whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
+        return self.shared()(path)
+
+    def shared(self) -> Callable[[str], bool]:
+        """`is_shared` as the options say it now: the same function until they say otherwise."""
+        options = self._current.options
+        return self._shared(options.memory, options.skills)
+
+
+def _guarded(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
+    names = frozenset((LONG_TERM, *ALWAYS, *memory))
+    folders = (NOTES, FOLDER, *(f"{source.rstrip('/')}/" for source in skills))
+    return lambda path: path in names or path.startswith(folders)
+
+
+def _shared(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
+    guarded = _guarded(memory, skills)
+    return lambda path: guarded(path) or path.startswith("/.deepnb/")

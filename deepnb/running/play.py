@@ -1,0 +1,196 @@
+"""Playing one turn: the events of a run as they happen, and the record of it in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import HumanMessage
+
+from deepnb.core.approvals import PendingCall
+from deepnb.core.budget import Budget
+from deepnb.core.errors import DeepnbError
+from deepnb.core.interrupts import uninterrupted
+from deepnb.core.values import (
+    Call,
+    Event,
+    ModelEnded,
+    ModelStarted,
+    Snapshot,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    Turn,
+    Usage,
+)
+from deepnb.engine.listen import LimitReached
+from deepnb.engine.run import Run
+
+_INSTEAD = "let the tool return its question, or have its calls asked about with %agent tools ask NAME"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a run."""
+
+    events: tuple[Event, ...]
+    values: dict[str, Any] | None
+    """The last state seen, None where the run did not get that far."""
+    interrupted: str | None = None
+    error: str | None = None
+    asks: bool = False
+    """Whether calls need approval."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it reached its end."""
+        return self.interrupted is None and self.error is None and not self.asks
+
+
+def play(
+    run: Run,
+    before: Iterable[Event],
+    record: Callable[[Played], None],
+    write: Callable[[Event], None] = lambda event: None,
+) -> Generator[Event, None, None]:
+    """Yield the run's events; `record` is called once, however the run ends, before this ends or raises.
+
+    `write` is given the events that are not the run's own, as the run gives its own to its recorder. An
+    interrupt, or the reader going away, cancels the run.
+    """
+    events: list[Event] = []
+    interrupted = error = None
+
+    try:
+        for event in before:
+            write(event)
+            events.append(event)
+            yield event
+        for event in run:
+            events.append(event)
+            yield event
+        if asks := run.unanswerable():
+            raise DeepnbError(asks, f"%agent PROMPT goes on without it; {_INSTEAD}")
+    except LimitReached as limit:
+        interrupted = str(limit)
+    except (KeyboardInterrupt, GeneratorExit):
+        interrupted = f"interrupted {_where(events)}"
+        rest, ended = run.cancel()
+        events += rest
+        cut = [ToolEnded(t.id, t.name, "interrupted", "cut", 0.0, t.path) for t in _open_tools(events)]
+        events += cut
+        for event in cut:
+            write(event)
+        if not ended:
+            interrupted += "; it does not stop and is left to end by itself: its result is not used"
+        raise
+    except DeepnbError as failure:
+        error = str(failure)
+        raise
+    except Exception as failure:
+        error = one_line(failure)
+        raise DeepnbError(error, "nothing is lost; mend it and run the cell again") from failure
+    finally:
+        with uninterrupted():
+            record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))
+
+
+def given(prompt: str, before: Sequence[HumanMessage] = ()) -> dict[str, Any]:
+    """What a graph is given to begin a turn with: the prompt, and what stands before it."""
+    return {"messages": [*before, HumanMessage(prompt, id=str(uuid4()))]}
+
+
+def recorded(
+    draft: Turn, played: Played, after: Snapshot, seconds: float, waiting: tuple[PendingCall, ...] = ()
+) -> Turn:
+    """The turn with what was played added to it: its first run, or one that resumed it."""
+    events = (*draft.events, *played.events)
+    return replace(
+        draft,
+        text=answer(played.events) or draft.text,
+        events=events,
+        after=after,
+        usage=usage(events),
+        budget=last_budget(events),
+        seconds=draft.seconds + seconds,
+        interrupted=played.interrupted,
+        error=played.error,
+        asked=waiting,
+    )
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """The events with neighbouring pieces of one answer, or of one thought, joined."""
+    out: list[Event] = []
+    pieces: list[str] = []
+    for event in events:
+        last = out[-1] if out else None
+        if (
+            isinstance(event, TextDelta | ThinkingDelta)
+            and isinstance(last, TextDelta | ThinkingDelta)
+            and type(last) is type(event)
+            and (last.call, last.path) == (event.call, event.path)
+        ):
+            pieces.append(event.text)
+            continue
+        if pieces and isinstance(last, TextDelta | ThinkingDelta):
+            out[-1] = replace(last, text=last.text + "".join(pieces))
+            pieces = []
+        out.append(event)
+    if pieces and isinstance(last := out[-1], TextDelta | ThinkingDelta):
+        out[-1] = replace(last, text=last.text + "".join(pieces))
+    return out
+
+
+def answer(events: Iterable[Event]) -> str:
+    """The last text the main agent said."""
+    said: dict[int, list[str]] = {}
+    for event in events:
+        if isinstance(event, TextDelta) and not event.path:
+            said.setdefault(event.call, []).append(event.text)
+    return "".join(said[max(said)]) if said else ""
+
+
+def usage(events: Iterable[Event]) -> Usage:
+    """Tokens of all model calls, nested agents and summaries included."""
+    return sum((e.call.usage for e in events if isinstance(e, ModelEnded) and e.call.usage), Usage())
+
+
+def last_budget(events: Iterable[Event]) -> Budget | None:
+    """What filled the context in the main agent's last call, with the provider's own count beside it."""
+    calls: list[Call] = [
+        e.call
+        for e in events
+        if isinstance(e, ModelStarted | ModelEnded) and e.call.purpose == "answer" and not e.call.path
+    ]
+    if not calls:
+        return None
+    last = calls[-1]
+    return replace(last.budget, reported=last.usage.input if last.usage else None)
+
+
+def one_line(error: BaseException) -> str:
+    """An exception in one line: its kind and the first line of its words."""
+    words = (str(error).strip().splitlines() or [""])[0][:300].rstrip(" .:")
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
+    """Tool calls that began and did not end."""
+    open_: dict[str, ToolStarted] = {}
+    for event in events:
+        if isinstance(event, ToolStarted):
+            open_[event.id] = event
+        elif isinstance(event, ToolEnded):
+            open_.pop(event.id, None)
+    return list(open_.values())
+
+
+def _where(events: list[Event]) -> str:
+    if tools := _open_tools(events):
+        return f"in the tool {tools[0].name}"
+    model = next((e for e in reversed(events) if isinstance(e, ModelStarted | ModelEnded)), None)
+    return "while the model answered" if isinstance(model, ModelStarted) else "between two steps"

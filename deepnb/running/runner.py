@@ -1,0 +1,232 @@
+"""Running turns: a prompt to its end, a decision on calls that wait, and a turn that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.approvals import Decision
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Event, Notice, Turn, Usage
+from deepnb.running.thread import Thread, waits
+from deepnb.running.workspace import Workspace
+
+if TYPE_CHECKING:
+    from deepnb.context.ledger import Recorder
+    from deepnb.running.play import Played
+    from deepnb.wiring.build import Built
+
+
+class TurnStream(Iterator[Event]):
+    """The events of a turn as they happen; `turn` is its record once it has ended, however it ended.
+
+    Nothing that plays the turn refers to it: a stream that nobody reads any more is closed at once.
+    """
+
+    def __init__(self, events: Generator[Event, None, None], ended: Sequence[Turn]) -> None:
+        """`ended` is given the turn when it has ended."""
+        self._events = events
+        self._ended = ended
+
+    @property
+    def turn(self) -> Turn | None:
+        """None until it has ended, and where no turn began."""
+        return self._ended[-1] if self._ended else None
+
+    def __next__(self) -> Event:
+        return next(self._events)
+
+    def close(self) -> None:
+        """End the run that is going on, with all kept that was reached."""
+        self._events.close()
+
+
+class Runner:
+    """Plays the turns of a workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def stream(
+        self,
+        prompt: str,
+        *,
+        model: Any = None,
+        thread: str | None = None,
+        max_steps: int | None = None,
+        cell: str | None = None,
+        rerun: str = "continue",
+    ) -> TurnStream:
+        """One turn, whose events come as the stream is read."""
+        ended: list[Turn] = []
+        return TurnStream(self._begun(ended, prompt, model, thread, max_steps, cell, rerun), ended)
+
+    def resume(self, choice: str | None = None, thread: str | None = None) -> TurnStream:
+        """A turn that was interrupted, or whose calls are decided, going on.
+
+        Where a tool was cut in the middle, `choice` says whether it is run "again" or "skip"ped.
+        """
+        ended: list[Turn] = []
+        return TurnStream(self._resumed(ended, choice, thread), ended)
+
+    def nothing(self) -> TurnStream:
+        """The stream of a turn that does not go on yet."""
+        events: Generator[Event, None, None] = (event for event in ())
+        return TurnStream(events, ())
+
+    def decide(self, decisions: Sequence[Decision]) -> bool:
+        """Keep decisions on calls of one thread; whether its turn can go on."""
+        work = self._workspace
+        work.current.idle()
+        thread = work.threads[decisions[0].call.thread]
+        if thread.asked:
+            work.state.start(thread)
+        try:
+            return work.threads.decide(thread, decisions)
+        finally:
+            work.current.tell()
+
+    # -- what the streams do when they are read
+
+    def _begun(
+        self,
+        ended: list[Turn],
+        prompt: str,
+        model: Any,
+        name: str | None,
+        max_steps: int | None,
+        cell: str | None,
+        rerun: str,
+    ) -> Generator[Event, None, None]:
+        if not prompt.strip():
+            raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
+        work = self._workspace
+        work.current.idle()
+        thread = work.threads[name] if name else work.threads.current
+        with work.current.on(thread):
+            if thread.asked:
+                raise waits(thread, thread is work.current.thread)
+            work.graphs.begin(work.catalogs.usable_agents())
+            built = self._built_for(model)
+            notices = self._taken_back(thread, cell, rerun)
+            work.state.settle(thread)
+            work.backend.begin()
+            before = replace(thread.snapshot, next=())
+            work.threads.use(thread, model)
+            draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)
+            yield from self._play(ended, built, thread, draft, True, notices, max_steps)
+
+    def _resumed(self, ended: list[Turn], choice: str | None, name: str | None) -> Generator[Event, None, None]:
+        work = self._workspace
+        work.current.idle()
+        thread = work.threads[name] if name else work.threads.current
+        with work.current.on(thread):
+            if thread.asked:
+                work.state.start(thread)
+            last = thread.to_resume(choice)
+            answers = None
+            if thread.cut and choice == "skip":
+                from deepnb.engine.repair import skip_tools
+
+                skip_tools(work.built.graph, thread.config, last.events)
+            elif thread.asked:
+                from deepnb.engine import approvals
+
+                answers = approvals.answers(thread.decided.values())
+            yield from self._play(ended, self._built_for(thread.model), thread, last, False, (), None, answers)
+
+    def _play(
+        self,
+        ended: list[Turn],
+        built: Built,
+        thread: Thread,
+        draft: Turn,
+        begin: bool,
+        notices: Sequence[Event],
+        max_steps: int | None,
+        answers: Any = None,
+    ) -> Generator[Event, None, None]:
+        from deepnb.engine.probe import to_message
+        from deepnb.engine.run import Run
+        from deepnb.running import brought
+        from deepnb.running.play import given, play
+
+        work = self._workspace
+        there = brought.brought(thread) if begin else None
+        value = given(draft.prompt, [*brought.messages(there), *self._pinned(thread)]) if begin else answers
+        limits = (max_steps if max_steps is not None else work.options.max_steps, work.options.max_tokens)
+        ledger = recorder(work, thread, built, draft)
+        run = Run(built.graph, value, thread.config, ledger, *limits, record=work.transcripts.event)
+        draft = replace(draft, model=built.model, started=draft.started or work.current.now())
+        began = perf_counter()
+        prompt = [to_message(m) for m in value["messages"]] if begin else ()
+
+        def record(played: Played) -> None:
+            ended.append(self._record(thread, draft, played, perf_counter() - began))
+
+        work.current.play(thread, draft)
+        try:
+            opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
+            yield from play(run, (*notices, *brought.notices(there), *opening), record, work.transcripts.event)
+        finally:
+            work.current.stop()
+
+    def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> Turn:
+        """The turn that has ended, in its thread; called once, however the run ended."""
+        from deepnb.running import brought, play
+
+        work = self._workspace
+        work.current.stop()
+        work.state.look(thread, played.values if played.whole else None)
+        if brought.answered(thread, played.events):
+            work.threads.bring(thread, None)
+        turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)
+        work.threads.record(thread, turn)
+        work.current.last = turn
+        work.transcripts.end(turn)
+        work.state.release(thread)
+        work.backend.save(whole=played.whole)
+        work.current.tell()
+        return turn
+
+    # -- helpers
+
+    def _built_for(self, model: Any) -> Built:
+        """The graph with another model for one turn; the session's own where that is None."""
+        work = self._workspace
+        return work.built if model is None else work.graphs.of(replace(work.options, model=model))
+
+    def _pinned(self, thread: Thread) -> Sequence[Any]:
+        """The messages that hold what is pinned in a thread."""
+        work = self._workspace
+        if not thread.pins:
+            return ()
+        work.threads.pin(thread, work.catalogs.pinned(thread))
+        return work.catalogs.before_prompt(thread.pins)
+
+    def _taken_back(self, thread: Thread, cell: str | None, rerun: str) -> tuple[Event, ...]:
+        """What is said of a cell that made a turn before; with `replace` the thread is taken back to before that."""
+        earlier = next((t for t in thread.turns if cell is not None and t.cell == cell), None)
+        if earlier is None:
+            return ()
+        number, now = earlier.number, len(thread.turns)
+        if rerun != "replace":
+            return (Notice(f"this cell was turn {number}; run again, the thread goes on with turn {now + 1}"),)
+        later = f" and the {now - number} after it" if now > number else ""
+        what, work = f"re-run of turn {number}", self._workspace
+        work.threads.rewind(thread, number - 1, what=what)
+        work.backend.restored(what)
+        work.transcripts.moved(thread.name, thread.snapshot.messages, "rewind", what)
+        return (Notice(f"turn {number}{later} taken back: this cell was run again (%agent undo brings it back)"),)
+
+
+def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = None) -> Recorder:
+    """What takes down the calls of a run: in `turn`, or after the last one."""
+    from deepnb.context.ledger import Recorder, last_request
+
+    before = next((r for t in reversed(thread.turns) if (r := last_request(t.events)) is not None), None)
+    draft = turn or thread.turns[-1]
+    own = {name: (one.meter, one.label) for name, one in built.nested.items()}
+    return Recorder(built.meter, draft.events, before, work.options.prices, built.model, own)

@@ -1,0 +1,359 @@
+"""The threads' state in the checkpointer, and the files that threads have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.approvals import PendingCall
+from deepnb.core.errors import DeepnbError
+from deepnb.core.latest import Latest
+from deepnb.core.merge import merge
+from deepnb.core.skills import Skill
+from deepnb.core.values import Snapshot, Turn
+from deepnb.running.current import Current
+from deepnb.running.graphs import Graphs
+from deepnb.running.home import Home
+from deepnb.running.thread import Pool, Thread, waits
+
+if TYPE_CHECKING:
+    from deepnb.engine.checkpoints import Newest
+
+
+class State:
+    """Reads and writes checkpoints through the graph; keeps the files that threads have in common.
+
+    Imports of the engine are inside the methods: a session is made long before its engine is needed.
+
+    A mapping of files is never changed in place: one that is the same as before needs no look inside.
+    """
+
+    def __init__(self, current: Current, home: Home, graphs: Graphs) -> None:
+        self._current = current
+        self._home = home
+        self._graphs = graphs
+        self._overlay = Latest(overlay)
+        self._only = Latest(_only)
+        self._known = Latest(_only)
+
+    # -- one thread's checkpoints
+
+    def start(self, thread: Thread) -> None:
+        """Give the thread its first checkpoint; see what was written to it since by anyone else."""
+        if thread.root is None:
+            thread.base = self._common(thread)
+            self._update(thread.config, {"files": dict(thread.base)})
+            self.look(thread)
+            thread.root = thread.snapshot
+        elif self._newest(thread).id != thread.snapshot.checkpoint:
+            values = self.look(thread)
+            if self._given is not None:
+                from deepnb.running.stored import joined
+
+                thread.turns = joined(thread.turns, self._stored_turns(thread, values))
+
+    @property
+    def _given(self) -> Any:
+        """A checkpointer that was given, which may hold threads of other sessions."""
+        return self._current.options.checkpointer
+
+    def stored(self) -> dict[str, str]:
+        """Thread -> newest checkpoint of the threads that a given checkpointer holds, the newest first."""
+        if self._given is None:
+            return {}
+        from deepnb.engine.stored import stored_threads
+
+        return stored_threads(self._given)
+
+    def metadata(self, name: str) -> Mapping[str, Any] | None:
+        """What is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
+        if self._given is None:
+            return None
+        from deepnb.engine.checkpoints import newest
+
+        found = newest(self._given, {"configurable": {"thread_id": name}})
+        return None if found.id is None else found.metadata
+
+    def open(self, thread: Thread) -> None:
+        """Read a thread that another session made: its state, and its turns."""
+        values = self.look(thread, share=False)
+        thread.root = thread.snapshot
+        thread.turns = list(self._stored_turns(thread, values))
+
+    def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
+        from deepnb.engine import keys
+        from deepnb.engine.probe import file_texts
+        from deepnb.engine.stored import begins
+        from deepnb.running.stored import turns
+
+        def files_at(state: Snapshot) -> Mapping[str, str]:
+            return file_texts(self._graphs.now.graph.get_state(_at(state)).values.get(keys.FILES) or {})[0]
+
+        begun = begins(self._given, {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}})
+        return turns(thread, values.get(keys.MESSAGES) or (), begun, files_at)
+
+    def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> Mapping[str, Any]:
+        """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""
+        from deepnb.engine.probe import snapshot
+
+        todo: tuple[str, ...] = ()
+        asked: tuple[PendingCall, ...] = ()
+        if values is None:
+            state = self._graphs.now.graph.get_state(thread.config)
+            values, todo = state.values, state.next
+            asked = self._asked(thread, state.tasks)
+        thread.asked = asked
+        thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.digest == c.digest}
+        files = values.get("files") or {}
+        if files != thread.files:
+            thread.files = dict(files)
+        found = snapshot(
+            thread.name,
+            {**values, "files": thread.files},
+            next=todo,
+            checkpoint=self._newest(thread).id,
+            last=thread.snapshot,
+            texts_of=self._texts,
+            skills_of=self._skills,
+        )
+        thread.snapshot = self._with_others(thread, found)
+        if share:
+            self.share(thread)
+        else:
+            thread.base = self._own(thread)
+        return values
+
+    def back(self, thread: Thread, to: Snapshot) -> None:
+        """Make an earlier state the thread's newest again: one of its own, or of the thread it was forked from."""
+        from deepnb.engine import keys
+        from deepnb.engine.repair import becoming
+
+        if to.thread == thread.name:
+            self._graphs.now.graph.update_state({**thread.config, **_at(to)}, None, as_node=keys.COPY_NODE)
+        else:
+            now = self._graphs.now.graph.get_state(thread.config).values
+            self._update(thread.config, becoming(now, self._graphs.now.graph.get_state(_at(to)).values))
+
+    def rebase(self, thread: Thread) -> None:
+        """Let the thread's memory block be made anew at its next call, and take the updates after it out.
+
+        Where calls wait for the user's word, that is done after them: written before, it would drop them.
+        """
+        from deepnb.engine.repair import without_memory
+
+        self.start(thread)
+        if thread.rebases or thread.asked:
+            thread.rebases = True
+            return
+        self.settle(thread)
+        self._update(thread.config, without_memory(self._graphs.now.graph.get_state(thread.config).values))
+        self.look(thread)
+
+    def delete(self, thread: Thread) -> None:
+        """Delete the thread's checkpoints."""
+        self._graphs.checkpointer.delete_thread(thread.name)
+
+    def copy(self, source: Snapshot, target: Thread) -> None:
+        """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
+        from deepnb.engine import keys
+
+        values = dict(self._graphs.now.graph.get_state(_at(source)).values)
+        values.pop(keys.OFFLOAD_ID, None)
+        self._update(target.config, values)
+        self.look(target, share=False)
+
+    def values(self, thread: Thread) -> dict[str, Any]:
+        """The thread's state, what waited for it written into it."""
+        self.settle(thread)
+        return dict(self._graphs.now.graph.get_state(thread.config).values)
+
+    def put(self, thread: Thread, values: Mapping[str, Any]) -> None:
+        """Write values into the state of a thread that has nothing left to run."""
+        self._update(thread.config, values)
+        self.look(thread)
+
+    # -- files, outside a run
+
+    def share(self, thread: Thread) -> None:
+        """Take what this thread changed in memory, notes and skills into its pool."""
+        own = self._own(thread)
+        if own is thread.base:
+            return
+        changed = {p: own.get(p) for p in {*own, *thread.base} if own.get(p) != thread.base.get(p)}
+        pool = thread.pool
+        pool.files = merged(pool.files, rebased(changed, thread.base, pool.files))
+        thread.base = own
+
+    def fill(self, pool: Pool, threads: Sequence[Thread]) -> None:
+        """Give a pool what these threads of it hold, the newest last: each knows all that it may read."""
+        for thread in threads:
+            kept = {p: data for p, data in pool.files.items() if not thread.scope.may_read(p)}
+            pool.files = {**kept, **self._own(thread)}
+
+    def restore(self, thread: Thread) -> None:
+        """Take the whole of this thread's memory, notes and skills as its pool's."""
+        thread.pool.files = {**self._withheld(thread), **self._own(thread)}
+
+    def unrestore(self, pool: Pool, before: Mapping[str, Any], restored: Mapping[str, Any]) -> None:
+        """Take `restore` back: the pool's files as `before` it, with what was changed since."""
+        now = pool.files
+        since = {p: now.get(p) for p in {*now, *restored} if now.get(p) != restored.get(p)}
+        pool.files = merged(before, rebased(since, restored, before))
+
+    def unsent(self, thread: Thread) -> dict[str, Any]:
+        """The files that the thread is given at its next turn: path -> FileData, None deletes."""
+        update = self._overlay(self._common(thread), thread.files, self._home.paths.shared())
+        return {**update, **thread.held} if thread.held else update
+
+    def read(self, thread: Thread) -> Mapping[str, Any]:
+        """The files as the user has them in a thread, those that wait included: path -> FileData."""
+        files, kept_back = merged(thread.files, self.unsent(thread)), self._withheld(thread)
+        return {**files, **kept_back} if kept_back else files
+
+    def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
+        """Merge files into the thread, or keep them until its unfinished turn has ended.
+
+        What its scope keeps from the thread goes to its pool alone.
+        """
+        later = self._current.plays(thread) or thread.unfinished
+        is_shared = self._home.paths.shared()
+        common = {p: d for p, d in update.items() if is_shared(p) and (later or not thread.scope.may_read(p))}
+        thread.pool.files = merged(thread.pool.files, common)
+        rest = {p: data for p, data in update.items() if p not in common}
+        if later:
+            thread.held = {**thread.held, **rest}
+        elif rest:
+            self.start(thread)
+            self._put(thread, rest)
+
+    def release(self, thread: Thread) -> None:
+        """Write what was held, once nothing is left to run."""
+        if thread.unfinished or self._current.plays(thread):
+            return
+        if thread.held:
+            self.settle(thread)
+        if thread.rebases:
+            thread.rebases = False
+            self.rebase(thread)
+
+    def settle(self, thread: Thread) -> None:
+        """Write what waits for the thread; steps that are left to run are dropped, unless the user is asked about them."""
+        from deepnb.engine.checkpoints import whole
+        from deepnb.engine.repair import land
+
+        self.start(thread)
+        if thread.asked:
+            raise waits(thread)
+        if thread.unfinished:
+            land(self._graphs.now.graph, thread.config)
+            self.look(thread)
+        if self.unsent(thread):
+            self._put(thread, {})
+            thread.held = {}
+        elif self._newest(thread).is_far:
+            self.put(thread, whole(thread.files))
+
+    def snapshot(self, thread: Thread) -> Snapshot:
+        """The thread's snapshot with the files that wait to be told to it."""
+        update = self.unsent(thread)
+        if not update:
+            return self._with_others(thread, thread.snapshot)
+        texts, binary = self._texts(merged(thread.files, update))
+        return self._with_others(thread, replace(thread.snapshot, files=texts, binary=binary))
+
+    def _with_others(self, thread: Thread, found: Snapshot) -> Snapshot:
+        """The snapshot with the memory files that are not in the kernel's state."""
+        others = self._home.elsewhere(thread)
+        return replace(found, files={**found.files, **others}) if others else found
+
+    def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
+        self._update(thread.config, {"files": {**self.unsent(thread), **update}})
+        thread.base = self._common(thread)
+        self.look(thread)
+
+    def _own(self, thread: Thread) -> dict[str, Any]:
+        return self._only(thread.files, self._home.paths.shared())
+
+    def _common(self, thread: Thread) -> dict[str, Any]:
+        """What a thread is told of its pool."""
+        files = thread.pool.files
+        return files if thread.scope.whole else self._known(files, thread.scope.may_read)
+
+    def _withheld(self, thread: Thread) -> dict[str, Any]:
+        """What it is not told of."""
+        if thread.scope.whole:
+            return {}
+        return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}
+
+    def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
+        self._graphs.now.graph.update_state(config, values, as_node=self._graphs.now.exit)
+
+    def _asked(self, thread: Thread, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
+        """The calls among a state's steps that wait for the user's word."""
+        if not any(task.interrupts for task in tasks):
+            return ()
+        from deepnb.engine.approvals import waiting
+
+        return waiting(self._graphs.checkpointer, thread.name, tasks)
+
+    def _newest(self, thread: Thread) -> Newest:
+        from deepnb.engine.checkpoints import newest
+
+        return newest(self._graphs.checkpointer, thread.config)
+
+    @cached_property
+    def _texts(self) -> Latest[tuple[dict[str, str], dict[str, int]]]:
+        from deepnb.engine.probe import file_texts
+
+        return Latest(file_texts)
+
+    @cached_property
+    def _skills(self) -> Latest[tuple[Skill, ...]]:
+        from deepnb.engine.probe import skills
+
+        return Latest(skills)
+
+
+def _only(files: Mapping[str, Any], fits: Callable[[str], bool]) -> dict[str, Any]:
+    return {p: data for p, data in files.items() if fits(p)}
+
+
+def overlay(shared: Mapping[str, Any], files: Mapping[str, Any], is_shared: Callable[[str], bool]) -> dict[str, Any]:
+    """What a thread with these files must be told to have the session's shared files: None deletes."""
+    update = {p: data for p, data in shared.items() if files.get(p) != data}
+    update.update((p, None) for p in files if is_shared(p) and p not in shared)
+    return update
+
+
+def rebased(changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes made to `base` as changes of `now`: a text that was changed there, too, is merged with it."""
+    out = dict(changed)
+    for path, data in changed.items():
+        there, before = now.get(path), base.get(path)
+        if there is None or there in (before, data):
+            continue
+        if data is None:  # removed here and changed there: what was changed is kept
+            out[path] = there
+            continue
+        texts = [f["content"] if f else "" for f in (before, there, data)]
+        if all(isinstance(t, str) for t in texts) and {f.get("encoding", "utf-8") for f in (there, data)} == {"utf-8"}:
+            out[path] = {**data, "content": merge(*texts).text}
+    return out
+
+
+def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
+    """Files with an update applied; None deletes."""
+    if not update:
+        return dict(files)
+    out = {**files, **update}
+    return {p: data for p, data in out.items() if data is not None}
+
+
+def _at(state: Snapshot) -> dict[str, Any]:
+    if state.checkpoint is None:
+        raise DeepnbError(
+            "the state after that turn was not kept", "%agent turns lists the turns, %agent fork goes on here"
+        )
+    return {"configurable": {"thread_id": state.thread, "checkpoint_ns": "", "checkpoint_id": state.checkpoint}}

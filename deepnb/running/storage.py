@@ -1,0 +1,130 @@
+"""The files of some threads: the kernel's state and what is mounted into it, behind the guard."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.guarded import GuardedBackend
+from deepnb.backends.journal_file import JournalFile
+from deepnb.backends.kernel import KernelBackend
+from deepnb.backends.lock_of import Lock, lock_of
+from deepnb.backends.locks import directory_lock
+from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
+from deepnb.backends.record import Root
+from deepnb.backends.split import NoFiles, SplitBackend
+from deepnb.engine.state_backend import Outside
+from deepnb.memory.searching import MemorySearch
+from deepnb.running.current import Current
+from deepnb.running.paths import Paths
+
+
+class Storage:
+    """Builds the backend of a pool's files, and mounts others into it."""
+
+    def __init__(
+        self, current: Current, paths: Paths, outside: Outside, given: Any = None, *, shared: bool = False
+    ) -> None:
+        """`given` is a backend in place of the kernel's state; `shared`: one into which others may write, too."""
+        self.mounts: dict[str, Mount] = {}
+        self.kept: str | None = None
+        """The directory in which memory, notes, skills and the journal are kept; None for the kernel."""
+        self._current, self._paths, self._outside = current, paths, outside
+        self._default = given if given is not None else KernelBackend(outside)
+        self._shared = shared
+        self._beside: list[SplitBackend] = []
+        self.search = MemorySearch(self._indexed_in, lambda: current.options.embeddings)
+        """The index over memory and notes."""
+        lock = threading.RLock()
+        self._lock: Lock = lock_of(given) if shared else lambda: lock
+        self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp)
+
+    def beside(self) -> Storage:
+        """One with the same ordinary files, but memory, notes, skills and a journal of its own, in the kernel."""
+        split = SplitBackend(self.guard.inner, KernelBackend(self._outside), self._is_remembered)
+        self._beside.append(split)
+        return Storage(self._current, self._paths, self._outside, split)
+
+    def mount(self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None) -> Mount:
+        """Put the files below a path on a disk, in a store, or back into the kernel's state."""
+        prefix = mount_prefix(path)
+        mount = parse_mount(spec, base=base, store=store, assistant_id=assistant_id, prefix=prefix)
+        kept = {p: m for p, m in self.mounts.items() if p != prefix}
+        self.mounts = kept if mount.backend is None else {**kept, prefix: mount}
+        self._rewire()
+        return mount
+
+    def add_files(self, prefix: str, directory: Path, files: tuple[str, ...]) -> None:
+        """Put these files of a directory, and none of its others, below a path."""
+        wanted = {f"/{name}" for name in files}
+        disk = DiskBackend(directory)
+        alone = SplitBackend(
+            NoFiles(f"only {', '.join(files)} of {directory} can be written here"),
+            disk,
+            lambda path: path in wanted or path.startswith("/.deepnb/"),
+        )
+        self.mounts = {**self.mounts, prefix: Mount(prefix, "disk", str(directory), alone)}
+        self._rewire()
+
+    def keep(self, directory: Path) -> int:
+        """Keep memory, notes, skills and journal in a directory from now on; gives how many files went there.
+
+        What is there already stays, and is joined with what the kernel holds.
+        """
+        disk = DiskBackend(directory)
+        files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}
+        texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._paths.is_guarded(p)}
+        here = [(p, content) for p, content in texts.items() if content is not None]
+        there = {r.path for r in disk.download_files(list(texts)) if r.content is not None}
+        disk.upload_files([(p, content) for p, content in here if p not in there])
+        both = [(p, content) for p, content in here if p in there]
+        log = self.guard.journal()
+        self._default = SplitBackend(self._default, disk, self._is_remembered)
+        self._shared, self.kept = True, str(directory)
+        self.search.recalls.keep(self.kept)
+        self._lock = lambda: directory_lock(directory)
+        self._rewire(forget_home=True)
+        home = self.guard.root("/")
+        home.journal.read()
+        if not home.journal.entries:
+            home.journal.rewrite(log)
+        self.guard.upload_files(both)
+        return len(texts)
+
+    def elsewhere(self, paths: Iterable[str]) -> dict[str, str]:
+        """path -> text of the files among these that are not in the kernel's state."""
+        away = [p for p in paths if self.kept or any(p.startswith(prefix) for prefix in self.mounts)]
+        found = zip(away, self.guard.download_files(away), strict=True) if away else ()
+        texts = {}
+        for path, response in found:
+            if response.content is not None:
+                texts[path] = response.content.decode("utf-8", "replace")
+        return texts
+
+    def _rewire(self, *, forget_home: bool = False) -> None:
+        inner = mounted(self._default, self.mounts)
+        roots = [self._root_of_home(), *(self._root(m, inner) for m in self.mounts.values())]
+        self.guard.rewire(inner, roots, forget_home=forget_home)
+        for split in self._beside:
+            split.here = inner
+
+    def _indexed_in(self) -> str | None:
+        """Where the index is: beside the files, if these are kept on a disk, all of them there."""
+        elsewhere = any(prefix.startswith("/memory/") or "/memory/".startswith(prefix) for prefix in self.mounts)
+        return None if elsewhere else self.kept
+
+    def _is_remembered(self, path: str) -> bool:
+        return self._paths.is_guarded(path) or path.startswith("/.deepnb/")
+
+    def _root_of_home(self) -> Root:
+        ours = JournalFile(self._default)
+        if self._shared:
+            return Root("/", ours, self._lock, shared=True)
+        return Root("/", ours, self._lock, shared=False, may_save=lambda: self._current.is_idle)
+
+    def _root(self, mount: Mount, inner: Any) -> Root:
+        lock = lock_of(mount.backend or self._default)
+        return Root(mount.prefix, JournalFile(inner, mount.prefix), lock, shared=True)

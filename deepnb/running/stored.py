@@ -1,0 +1,60 @@
+"""Threads that a given checkpointer already holds: read when they are first looked at, their turns numbered on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from deepnb.core.deferred import Deferred
+from deepnb.core.messages import Messages
+from deepnb.core.values import Snapshot, Turn
+from deepnb.engine.probe import to_message
+from deepnb.engine.stored import Begin, StoredTurn, stored_turns
+from deepnb.running.thread import Thread
+
+ENDED = "its kernel ended before the turn did"
+
+FilesAt = Callable[[Snapshot], Mapping[str, str]]
+"""The text files of a thread at a checkpoint."""
+
+
+def turns(
+    thread: Thread, messages: Sequence[BaseMessage], begun: Mapping[str, Begin], files_at: FilesAt
+) -> tuple[Turn, ...]:
+    """The turns of a thread whose snapshot has been read, out of its messages and where each `begun`."""
+    found = list(stored_turns(messages, (call.id for call in thread.asked)))
+    log, at, made = Messages(), 0, list[Turn]()
+    for one in found:
+        log, at = log.grown(len(log), [to_message(m) for m in messages[at : one.start]]), one.start
+        begin = begun.get(one.request)
+        before, ended = (
+            _state(thread.name, place, log, files_at)
+            for place in ((begin.before, begin.ended) if begin else (None, None))
+        )
+        if made:
+            made[-1] = replace(made[-1], after=ended)
+        made.append(_turn(thread.name, one, len(made) + 1, before, begin.at if begin else ""))
+    if made:
+        stopped = thread.unfinished and not thread.asked
+        made[-1] = replace(made[-1], after=thread.snapshot, asked=thread.asked, interrupted=ENDED if stopped else None)
+    return tuple(made)
+
+
+def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
+    """The turns of a thread that another session went on with: those we know all of, then the others."""
+    kept = [a if a.prompt == b.prompt else b for a, b in zip(known, stored, strict=False)]
+    return [*kept, *stored[len(kept) :]]
+
+
+def _state(thread: str, checkpoint: str | None, messages: Messages, files_at: FilesAt) -> Snapshot:
+    place = Snapshot(thread, checkpoint=checkpoint)
+    files = Deferred(lambda: files_at(place) if checkpoint else {})
+    return Snapshot(thread, files=files, messages=messages, checkpoint=checkpoint)
+
+
+def _turn(thread: str, one: StoredTurn, number: int, before: Snapshot, started: str) -> Turn:
+    facts: dict[str, Any] = {"usage": one.usage, "model": one.model, "started": started}
+    return Turn(number, thread, one.prompt, one.text, one.events, before, before, budget=None, **facts)

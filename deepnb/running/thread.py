@@ -1,0 +1,137 @@
+"""One thread: its turns, its state as last seen, and the files that threads have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import BroughtBack, Snapshot, ToolEnded, Turn
+from deepnb.memory.scope import MAIN, Scope
+
+
+@dataclass(eq=False)
+class Pool:
+    """Memory, notes and skills that threads have in common: the session's, or those of one made with `--empty` and its forks."""
+
+    name: str = ""
+    """That of the thread that was made with it; empty for the session's own."""
+    files: dict[str, Any] = field(default_factory=dict)
+    """path -> FileData, as the last thread that ran or wrote left them."""
+
+
+@dataclass
+class Thread:
+    """One thread. Its `name` is its `thread_id` in the checkpointer."""
+
+    name: str
+    parent: str | None = None
+    pool: Pool = field(default_factory=Pool)
+    """What it has in common with other threads."""
+    scope: Scope = MAIN
+    """What it may know of that; decided when it is made."""
+    turns: list[Turn] = field(default_factory=list)
+    rewound: tuple[tuple[int, int], ...] = ()
+    """Each time it was taken back: from which turn, to which."""
+    snapshot: Snapshot = field(default_factory=lambda: Snapshot(""))
+    """The state as last seen, at the checkpoint it names."""
+    files: dict[str, Any] = field(default_factory=dict)
+    """path -> FileData at that checkpoint."""
+    base: dict[str, Any] = field(default_factory=dict)
+    """The session's shared files as this thread was last told them: what differs is its own change."""
+    root: Snapshot | None = None
+    """The first state; of a fork, that of the thread it comes from."""
+    held: dict[str, Any] = field(default_factory=dict)
+    """Writes from outside that wait until the run that is under way has ended: path -> FileData or None."""
+    brought: BroughtBack | None = None
+    """What was brought back from the history and no model has answered to yet."""
+    asked: tuple[PendingCall, ...] = ()
+    """The calls of its last turn that wait for the user's word."""
+    decided: dict[str, Decision] = field(default_factory=dict)
+    """The user's word on some of them, by their key, until it is given on all."""
+    granted: frozenset[str] = frozenset()
+    """Tools that the user has allowed here, asked about one of their calls."""
+    offered: frozenset[str] = frozenset()
+    """Tools that skills ask to have approved, and about which the user was asked once."""
+    rebases: bool = False
+    """Whether its memory block is to be made anew once nothing waits."""
+    pins: dict[str, str] = field(default_factory=dict)
+    """Name of a skill that goes before the next prompt -> id of the message that will hold it."""
+    model: Any = None
+    """The model of the last turn, where it was another than the session's."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What LangGraph is given to find it; its checkpoints keep how it was made, as far as it is not like any other."""
+        facts = {"deepnb_scope": self.scope.words, "deepnb_parent": self.parent, "deepnb_pool": self.pool.name}
+        return {"configurable": {"thread_id": self.name}, "metadata": {k: v for k, v in facts.items() if v}}
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether steps of the last turn are still to run."""
+        return bool(self.snapshot.next)
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """Names of the tools that were interrupted in the middle and have no result yet."""
+        if not self.unfinished or not self.turns:
+            return ()
+        last = {e.id: e for e in self.turns[-1].events if isinstance(e, ToolEnded) and not e.path}
+        since = takewhile(lambda m: not m.tool_calls, reversed(self.snapshot.messages))
+        answered = {m.tool_call_id for m in since}
+        return tuple(e.name for e in last.values() if e.status == "cut" and e.id not in answered)
+
+    @property
+    def pending(self) -> str | None:
+        """What it waits for, in one line; None where nothing is left to run."""
+        if not self.unfinished:
+            return None
+        if left := [call.name for call in self.asked if call.key not in self.decided]:
+            wait = "waits" if len(left) == 1 else "wait"
+            return f"{', '.join(left)} {wait} for your word: {todo(len(self.asked))}"
+        if self.cut:
+            return f"the tool {self.cut[0]} was cut in the middle: %agent resume again, or %agent resume skip"
+        return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
+
+    def to_resume(self, decision: str | None) -> Turn:
+        """The turn to go on with; an error where there is none, or nobody said what to do with a tool that was cut."""
+        if not self.unfinished or not self.turns:
+            raise DeepnbError("nothing to resume in this thread", "%agent PROMPT starts a turn")
+        if any(call.key not in self.decided for call in self.asked):
+            raise waits(self)
+        if self.cut and decision not in ("again", "skip"):
+            raise DeepnbError(
+                f"the tool {self.cut[0]} was cut in the middle and may have done part of its work",
+                "%agent resume again runs it again, %agent resume skip goes on without it",
+            )
+        return self.turns[-1]
+
+    def turn(self, number: int) -> Turn:
+        """Turn `number`, counted from 1."""
+        if not 1 <= number <= len(self.turns):
+            there = f"has turns 1 to {len(self.turns)}" if self.turns else "has no turns yet"
+            raise DeepnbError(f"no turn {number}: thread {self.name} {there}", "%agent turns lists them")
+        return self.turns[number - 1]
+
+
+def check_name(name: str) -> str:
+    """The name, if it may be a thread's: it becomes the name of its history file."""
+    if not name or len(name) > 100 or name.startswith((".", "-")) or not all(c.isalnum() or c in "._-" for c in name):
+        raise DeepnbError(f"{name!r} can't be a thread's name", "use letters, digits, dots, hyphens and underscores")
+    return name
+
+
+def waits(thread: Thread, current: bool = True) -> DeepnbError:
+    """That nothing else can be done in a thread before the user has decided."""
+    names = ", ".join(dict.fromkeys(call.name for call in thread.asked))
+    what = f"turn {len(thread.turns)} of thread {thread.name} waits for your word on {names}"
+    return DeepnbError(what, f"{'' if current else f'%agent switch {thread.name}, then '}{todo(len(thread.asked))}")
+
+
+def todo(calls: int) -> str:
+    """What to type, where so many calls wait."""
+    if calls == 1:
+        return "%agent approve, or %agent reject WHY"
+    return "%agent approve 1, %agent reject 1 WHY, or %agent approve all"

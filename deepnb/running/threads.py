@@ -1,0 +1,266 @@
+"""The threads of a session: making, switching, forking and rewinding them, and taking that back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deepnb.core.approvals import Decision
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import BroughtBack, Event, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.memory.scope import MAIN, Scope, scope_of
+from deepnb.running.current import Current
+from deepnb.running.state import State
+from deepnb.running.thread import Pool, Thread, check_name, waits
+
+
+class Threads:
+    """The session's threads by name; one of them is current. Those that the checkpointer holds are read when looked at."""
+
+    def __init__(self, state: State, current: Current) -> None:
+        self._state = state
+        self._current = current
+        self.pool = current.thread.pool
+        """What the threads of the session have in common, but for those made apart."""
+        self._threads = {current.thread.name: current.thread}
+        self._undo: list[tuple[str, Thread, Callable[[], None]]] = []
+        self._stored: dict[str, str] | None = None
+        """Those of the checkpointer that have not been read; None while nobody has asked for any."""
+
+    @property
+    def current(self) -> Thread:
+        """The thread that is meant where none is named."""
+        return self._read(self._current.thread)
+
+    def __getitem__(self, name: str) -> Thread:
+        unread = self._unread()
+        if name in self._threads:
+            return self._read(self._threads[name])
+        if name in unread or self._state.metadata(name) is not None:
+            unread.setdefault(name, "")
+            return self._made(name)
+        raise DeepnbError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._threads or name in self._unread() or self._state.metadata(name) is not None
+
+    def __iter__(self) -> Iterator[Thread]:
+        """Those that have been read."""
+        return iter(tuple(self._threads.values()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all, read or not."""
+        unread = self._unread()
+        return tuple(dict.fromkeys((*self._threads, *unread)))
+
+    def _unread(self) -> dict[str, str]:
+        """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
+        if self._stored is None:
+            self._stored = self._state.stored()
+            self._fill(self.pool)
+        return self._stored
+
+    def _fill(self, pool: Pool) -> None:
+        """Find what threads have in common: the newest that knows all of it tells, and those that are newer still."""
+        found: list[Thread] = []
+        for name in tuple(self._stored or ()):
+            if str((self._state.metadata(name) or {}).get("deepnb_pool", "")) == pool.name:
+                found.append(self._made(name, pool) if name not in self._threads else self._read(self._threads[name]))
+                if found[-1].scope.whole:
+                    break
+        self._state.fill(pool, found[::-1])
+
+    def _made(self, name: str, pool: Pool | None = None) -> Thread:
+        """A thread of the checkpointer, as it was made."""
+        facts = self._state.metadata(name) or {}
+        shared = str(facts.get("deepnb_pool", ""))
+        pools = {"": self.pool, **{t.pool.name: t.pool for t in self._threads.values()}}
+        if (pool := pool or pools.get(shared)) is None:
+            self._fill(pool := Pool(shared))
+        if name not in self._threads:
+            scope = scope_of(str(facts.get("deepnb_scope", "")))
+            self._threads[name] = Thread(name, facts.get("deepnb_parent"), pool, scope, snapshot=Snapshot(name))
+        return self._read(self._threads[name])
+
+    def _read(self, thread: Thread) -> Thread:
+        if self._unread().pop(thread.name, None) is not None:
+            self._state.open(thread)
+        return thread
+
+    def infos(self) -> tuple[ThreadInfo, ...]:
+        """The threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
+        return tuple(self.info(self[name]) for name in self.names)
+
+    def info(self, thread: Thread) -> ThreadInfo:
+        """A thread as it is listed."""
+        return ThreadInfo(
+            thread.name,
+            len(thread.turns),
+            len(thread.snapshot.messages),
+            thread is self._current.thread,
+            thread.parent,
+            thread.scope.empty,
+            thread.scope.shared,
+            tuple(turn.number for turn in thread.turns if turn.compacted),
+            thread.rewound,
+            sum(call.key not in thread.decided for call in thread.asked),
+        )
+
+    def readable(self) -> tuple[str, ...]:
+        """The threads whose transcripts may be read where the current one is: with its memory, and no more private."""
+        here = self.current
+        found = map(self.__getitem__, self.names)
+        return tuple(t.name for t in found if t.pool is here.pool and (here.scope.whole or t.scope.shared))
+
+    def switch(self, name: str) -> Thread:
+        """Make another thread current."""
+        thread = self._current.thread = self[name]
+        return thread
+
+    def new(self, name: str | None = None, *, scope: Scope = MAIN, of: tuple[Thread, int] | None = None) -> Thread:
+        """A new thread, made current; without a name it is called `thread-N`.
+
+        One whose scope is `empty` has a pool of its own; a fork `of` a thread after a turn has its pool and scope.
+        """
+        name = check_name(name) if name else self._free_name()
+        if name in self:
+            raise DeepnbError(f"there is a thread {name!r} already", f"%agent switch {name}, or choose another name")
+        before = self._current.thread
+        if of is not None:
+            parent, pool, scope = f"{of[0].name}@{of[1]}", of[0].pool, of[0].scope
+        else:
+            parent, pool = None, Pool(name) if scope.empty else self.pool
+        made = self._threads[name] = Thread(name, parent, pool, scope, snapshot=Snapshot(name))
+        self._current.thread = made
+
+        def undo() -> None:
+            self._threads.pop(name, None)
+            self._state.delete(made)
+            self._current.thread = before
+
+        self._undo.append((f"new thread {name}" if of is None else f"fork {name}", before, undo))
+        return made
+
+    def fork(self, name: str | None = None, at: int | None = None) -> Thread:
+        """A new thread that begins as the current one stood after turn `at` (the last, if not given)."""
+        source = self.current
+        self._state.start(source)
+        number = len(source.turns) if at is None else at
+        begin = source.snapshot if at is None else self._after(source, number)
+        made = self.new(name, of=(source, number))
+        self._state.copy(begin, made)
+        made.root = source.root
+        made.held = dict(source.held) if at is None else {}
+        made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
+        return made
+
+    def rewind(self, thread: Thread, number: int, *, memory: bool = False, what: str = "") -> None:
+        """Take a thread back to just after turn `number` (0: before the first)."""
+        self._state.start(thread)
+        to = self._after(thread, number)
+        state, now, common = self._state, replace(thread, turns=list(thread.turns)), thread.pool.files
+
+        def undo() -> None:
+            state.back(thread, now.snapshot)
+            thread.turns, thread.held, thread.rewound = now.turns, now.held, now.rewound
+            state.look(thread, share=False)
+            if memory:
+                state.unrestore(thread.pool, common, restored)
+
+        state.back(thread, to)
+        self._undo.append((what or f"rewind to turn {number}", thread, undo))
+        thread.turns, thread.held = now.turns[:number], {}
+        thread.rewound = (*now.rewound, (len(now.turns), number))
+        state.look(thread, share=False)
+        if memory:
+            state.restore(thread)
+        restored = thread.pool.files
+
+    def rebase(self) -> None:
+        """Let the memory block of every thread that has its memory in common with the current one be made anew."""
+        for thread in self._threads.values():
+            if thread.root is not None and thread.pool is self._current.thread.pool:
+                self._state.rebase(thread)
+
+    def undo(self) -> tuple[str, Thread]:
+        """Take back the last rewind, fork, new or re-run; says which it was, and whose files it changed."""
+        if not self._undo:
+            raise DeepnbError("nothing to undo", "undo takes back the last rewind, fork, new or re-run")
+        what, thread, undo = self._undo.pop()
+        undo()
+        return what, thread
+
+    # -- what a turn leaves in its thread
+
+    def record(self, thread: Thread, turn: Turn) -> None:
+        """Append a turn that has ended, or put it in the place of the one that was resumed."""
+        thread.turns[turn.number - 1 :] = [turn]
+
+    def add(self, thread: Thread, events: Sequence[Event], spent: Usage) -> None:
+        """Something happened after the last turn, and is kept with it."""
+        last = thread.turns[-1]
+        thread.turns[-1] = replace(
+            last, events=(*last.events, *events), usage=last.usage + spent, after=thread.snapshot
+        )
+
+    def decide(self, thread: Thread, decisions: Sequence[Decision]) -> bool:
+        """Keep decisions on calls of a thread; whether none of its calls needs approval any more.
+
+        A decision is for the very call that was shown: another one in its place is an error.
+        """
+        waiting = {call.key: call for call in thread.asked}
+        for decision in decisions:
+            call, now = decision.call, waiting.get(decision.call.key)
+            if now is None or (now.id, now.digest) != (call.id, call.digest):
+                raise DeepnbError(
+                    f"this call of {call.name} does not wait for your word any more", "%agent says what does"
+                )
+        for decision in decisions:
+            thread.decided[decision.call.key] = decision
+            if allowed := {*decision.also, *((decision.call.name,) if decision.remember else ())}:
+                thread.granted |= allowed
+                same = [call for call in thread.asked if call.name in allowed]
+                thread.decided = {**{call.key: call.approve() for call in same}, **thread.decided}
+        left = [call for call in thread.asked if call.key not in thread.decided]
+        if left and not decisions:
+            raise waits(thread)
+        return not left
+
+    def offer(self, thread: Thread, tools: Collection[str]) -> None:
+        """Skills asked to have these tools approved, and the user has seen that."""
+        thread.offered |= frozenset(tools)
+
+    def withdraw(self, tool: str) -> None:
+        """No thread allows calls of a tool any more because they were allowed there once."""
+        for thread in self:
+            thread.granted -= {tool}
+
+    def bring(self, thread: Thread, brought: BroughtBack | None) -> None:
+        """Put messages of the history before the next prompt of a thread, or take them away."""
+        thread.brought = brought
+
+    def use(self, thread: Thread, model: Any) -> None:
+        """The model of the turn that begins, where it is another than the session's."""
+        thread.model = model
+
+    def pin(self, thread: Thread, pins: Mapping[str, str]) -> None:
+        """The skills that go before the next prompt of a thread: name -> id of the message."""
+        thread.pins = dict(pins)
+
+    @staticmethod
+    def _after(thread: Thread, number: int) -> Snapshot:
+        """The state just after a turn; 0 is before the first."""
+        if number:
+            return thread.turn(number).after
+        if thread.turns:
+            return thread.turns[0].before
+        assert thread.root is not None  # a thread that was started has one
+        return thread.root
+
+    def _free_name(self) -> str:
+        n = len(self.names) + 1
+        while f"thread-{n}" in self:
+            n += 1
+        return f"thread-{n}"

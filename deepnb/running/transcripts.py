@@ -1,0 +1,236 @@
+"""Where transcripts go: in this process, and on a disk from when memory is kept there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from deepnb.backends.append_file import AppendFile
+from deepnb.context.chain import Chain, Told
+from deepnb.context.transcript import COST, VERSION, Line, read, safe_id, to_json
+from deepnb.core.forgetting import blotted, pattern
+from deepnb.core.messages import Added, Message
+from deepnb.core.values import Event, Notice, Turn
+from deepnb.running.current import Current
+from deepnb.running.home import Home
+from deepnb.running.threads import Threads
+
+FOLDER = (".deepnb", "transcripts")
+
+
+class Transcript:
+    """One thread's: its lines wait here until they are on a disk; without one they stay."""
+
+    def __init__(self, thread: str, session: str) -> None:
+        self.thread = thread
+        self.session = session
+        self.chain = Chain()
+        self.directory: str | None = None
+        """Where it is kept; None for this process."""
+        self.problem: str | None = None
+        """Why the last lines are not on the disk yet."""
+        self.mended = False
+        """Whether a line that was cut short was found at the file's end."""
+        self._n = 0
+        self._waiting: list[bytes] = []
+
+    @property
+    def place(self) -> str | None:
+        """The file it is kept in."""
+        return "/".join((self.directory, *FOLDER, f"{self.thread}.jsonl")) if self.directory else None
+
+    @property
+    def begun(self) -> bool:
+        """Whether this session has written a line of it."""
+        return self._n > 0
+
+    def write(self, told: Iterable[Told], at: str, turn: int | None) -> None:
+        """Append lines; those that a disk does not take are kept, and tried again with the next."""
+        for type_, data, path in told:
+            self._n += 1
+            self._waiting.append(to_json(Line(type_, at, self.session, self._n, data, turn, path)))
+        self._flush()
+
+    def keep(self, directory: str | None) -> None:
+        """Keep it in a directory from now on, what this session wrote until now included."""
+        if directory is None or directory == self.directory:
+            return
+        mine = [line for line in self.read()[0] if line.session == self.session]
+        self.directory = directory
+        self._waiting = [to_json(line) for line in mine]
+        self._flush()
+
+    def read(self) -> tuple[tuple[Line, ...], int]:
+        """(its lines, those of other sessions in the same file included; how many were cut short)."""
+        there = b""
+        if self.directory is not None:
+            try:
+                there = self._file.read()
+            except OSError as error:
+                self.problem = error.strerror or type(error).__name__
+        return read(b"\n".join((there, *self._waiting)))
+
+    def count(self, words: str) -> int:
+        """How often some words stand in it."""
+        sought = pattern(words)
+        return sum(len(sought.findall(text)) for line in self.read()[0] for text in _texts(line.data))
+
+    def blot(self, words: str) -> None:
+        """Take some words out of it, in the lines of other sessions too; a cut line goes."""
+        lines = [to_json(replace(line, data=_blotted(words, line.data))) for line in self.read()[0]]
+        if self.directory is None:
+            self._waiting = lines
+        else:
+            self._file.replace(b"".join(lines))
+            self._waiting.clear()
+
+    def notices(self) -> Iterator[str]:
+        """What is to be said of it, in a line each; that a line was cut short is said once."""
+        if self.problem is not None:
+            yield f"the transcript can't be written to {self.place} ({self.problem}): it waits in this process"
+        if self.mended:
+            self.mended = False
+            yield f"the last line of {self.place} had been cut short and is left out"
+
+    @property
+    def _file(self) -> AppendFile:
+        assert self.directory is not None
+        return AppendFile(self.directory, (*FOLDER, f"{self.thread}.jsonl"))
+
+    def _flush(self) -> None:
+        if self.directory is None or not self._waiting:
+            return
+        try:
+            self.mended |= self._file.append(b"".join(self._waiting))
+        except OSError as error:
+            self.problem = error.strerror or type(error).__name__
+        else:
+            self._waiting.clear()
+            self.problem = None
+
+
+class Transcripts:
+    """The transcripts of a session's threads, by name."""
+
+    def __init__(self, current: Current, home: Home, threads: Threads) -> None:
+        self._now = current.now
+        self._home = home
+        self._known = threads
+        self._session = uuid4().hex[:12]
+        self._threads: dict[str, Transcript] = {}
+        self._turn: tuple[Transcript, int] | None = None
+
+    def __getitem__(self, thread: str) -> Transcript:
+        """The transcript of a thread; one that nothing was written to yet is empty."""
+        if thread not in self._threads:
+            self._threads[thread] = Transcript(thread, self._session)
+        return self._threads[thread]
+
+    def with_words(self, words: str) -> dict[str, int]:
+        """Thread -> how often some words stand in its transcript, of those that this session wrote."""
+        found = {name: one.count(words) for name, one in self._threads.items() if one.begun}
+        return {name: n for name, n in found.items() if n}
+
+    def _kept(self, thread: str) -> str | None:
+        """The directory in which a thread's memory is kept."""
+        return self._home.kept(self._known[thread])
+
+    def keep(self, thread: str) -> Transcript:
+        """The transcript of a thread, moved to where its memory is kept now."""
+        one = self[thread]
+        one.keep(self._kept(thread))
+        return one
+
+    def begin(self, turn: Turn, messages: Sequence[Message], given: Sequence[Message]) -> tuple[Notice, ...]:
+        """A turn begins in a thread that holds these messages; an earlier one goes on where it is given none.
+
+        Gives what the user should know of the transcript itself.
+        """
+        one = self._opened(turn.thread, messages)
+        self._turn = one, turn.number
+        facts = {k: v for k, v in (("model", turn.model), ("cell", turn.cell), ("resumed", not given)) if v}
+        self._write(one, [("turn", facts, ())], turn.number)
+        for message in given:
+            self._write(one, one.chain.message(message), turn.number)
+        return tuple(map(Notice, one.notices()))
+
+    def event(self, event: Event | Added) -> None:
+        """Something happened in the turn."""
+        if self._turn is not None:
+            one, number = self._turn
+            self._write(one, one.chain.event(event), number)
+
+    def outside(self, thread: str, messages: Sequence[Message], events: Iterable[Event]) -> None:
+        """Something happened to a thread between its turns: a compaction by hand."""
+        one = self._opened(thread, messages)
+        for event in events:
+            self._write(one, one.chain.event(event), None)
+
+    def end(self, turn: Turn) -> None:
+        """The turn has ended."""
+        one = self._opened(turn.thread, turn.after.messages, turn.number)
+        self._write(one, [one.chain.end(turn)], turn.number)
+        self._turn = None
+
+    def moved(self, thread: str, messages: Sequence[Message], why: str, what: str) -> None:
+        """A thread was taken to a state that holds these messages."""
+        one = self[thread]
+        if one.begun:
+            self._write(one, one.chain.follow(messages, why, what=what), None)
+
+    def forked(self, source: str, thread: str, messages: Sequence[Message], parent: str) -> None:
+        """A thread begins as a copy of another: so does its transcript, with the turns and times of the messages."""
+        copied = {line.data["id"]: line for line in self[source].read()[0] if line.type == "message" and not line.path}
+        one = self._new(thread, forked=parent)
+        for message in messages:
+            if (line := copied.get(safe_id(message.id))) is not None:
+                cost = {k: line.data[k] for k in COST if k in line.data}
+                told = [(type_, {**data, **cost}, path) for type_, data, path in one.chain.message(message)]
+                one.write(told, line.at, line.turn)
+        self._write(one, one.chain.follow(messages), None)
+
+    def gone(self, threads: Iterable[str], what: str) -> None:
+        """All threads but these were taken back."""
+        for name in set(self._threads) - set(threads):
+            one = self._threads[name]
+            if one.begun:
+                one.write(one.chain.follow((), "undo", what=what), self._now(), None)
+
+    def _opened(self, thread: str, messages: Sequence[Message], turn: int | None = None) -> Transcript:
+        """The transcript of a thread, telling of all these messages."""
+        one = self[thread]
+        if not one.begun:
+            one = self._new(thread)
+        self._write(one, one.chain.follow(messages), turn)
+        return one
+
+    def _new(self, thread: str, **facts: str) -> Transcript:
+        one = self[thread]
+        head = {"v": VERSION, "thread": thread, **facts, "head": None}
+        self._write(one, [("session", head, ())], None)
+        return one
+
+    def _write(self, one: Transcript, told: Iterable[Told], turn: int | None) -> None:
+        if lines := list(told):
+            one.keep(self._kept(one.thread))
+            one.write(lines, self._now(), turn)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _blotted(words: str, value: Any) -> Any:
+    """A JSON value with some words taken out of its texts."""
+    if isinstance(value, str):
+        return blotted(words, value)
+    if isinstance(value, dict):
+        return {key: _blotted(words, item) for key, item in value.items()}
+    return [_blotted(words, item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,112 @@
+"""The parts of a session, tied together once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import Snapshot, Turn
+from deepnb.running.catalogs import Catalogs
+from deepnb.running.current import Current
+from deepnb.running.graphs import Graphs
+from deepnb.running.home import Home
+from deepnb.running.state import State
+from deepnb.running.thread import Pool, Thread
+from deepnb.running.threads import Threads
+from deepnb.running.transcripts import Transcripts
+from deepnb.wiring.options import Options, changed
+
+if TYPE_CHECKING:
+    from deepnb.backends.guarded import GuardedBackend
+    from deepnb.wiring.build import Built
+
+
+class Workspace:
+    """What all parts of a session are handed; none of them knows the session."""
+
+    def __init__(self, options: Options, clock: Callable[[], datetime] | None = None, first: str = "main") -> None:
+        self.current = Current(options, Thread(first, pool=Pool(), snapshot=Snapshot(first)), clock)
+        self.home = Home(self.current)
+        self.graphs = Graphs(self.current, self.home)
+        self.state = State(self.current, self.home, self.graphs)
+        self.threads = Threads(self.state, self.current)
+        self.catalogs = Catalogs(self.current, self.home)
+        # The one knot: a graph is made over the backend, which outside a run goes through the graph's checkpoints.
+        self.home.outside = Outside(self)
+
+    @cached_property
+    def transcripts(self) -> Transcripts:
+        """All that happened, by thread, as it is written down."""
+        return Transcripts(self.current, self.home, self.threads)
+
+    @property
+    def options(self) -> Options:
+        """The options in force."""
+        return self.current.options
+
+    @property
+    def built(self) -> Built:
+        """The graph for them and what belongs to it; importing the engine takes some seconds the first time."""
+        return self.graphs.now
+
+    @property
+    def backend(self) -> GuardedBackend:
+        """The files of the thread that is meant, behind the guard."""
+        return self.home.backend
+
+    @property
+    def thread(self) -> Thread:
+        """The current thread, read."""
+        return self.threads.current
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns of the current thread."""
+        return tuple(self.thread.turns)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state of the current thread as it stands, waiting writes included."""
+        return self.state.snapshot(self.thread)
+
+    def configure(self, changes: Mapping[str, Any]) -> Built:
+        """Change options from the next turn on; a bad one changes nothing."""
+        self.current.idle()
+        for name in ("backend", "checkpointer"):
+            if name in changes and changes[name] is not getattr(self.options, name):
+                raise DeepnbError(
+                    f"{name} can't be changed", f"deepnb.Session({name}=...) starts a session with another"
+                )
+        options = changed(self.options, changes)
+        built = self.graphs.of(options)
+        self.current.options = options
+        self.current.tell()
+        return built
+
+
+class Outside:
+    """The files of the thread that is meant, while no run is going on."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def read(self) -> Mapping[str, Any]:
+        """Its files, writes that wait included: path -> FileData."""
+        return self._workspace.state.read(self._thread)
+
+    def write(self, update: Mapping[str, Any]) -> None:
+        """Merge path -> FileData into its files; None deletes.
+
+        While a turn is unfinished the write waits: writing into a thread with steps to run would
+        lose them. It is read back at once all the same.
+        """
+        self._workspace.state.write(self._thread, update)
+        self._workspace.current.tell()
+
+    @property
+    def _thread(self) -> Thread:
+        threads, meant = self._workspace.threads, self._workspace.current.files
+        return threads[meant.name]

@@ -1,0 +1,119 @@
+"""Calls that need approval: the policy in force, the decisions taken so far, what a call would change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
+from deepnb.core.diff import FileDiff
+from deepnb.core.errors import DeepnbError
+from deepnb.core.gate import redact
+from deepnb.core.values import Decided
+from deepnb.running.runner import Runner
+from deepnb.running.workspace import Workspace
+from deepnb.session.skills import preapproved
+from deepnb.workshop.approvals import NOTES, READS, WRITES
+
+
+class SessionApprovals:
+    """What of a session's calls needs approval, and what may be done unasked."""
+
+    def __init__(self, workspace: Workspace, runner: Runner) -> None:
+        self._workspace = workspace
+        self._runner = runner
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force in the thread whose turn is running, else in the current one."""
+        return self._workspace.current.policy
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Names of tools: the file tools, and the user's own; asks nothing that would start the engine."""
+        own = (getattr(t, "name", None) or getattr(t, "__name__", "") for t in self._workspace.options.tools)
+        return (*sorted({*READS, *WRITES, *NOTES}), *map(str, own))
+
+    def offer(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Tool -> skills in use in a thread that ask to have it approved beforehand; empty where that was asked before.
+
+        Only where one of the calls that wait is of such a tool: then one question answers for all of them.
+        """
+        thread = self._workspace.threads[name]
+        if thread is not self._workspace.current.thread:
+            return {}
+        wanted = {t: by for t, by in preapproved(self._workspace).items() if t not in thread.offered}
+        new = {t: by for t, by in wanted.items() if t not in self.policy.granted}
+        return new if any(call.name in new for call in thread.asked) else {}
+
+    def rule(self, name: str, rule: Rule) -> None:
+        """Set what happens to calls of a tool, in all threads; what was allowed in a thread before is so no more."""
+        known = [tool for tool, _ in self._workspace.built.tools]
+        if name not in known:
+            raise DeepnbError(f"no tool {name!r}", f"there is {', '.join(known)}")
+        self._workspace.configure({"approve": policy_of(self._workspace.options.approve).ruled(name, rule).option})
+        if rule != "allow":
+            self._workspace.threads.withdraw(name)
+
+    def mode(self, mode: Mode) -> None:
+        """Set what happens to calls of tools without a rule of their own."""
+        self._workspace.configure({"approve": replace(policy_of(self._workspace.options.approve), mode=mode).option})
+
+    def decide(self, decisions: Sequence[Decision]) -> bool:
+        """Keep decisions on calls of one thread; whether its turn can go on (`session.resume(thread=...)`)."""
+        thread = self._workspace.threads[decisions[0].call.thread]
+        offered = self.offer(thread.name)
+        done = self._runner.decide(decisions)
+        self._workspace.threads.offer(thread, offered)
+        return done
+
+    def asked(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for the user's word, in whichever thread."""
+        return tuple(c for thread in self._workspace.threads for c in thread.asked if c.key not in thread.decided)
+
+    def number(self, call: PendingCall) -> int:
+        """Counted from 1 among the calls that its thread waited for together: what `%agent approve N` takes."""
+        return [one.key for one in self._workspace.threads[call.thread].asked].index(call.key) + 1
+
+    def decided(self) -> dict[str, Decision]:
+        """Key of a call -> the user's word on it, where its turn waits for another word, or was the last to run."""
+        last = self._workspace.current.last
+        followed = [e.decision for e in (last.events if last else ()) if isinstance(e, Decided)]
+        kept = [d for thread in self._workspace.threads for d in thread.decided.values()]
+        return {d.call.key: d for d in (*followed, *kept)}
+
+    def words(self, name: str) -> str:
+        """What happens to calls of a tool, in a few words."""
+        policy = self.policy
+        rules = [decide(policy, name, effect) for effect in self._workspace.built.effects.possible(name)]
+        if len(set(rules)) > 1:
+            return f"{rules[0]}; {rules[-1]} where it can't be taken back"
+        return f"{rules[0]} in this thread" if name in policy.granted and rules[0] == "allow" else rules[0]
+
+    def change(self, call: PendingCall) -> FileDiff | None:
+        """What a call would do to a file as it is now; None where it is no write, or can't be told."""
+        path = call.args.get("file_path")
+        if call.name not in WRITES or not isinstance(path, str):
+            return None
+        with self._workspace.current.on(self._workspace.threads[call.thread]):
+            content = self._workspace.backend.download_files([path])[0].content
+        try:
+            before = None if content is None else content.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        after = _after(call, before or "")
+        if after is None and call.name != "delete":
+            return None
+        return FileDiff(path, None if before is None else redact(before), None if after is None else redact(after))
+
+
+def _after(call: PendingCall, before: str) -> str | None:
+    """The text that a write would leave; None where there is none, or it would fail."""
+    args: Mapping[str, Any] = call.args
+    if call.name == "write_file":
+        return args["content"] if isinstance(args.get("content"), str) else None
+    old, new = args.get("old_string"), args.get("new_string")
+    if call.name != "edit_file" or not isinstance(old, str) or not isinstance(new, str) or not old or old not in before:
+        return None
+    return before.replace(old, new) if args.get("replace_all") else before.replace(old, new, 1)

@@ -1,0 +1,186 @@
+"""What fills the context of the current thread: counted, shown, flushed and compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deepnb.core.budget import Budget, growth
+from deepnb.core.errors import DeepnbError
+from deepnb.core.stack import Stack
+from deepnb.core.values import Call, Event, Flush, Flushed, ModelEnded, ModelStarted, Offload, Turn
+from deepnb.core.xray import Xray
+from deepnb.memory.layers import note_path
+from deepnb.running.runner import recorder
+from deepnb.running.thread import Thread
+from deepnb.running.workspace import Workspace
+
+FIXED = ("system", "memory", "skills", "tools")
+"""The parts of a request that no compaction shortens."""
+
+
+class SessionContext:
+    """The context of the current thread."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    # -- what it was
+
+    def budget(self) -> Budget | None:
+        """What filled the context at the last model call; None before the first."""
+        budgets = [t.budget for t in self._workspace.thread.turns if t.budget is not None]
+        return replace(budgets[-1], growth=growth([b.total for b in budgets])) if budgets else None
+
+    def fixed(self) -> int:
+        """Tokens of the last request that no compaction can shorten."""
+        budget = self.budget()
+        return sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
+
+    def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
+        """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
+        sent = [(t.number, c) for t in self._workspace.turns for c in calls(t) if c.request is not None]
+        if not sent:
+            raise DeepnbError("no model call yet", "%agent PROMPT makes one")
+        at = turn if turn is not None else sent[-1][0]
+        chosen = _chosen([c for number, c in sent if number == at], at, call, sent[-1][0])
+        assert chosen.request is not None
+        earlier = next(_before(sent, at, chosen), None)
+        if earlier is None:
+            return Xray(at, chosen, chosen.request)
+        number, before = earlier
+        since = f"call {before.number}" if number == at else f"turn {number}, call {before.number}"
+        return Xray(at, chosen, chosen.request, before.request, since)
+
+    def requests(self) -> list[tuple[str, tuple[int, int]]]:
+        """The calls whose request was kept, oldest first: a name, and turn and call for `xray`."""
+        return [
+            (
+                f"turn {turn.number}, call {c.number} · {c.purpose}{f' of {c.agent}' if c.agent else ''}",
+                (turn.number, c.number),
+            )
+            for turn in self._workspace.turns
+            for c in calls(turn)
+            if c.request is not None
+        ]
+
+    def stack(self) -> Stack:
+        """The layers of the main agent, with what each added to the last request."""
+        from deepnb.wiring.describe import stack
+
+        sent = self.xray() if self.requests() else None
+        built = self._workspace.built
+        return stack(built.stack, [name for name, _ in built.tools], built.model, sent)
+
+    # -- what can be done about it
+
+    def compact(self, tell: Callable[[Event], None]) -> Offload:
+        """Compact the thread, all but its last turn; what is done is told as it happens, and kept with that turn."""
+        from deepnb.engine.run import apart
+
+        work, thread = self._workspace, self._finished("compact", "%agent compact")
+        built, fixed, events = work.built, self.fixed(), list[Event]()
+
+        def happened(event: Event) -> None:
+            events.append(event)
+            tell(event)
+
+        try:
+            values = work.state.values(thread)
+            work.backend.begin()
+            done = apart(
+                lambda: built.compaction.compact(values, thread.name, fixed, happened),
+                happened,
+                recorder(work, thread, built),
+            )
+            if done is None:
+                raise DeepnbError(
+                    "nothing to compact: there is no turn before the last", "go on, %agent budget shows how far"
+                )
+            update, made = done
+            work.state.put(thread, update)
+            self._keep(thread, events)
+            return made
+        finally:
+            work.current.tell()
+
+    def flush(self) -> Flush:
+        """Ask once, silently, what is worth keeping of the messages that are still sent; kept with the last turn."""
+        from deepnb.engine.run import apart
+
+        work, thread = self._workspace, self._finished("flush", "%memory flush")
+        if (flusher := work.built.flush) is None:
+            raise DeepnbError("there is no memory to write to", "deepnb.Session(enable_memory=True)")
+        events = list[Event]()
+        try:
+            values = work.state.values(thread)
+            sent = _sent(values)
+            work.backend.begin()
+            made = apart(
+                lambda: flusher(sent, values, work.current.now(), by_hand=True) if sent else None,
+                events.append,
+                recorder(work, thread, work.built),
+            )
+            if made is None:
+                return Flush(note_path(work.current.now()))
+            work.state.look(thread)
+            self._keep(thread, [*events, Flushed(made)])
+            return made
+        finally:
+            work.current.tell()
+
+    def _finished(self, what: str, typed: str) -> Thread:
+        """The current thread, if it has turns and none of them is left to run."""
+        self._workspace.current.idle()
+        thread = self._workspace.thread
+        if thread.unfinished:
+            raise DeepnbError("the last turn is not finished", f"%agent resume, then {typed}")
+        if not thread.turns:
+            raise DeepnbError(f"nothing to {what}: the thread has no turns yet", "%agent PROMPT starts one")
+        return thread
+
+    def _keep(self, thread: Thread, events: Sequence[Event]) -> None:
+        """Write down what was done after the last turn, and keep it with that."""
+        from deepnb.running.play import joined, usage
+
+        happened = tuple(joined(events))
+        self._workspace.transcripts.outside(thread.name, thread.snapshot.messages, happened)
+        self._workspace.threads.add(thread, happened, usage(happened))
+
+
+def calls(turn: Turn) -> tuple[Call, ...]:
+    """A turn's calls in order, as they ended; one that did not end as it began."""
+    found: dict[int, Call] = {}
+    for event in turn.events:
+        if isinstance(event, ModelStarted | ModelEnded):
+            found[event.call.number] = event.call
+    return tuple(found.values())
+
+
+def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
+    """The call that is meant among those of a turn."""
+    if not there:
+        raise DeepnbError(f"no call in a turn {turn}: the turns go from 1 to {last}", "%agent turns lists them")
+    if call is None:
+        return next((c for c in reversed(there) if c.purpose == "answer" and not c.path), there[-1])
+    if (found := next((c for c in there if c.number == call), None)) is None:
+        raise DeepnbError(
+            f"no call {call} in turn {turn}: its calls are {', '.join(str(c.number) for c in there)}",
+            "%agent budget lists them",
+        )
+    return found
+
+
+def _before(sent: Sequence[tuple[int, Call]], turn: int, call: Call) -> Iterator[tuple[int, Call]]:
+    """The calls before one, of the same agent and purpose, the nearest first."""
+    at = next(i for i, (number, c) in enumerate(sent) if number == turn and c is call)
+    return ((n, c) for n, c in reversed(sent[:at]) if (c.path, c.purpose) == (call.path, call.purpose))
+
+
+def _sent(values: Mapping[str, Any]) -> list[Any]:
+    """The messages of the conversation that are still sent."""
+    from deepnb.engine import keys
+
+    cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
+    return [m for m in (values.get(keys.MESSAGES) or [])[cut:] if "lc_source" not in m.additional_kwargs]

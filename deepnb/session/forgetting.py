@@ -1,0 +1,75 @@
+"""Forgetting: finding some words wherever deepnb recorded them, and taking them out there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepnb.context.history import PREFIX
+from deepnb.core.diff import FileDiff
+from deepnb.core.errors import DeepnbError
+from deepnb.core.forgetting import Found, blotted, lines_with, pattern, without
+from deepnb.core.journal import Entry, entry
+from deepnb.running.workspace import Workspace
+from deepnb.session.files import Files
+
+TRANSCRIPT = "transcript of "
+
+
+def find(workspace: Workspace, words: str) -> Found:
+    """Where the words stand: memory, notes, offloaded histories, journal and the injected memory."""
+    if not words.strip():
+        raise DeepnbError("there is nothing to forget", "%memory forget WORDS")
+    files, paths = Files(workspace.backend), workspace.home.memory_paths()
+    held = {p: lines for p in paths if (lines := lines_with(words, files[p]))}
+    sought = pattern(words)
+    histories = (p for p in files if p.startswith(PREFIX))
+    told = {p: n for p in histories if (n := len(sought.findall(files[p])))}
+    told |= {f"{TRANSCRIPT}{name}": n for name, n in workspace.transcripts.with_words(words).items()}
+    workspace.backend.observe(paths)
+    journal = sum(bool(sought.search(e.diff)) for e in workspace.backend.journal())
+    prompt = any(sought.search(text) for text in workspace.snapshot.memory.values())
+    return Found(words, held, told, journal, prompt)
+
+
+def forget(workspace: Workspace, words: str) -> Found:
+    """Take the words out of all that `find` finds; the prompt's memory is made anew at the next call.
+
+    The journal of a file that held them begins again with what is left. What was said in the
+    conversation itself stays as it was said.
+    """
+    found = find(workspace, words)
+    guard, files = workspace.backend, Files(workspace.backend)
+    sought = pattern(words)
+    touched = {*found.files, *(e.path for e in guard.journal() if sought.search(e.diff))}
+    left = {p: without(words, files[p]) for p in touched if p in files}
+    for path in found.files:
+        guard.inner.write(path, left[path])
+    for path in found.history:
+        if path.startswith(TRANSCRIPT):
+            workspace.transcripts[path.removeprefix(TRANSCRIPT)].blot(words)
+            continue
+        guard.inner.write(path, blotted(words, files[path]))
+    for root in guard.roots:
+        mine = [p for p in touched if guard.root(p) is root]
+        if mine:
+            kept = [e for e in root.journal.entries if e.path not in mine]
+            root.journal.rewrite(kept)
+            for path in mine:
+                if path in left:
+                    root.journal.add(_begun_again(workspace, path, left[path], root.journal.next_id()))
+            root.journal.save()
+    guard.forget()
+    workspace.home.storage.search.forget()
+    workspace.current.idle()
+    workspace.threads.rebase()
+    workspace.current.tell()
+    return found
+
+
+def _begun_again(workspace: Workspace, path: str, text: str, id_: str) -> Entry:
+    facts: dict[str, Any] = {
+        "at": workspace.current.now(),
+        "thread": workspace.current.thread.name,
+        "note": "begun again: something was forgotten",
+    }
+    return entry(FileDiff(path, None, text), id=id_, origin="user", **facts)

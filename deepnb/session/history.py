@@ -1,0 +1,100 @@
+"""The offloaded history of the current thread: its sections, and bringing messages of them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from uuid import uuid4
+
+from deepnb.context import history
+from deepnb.core.clock import moment
+from deepnb.core.errors import DeepnbError
+from deepnb.core.values import BroughtBack, Compacted, HistoryMessage, HistorySection, Offload
+from deepnb.running.workspace import Workspace
+from deepnb.session.context import SessionContext
+from deepnb.session.files import Files
+
+SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
+
+_ROOM = 500
+"""Tokens that are left for the prompt and its answer."""
+
+
+class SessionHistory:
+    """What left the prompt of the current thread, word for word."""
+
+    def __init__(self, workspace: Workspace, context: SessionContext) -> None:
+        self._workspace = workspace
+        self._context = context
+
+    def sections(self) -> tuple[HistorySection, ...]:
+        """What was offloaded, by time, each with the compaction it came of."""
+        work = self._workspace
+        path = f"{history.PREFIX}{work.thread.name}.md"
+        made = [e.offload for t in work.turns for e in t.events if isinstance(e, Compacted) and not e.path]
+        if (last := work.snapshot.offload) is not None and last not in made:
+            made.append(last)
+        text = Files(work.backend).get(path, "")
+        found = sorted(history.sections(path, text), key=lambda one: moment(one.at))
+        return tuple(_joined(found, made))
+
+    @property
+    def brought_back(self) -> BroughtBack | None:
+        """What stands before the next prompt."""
+        from deepnb.running.brought import brought
+
+        return brought(self._workspace.thread)
+
+    def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
+        """Put messages of a section before the next prompt, beside those that wait there; None takes all away."""
+        work = self._workspace
+        work.current.idle()
+        work.threads.bring(work.thread, None if section is None else self._brought(section, messages))
+        work.current.tell()
+        return self.brought_back
+
+    def _brought(self, section: int, numbers: Iterable[int] | None) -> BroughtBack:
+        from deepnb.engine.request import MESSAGE_TOKENS
+        from deepnb.running.brought import text
+
+        there, meter = self.brought_back, self._workspace.built.meter
+        chosen = dict.fromkeys([*(there.messages if there else ()), *_chosen(self.sections(), section, numbers)])
+        messages = tuple(sorted(chosen, key=lambda pair: (pair[0], pair[1].number)))
+        tokens = meter.count(text(messages)) + MESSAGE_TOKENS
+        brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
+        room = self._room()
+        if room is not None and tokens > room:
+            raise DeepnbError(
+                f"{brought.line} is more than has room: {room:,} tokens below the trigger", f"choose fewer: {SYNTAX}"
+            )
+        return brought
+
+    def _room(self) -> int | None:
+        """Tokens between what every request holds and the trigger; None where no window is known."""
+        limit = self._workspace.built.rule.trigger_tokens
+        return None if limit is None else max(0, limit - self._context.fixed() - _ROOM)
+
+
+def _chosen(
+    sections: Sequence[HistorySection], section: int, numbers: Iterable[int] | None
+) -> list[tuple[int, HistoryMessage]]:
+    if not sections:
+        raise DeepnbError("nothing was offloaded yet, so nothing can be brought back", "%agent history")
+    if not 1 <= section <= len(sections):
+        raise DeepnbError(f"no section {section}: there are 1 to {len(sections)}", "%agent history lists them")
+    items = {item.number: item for item in sections[section - 1].items}
+    wanted = list(items) if numbers is None else list(numbers)
+    if not wanted:
+        raise DeepnbError(f"no message of section {section} was chosen", SYNTAX)
+    for missing in (n for n in wanted if n not in items):
+        raise DeepnbError(f"section {section} has no message {missing}: there are 1 to {len(items)}", SYNTAX)
+    return [(section, items[n]) for n in wanted]
+
+
+def _joined(found: Sequence[HistorySection], made: list[Offload]) -> list[HistorySection]:
+    """Each section with its compaction: that of its time, and of several the newest to the newest."""
+    out = []
+    for one in reversed(found):
+        at = next((i for i in range(len(made))[::-1] if made[i].at == one.at), None)
+        out.append(one if at is None else replace(one, offload=made.pop(at)))
+    return out[::-1]

@@ -1,0 +1,379 @@
+"""What the user does with the agent's memory: read, add, write, compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deepnb.backends.refusals import credential_in
+from deepnb.backends.writer import writing
+from deepnb.context.transcript import Line, said
+from deepnb.core.diff import FileDiff, file_diffs
+from deepnb.core.errors import DeepnbError
+from deepnb.core.journal import DoesNotFit, Entry, replayed
+from deepnb.core.merge import Merged, merge
+from deepnb.core.messages import MEMORY_UPDATE
+from deepnb.core.paths import check_path
+from deepnb.core.values import Flush, Snapshot
+from deepnb.memory.daily import addition
+from deepnb.memory.layers import ALWAYS, layers, note_path
+from deepnb.memory.scope import LONG_TERM
+from deepnb.running.workspace import Workspace
+from deepnb.session.context import SessionContext
+from deepnb.session.files import Files, refused
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deepnb.backends.guarded import GuardedBackend
+    from deepnb.backends.waiting import Held
+    from deepnb.core.forgetting import Found
+    from deepnb.memory.promotion import Candidate
+    from deepnb.running.storage import Storage
+    from deepnb.search import Hit
+    from deepnb.session.promotion import Promotion
+
+PASSAGE = 800
+"""Characters of one passage that a search shows, so that some fit on a screen."""
+
+
+class SessionMemory:
+    """The memory files of a session. Writes go through the same backend as the agent's own."""
+
+    def __init__(self, workspace: Workspace, context: SessionContext) -> None:
+        self._workspace = workspace
+        self._context = context
+        self._copies: dict[Path, str] = {}
+        """File of the disk -> text as it was last loaded from it or saved to it."""
+        self._proposed: tuple[Storage, tuple[Candidate, ...]] | None = None
+        """What `promote` proposed last, and of whose notes."""
+
+    @property
+    def _guard(self) -> GuardedBackend:
+        return self._workspace.backend
+
+    @property
+    def _files(self) -> Files:
+        return Files(self._workspace.backend)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Paths of the memory files, in the order in which they are injected."""
+        return self._workspace.options.memory
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Paths of what is injected now in a thread like the current one, in order, whether or not it is there."""
+        found = layers(self.sources, self._workspace.current.now()[:10])
+        return tuple(filter(self._workspace.thread.scope.may_read, found))
+
+    @property
+    def today(self) -> str:
+        """The path of today's note."""
+        return note_path(self._workspace.current.now())
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The sources, there or not, and the other layers that are there: what is injected, in order."""
+        files = self._workspace.snapshot.files
+        return tuple(p for p in self.layers if p in self.sources or p in files)
+
+    def text(self) -> str:
+        """The memory files that exist, each under its path."""
+        files = self._files
+        return "\n\n".join(f"{path}\n\n{files[path]}" for path in self.layers if path in files)
+
+    def daily(self, text: str | None = None) -> str:
+        """Today's note as it stands; with `text`, each line of it is added first, under the time."""
+        at = self._workspace.current.now()
+        path = note_path(at)
+        note = self._files.get(path, "")
+        if text is None:
+            return note
+        if not (added := addition(note, at, text.splitlines())):
+            raise DeepnbError("there is nothing to note", "%memory daily TEXT")
+        if problem := self._guard.append(path, added, typed=text):
+            raise refused(path, problem)
+        return self._files[path]
+
+    def flush(self) -> Flush:
+        """What the flush before a compaction does, by hand: today's note gets what is worth keeping of this thread."""
+        return self._context.flush()
+
+    def search(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> pd.DataFrame:
+        """The best `k` passages of notes and MEMORY.md, and of transcripts when asked: a row each, best first.
+
+        Columns: path, start, end (lines from 1), leg, score, heading, text. `how` are the other arguments of
+        `deepnb.search.Index.search`, such as `fusion="weight"` or `recency=30`. A shared thread finds nothing of
+        MEMORY.md, nor of the transcripts of threads that are not shared.
+        """
+        from deepnb.session.tables import hits
+
+        return hits(self.hits(query, k, transcripts=transcripts, **how))
+
+    def hits(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> tuple[Hit, ...]:
+        """The same, as `deepnb.search.Hit`s."""
+        if not query.strip():
+            raise DeepnbError("there is nothing to look for", "%memory search QUERY")
+        if k < 1:
+            raise DeepnbError(f"k can't be {k}", "give a whole number above 0")
+        from deepnb.memory.scoped import ScopedBackend
+        from deepnb.memory.searching import TRANSCRIPTS, texts_of
+
+        work = self._workspace
+        backend = ScopedBackend(self._guard, lambda: work.thread.scope)
+        names = work.threads.readable() if transcripts else ()
+        spoken = {f"{TRANSCRIPTS}{name}": _spoken(work.transcripts.keep(name).read()[0]) for name in names}
+        found = work.home.storage.search.search(
+            texts_of(backend),
+            query,
+            k,
+            work.current.now(),
+            transcripts=spoken,
+            may_read=backend.may_read,
+            **{"passage": PASSAGE, **how},
+        )
+        return tuple(_closed_up(hit) if hit.path in spoken else hit for hit in found)
+
+    def promote(self, *numbers: int, yes: bool = False) -> Promotion:
+        """Entries of the daily notes that are worth keeping, and what writing them to MEMORY.md would change.
+
+        Without `yes` nothing is written. `numbers` count from 1 in the proposal last given; without them all of
+        it is meant. What was not proposed can't be confirmed.
+        """
+        from deepnb.session.promotion import promote, propose
+
+        place = self._workspace.home.storage
+        known = self._proposed if self._proposed and self._proposed[0] is place else None
+        if yes and known is None:
+            raise DeepnbError("nothing was proposed yet", "%memory promote shows what could be kept")
+        if known is None or not (numbers or yes):
+            known = self._proposed = (place, propose(self._workspace))
+        return promote(self._workspace, known[1], numbers, yes=yes)
+
+    def add(self, text: str, path: str | None = None) -> str:
+        """Append a line to a memory file (the first source, if not given), as a bullet; gives its path."""
+        path = check_path(path or self.sources[0])
+        line = " ".join(text.split())
+        if not line.startswith(("- ", "* ", "#")):
+            line = f"- {line}"
+        if problem := self._guard.append(path, line, typed=text):
+            raise refused(path, problem)
+        return path
+
+    def remove(self, path: str) -> None:
+        """Remove a memory file; the journal keeps what it held."""
+        self.read(path)
+        if problem := self._guard.delete(path).error:
+            raise refused(path, problem)
+
+    def log(self) -> pd.DataFrame:
+        """The journal, newest last: one row per change of a memory, note or skill file."""
+        from deepnb.session.tables import journal
+
+        return journal(self.entries())
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The journal's entries, oldest first; what others changed meanwhile is looked for first."""
+        self._guard.observe(self.paths())
+        return self._guard.journal()
+
+    def entry(self, id_: str) -> Entry:
+        """One entry of the journal."""
+        found = next((e for e in self.entries() if e.id == id_), None)
+        if found is None:
+            raise DeepnbError(f"no entry {id_!r} in the journal", "%memory log lists them")
+        return found
+
+    def revert(self, id_: str) -> str:
+        """Take one change back, keeping what came after it; gives the file's path. It is an entry itself."""
+        one = self.entry(id_)
+        after = self._text_after(one)
+        before = one.before(after) or ""
+        current = self._files.get(one.path)
+        merged = merge(after or "", current or "", before)
+        with writing(note=f"revert of {id_}"):
+            if one.created and merged.text == "":
+                problem = self._guard.delete(one.path).error if current is not None else None
+            else:
+                problem = self._guard.write(one.path, merged.text).error
+        if problem:
+            raise refused(one.path, problem)
+        return one.path
+
+    def why(self, text: str) -> pd.DataFrame:
+        """Where a line of memory comes from: file, line and the entry that brought it, for lines that hold `text`."""
+        from deepnb.session.tables import origins
+
+        lines = self.found(text)
+        return origins(lines, self.entries())
+
+    def found(self, text: str) -> tuple[tuple[str, int, str], ...]:
+        """(path, number from 1, line) of the lines of memory and notes that hold `text`, in whatever case."""
+        sought = text.casefold().strip()
+        if not sought:
+            raise DeepnbError("there is nothing to look for", "give some words")
+        return tuple(
+            (path, number, line)
+            for path in self.paths()
+            for number, line in enumerate(self._files.get(path, "").split("\n"), 1)
+            if sought in line.casefold()
+        )
+
+    def pending(self) -> tuple[Held, ...]:
+        """Changes that wait for the user's word."""
+        return tuple(self._guard.held)
+
+    def accept(self, id_: str) -> Held:
+        """Make a change that waits."""
+        return self._settle(id_, accept=True)
+
+    def drop(self, id_: str) -> Held:
+        """Throw away a change that waits."""
+        return self._settle(id_, accept=False)
+
+    def find(self, words: str) -> Found:
+        """Where some words stand in all that deepnb recorded."""
+        from deepnb.session.forgetting import find
+
+        return find(self._workspace, words)
+
+    def forget(self, words: str) -> Found:
+        """Take some words out of all that deepnb recorded; gives what was found."""
+        from deepnb.session.forgetting import forget
+
+        return forget(self._workspace, words)
+
+    def keep(self, directory: str | Path) -> int:
+        """Keep memory, notes, skills, journal and transcripts in a directory from now on; gives how many files went."""
+        chosen = Path(directory).expanduser()
+        if chosen.exists() and not chosen.is_dir():
+            raise DeepnbError(f"{directory} is a file", "type the name of a directory")
+        chosen.mkdir(parents=True, exist_ok=True)
+        count = self._workspace.home.storage.keep(chosen.resolve())
+        for name in self._workspace.threads.names:
+            self._workspace.transcripts.keep(name)
+        return count
+
+    def add_source(self, name: str) -> tuple[str, ...]:
+        """Join in memory files of the disk: `user`, `project`, or a Markdown file; gives their paths."""
+        from deepnb.session.disk import place
+
+        found = place(name, Path.cwd(), Path.home())
+        self._workspace.home.storage.add_files(found.prefix, found.directory, found.files)
+        new = tuple(p for p in found.paths if p not in self.sources)
+        self._workspace.configure({"memory": (*self.sources, *new)})
+        return found.paths
+
+    def paths(self) -> tuple[str, ...]:
+        """The memory files and notes that exist."""
+        return self._workspace.home.memory_paths()
+
+    def _settle(self, id_: str, *, accept: bool) -> Held:
+        held = next((h for h in self._guard.held if h.id == id_), None)
+        if held is None:
+            raise DeepnbError(f"nothing waits under {id_!r}", "%memory pending lists what does")
+        if problem := self._guard.settle(held, accept=accept):
+            raise refused(held.path, problem)
+        return held
+
+    def _text_after(self, one: Entry) -> str | None:
+        """The text of the file just after an entry: the entries until then, replayed."""
+        log = [e for e in self.entries() if e.path == one.path]
+        try:
+            return replayed(one.path, log[: log.index(one) + 1])
+        except DoesNotFit:
+            raise DeepnbError(
+                f"the journal of {one.path} does not tell its text then", "%memory diff shows turns"
+            ) from None
+
+    def read(self, path: str) -> str:
+        """The text of a memory file; what is written next is taken to have been made with it in view."""
+        self._guard.observe([path])
+        files = self._files
+        if path not in files:
+            raise DeepnbError(f"no file {path}", f"%%memory {path} above a text writes it, %memory shows what there is")
+        return files[path]
+
+    def write(self, path: str, text: str, base: str | None = None) -> Merged:
+        """Write a memory file whole; gives what is in it now.
+
+        With `base`, the text it was made from, what others changed in the file since is merged with it,
+        and where both changed the same lines both are kept between markers.
+        """
+        check_path(path)
+        merged = Merged(text)
+        if base is not None:
+            if problem := credential_in(base, text, path):  # told by the lines as they were typed, not as merged
+                raise refused(path, problem)
+            self._guard.observe([path])
+            merged = merge(base, self._files.get(path, ""), text)
+        note = "conflict: both sides are kept" if merged.conflicts else "merged" if merged.text != text else ""
+        with writing(note=note):
+            self._files[path] = merged.text
+        return merged
+
+    def load(self, file: str | Path, path: str | None = None) -> str:
+        """Write the text of a file of the disk to a memory file (the first source, if not given); gives its path."""
+        from deepnb.session.disk import load
+
+        path = check_path(path or self.sources[0])
+        known, text = load(file)
+        self.write(path, text)
+        self._copies[known] = text
+        return path
+
+    def save(
+        self, file: str | Path, path: str | None = None, *, overwrite: bool = False
+    ) -> tuple[tuple[str, Path], ...]:
+        """Write memory to the disk: one file to a name that ends in `.md`, all below a directory of any other name.
+
+        Gives (path, file) of each. A file that was changed there meanwhile is an error, unless `overwrite`.
+        """
+        from deepnb.session.disk import save, targets
+
+        if not (pairs := targets(file, path, self.sources[0], self.paths())):
+            raise DeepnbError("there is no memory to save yet", "%memory add TEXT")
+        texts = {p: self.read(p) for p, _ in pairs}
+        self._copies.update(save(file, pairs, texts, self._copies, overwrite=overwrite))
+        return pairs
+
+    def diff(self, a: int | None = None, b: int | None = None) -> tuple[FileDiff, ...]:
+        """What changed in memory from just after turn `a` to just after turn `b`.
+
+        Without `b`, until now; without either, in the last turn. Turn 0 is before the first.
+        """
+        turns = self._workspace.turns
+        if a is None and b is None:
+            now = self._workspace.snapshot
+            return self.between(turns[-1].before, turns[-1].after) if turns else self.between(Snapshot(""), now)
+        return file_diffs(self._after(a or 0), self._after(b))
+
+    def between(self, before: Snapshot, after: Snapshot) -> tuple[FileDiff, ...]:
+        """What changed in memory from one snapshot to another."""
+        return file_diffs(self._kept(before.files), self._kept(after.files))
+
+    def _after(self, number: int | None) -> Mapping[str, str]:
+        if number is None:
+            return self._kept(self._workspace.snapshot.files)
+        if number == 0:
+            turns = self._workspace.turns
+            return self._kept(turns[0].before.files) if turns else {}
+        return self._kept(self._workspace.thread.turn(number).after.files)
+
+    def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
+        kept = (LONG_TERM, *ALWAYS, *self.sources)
+        return {p: t for p, t in files.items() if p in kept or p.startswith("/memory/")}
+
+
+def _spoken(lines: Sequence[Line]) -> str:
+    """A transcript in which each message is a line, at the number it has in the file; memory's updates are none."""
+    kept = (line.type == "message" and line.data.get("source") != MEMORY_UPDATE for line in lines)
+    return "\n".join(" ".join(said(line).split()) if is_ else "" for line, is_ in zip(lines, kept, strict=True))
+
+
+def _closed_up(hit: Hit) -> Hit:
+    """A passage of a transcript without the lines between its messages."""
+    return replace(hit, text="\n".join(line for line in hit.text.split("\n") if line))

@@ -1,0 +1,66 @@
+"""From the daily notes to long-term memory: propose, and write what the user confirms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.backends.writer import writing
+from deepnb.core.diff import FileDiff
+from deepnb.core.errors import DeepnbError
+from deepnb.memory.daily import entries
+from deepnb.memory.layers import note_day
+from deepnb.memory.promotion import MOST, Candidate, candidates
+from deepnb.memory.scope import LONG_TERM
+from deepnb.running.workspace import Workspace
+from deepnb.session.files import Files, refused
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """What could be promoted, numbered from 1, and what the chosen ones would change, or have changed."""
+
+    candidates: tuple[Candidate, ...]
+    chosen: tuple[int, ...]
+    change: FileDiff | None
+    written: bool = False
+
+
+def propose(workspace: Workspace) -> tuple[Candidate, ...]:
+    """The best entries of the notes that long-term memory does not hold yet."""
+    if not workspace.thread.scope.whole:
+        raise DeepnbError(f"{LONG_TERM} is kept from this thread: others read along", "%agent switch main")
+    files, today = Files(workspace.backend), workspace.current.now()[:10]
+    notes = {p: files[p] for p in workspace.home.memory_paths() if note_day(p)}
+    recalls = workspace.home.storage.search.recalls.of(notes)
+    return candidates(notes, recalls, files.get(LONG_TERM, ""), today)[:MOST]
+
+
+def promote(workspace: Workspace, proposed: Sequence[Candidate], numbers: Sequence[int], *, yes: bool) -> Promotion:
+    """Show what these of the proposed ones would change (all, without numbers); with `yes`, write it."""
+    if strange := [n for n in numbers if not 1 <= n <= len(proposed)]:
+        there = f"there are 1 to {len(proposed)}" if proposed else "nothing is proposed"
+        raise DeepnbError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
+    chosen = tuple(dict.fromkeys(numbers)) or tuple(range(1, len(proposed) + 1))
+    files = Files(workspace.backend)
+    before = files.get(LONG_TERM)
+    fresh = {c.line for c in candidates(_notes(workspace), {}, before or "", workspace.current.now()[:10])}
+    lines = [c.line for c in (proposed[n - 1] for n in chosen) if c.line in fresh]
+    if yes and len(lines) < len(chosen):
+        raise DeepnbError("the notes or MEMORY.md changed since that was shown", "%memory promote shows them anew")
+    if not lines:
+        return Promotion(tuple(proposed), chosen, None)
+    text = "\n".join(lines)
+    if yes:
+        with writing(note="promoted"):
+            problem = workspace.backend.append(LONG_TERM, text)
+        if problem:
+            raise refused(LONG_TERM, problem)
+        return Promotion(tuple(proposed), chosen, FileDiff(LONG_TERM, before, files[LONG_TERM]), written=True)
+    gap = "" if not before or before.endswith("\n") else "\n"
+    return Promotion(tuple(proposed), chosen, FileDiff(LONG_TERM, before, f"{before or ''}{gap}{text}\n"))
+
+
+def _notes(workspace: Workspace) -> dict[str, str]:
+    files = Files(workspace.backend)
+    return {p: files[p] for p in workspace.home.memory_paths() if note_day(p) and any(entries(p, files[p]))}

@@ -1,0 +1,325 @@
+"""What the user does with the agent's skills: list, show, make, add, check, switch off, remove, pin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from deepnb.core.errors import DeepnbError
+from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
+from deepnb.running.workspace import Workspace
+from deepnb.session.files import Files, refused
+from deepnb.skills.catalog import DISABLED, Found, disabled
+from deepnb.skills.rules import FILE_NAME, check
+from deepnb.skills.scaffold import check_name, scaffold
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deepnb.skills.packages import Package
+
+
+COLUMNS = (
+    *("name", "state", "tokens", "body", "description", "path", "problem"),
+    *("source", "overrides", "read_in", "read_whole"),
+)
+"""The long ones in the middle, where pandas leaves out what a terminal has no room for."""
+
+
+class SessionSkills:
+    """The skills of a session's sources, as they stand in the files now."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @property
+    def _files(self) -> Files:
+        return Files(self._workspace.backend)
+
+    # -- what there is
+
+    def found(self) -> Found:
+        """The skills, and all there is to mend in their files."""
+        return self._workspace.catalogs.found()
+
+    def all(self) -> tuple[Skill, ...]:
+        """The skills as values; those that can't be used last, with what is wrong."""
+        return self.found().skills
+
+    def list(self) -> pd.DataFrame:
+        """One row per skill: name, state (on, off, broken), costs, what it is for, where it is, what was read of it.
+
+        `tokens` are those of its line in every request, `body` those that reading its file adds. `read_in`
+        are the turns of this thread in which the agent was shown its file, `read_whole` whether it saw all
+        of it as it is now.
+        """
+        import pandas as pd
+
+        skills, texts = self.all(), self.texts()
+        reads, count = self._reads(texts), self._workspace.built.meter.count
+        rows = []
+        for s in skills:
+            read = reads.get(s.path)
+            rows.append(
+                {
+                    "name": s.name or s.directory,
+                    "description": s.description,
+                    "state": _state(s),
+                    "tokens": count(skill_line(s.name, s.description, s.path)) if s.usable else 0,
+                    "body": count(texts[s.path]) if s.path in texts else None,
+                    "read_in": read.turns if read else (),
+                    "read_whole": bool(read and read.whole and not read.changed),
+                    "source": s.source,
+                    "path": s.path,
+                    "overrides": ", ".join(s.overrides),
+                    "problem": s.problem or "",
+                }
+            )
+        return pd.DataFrame(rows, columns=COLUMNS).astype({"body": "Int64"})
+
+    def show(self, name: str) -> tuple[Skill, str]:
+        """A skill, one that can't be used too, and the text of its SKILL.md."""
+        skill = self._one(name)
+        content = self._workspace.backend.download_files([skill.path])[0].content
+        return skill, (content or b"").decode("utf-8", "replace")
+
+    def reads(self) -> dict[str, SkillRead]:
+        """Path -> which turns of this thread read a skill's file, and whether all of it."""
+        return self._reads(self.texts())
+
+    def preapproved(self) -> dict[str, tuple[str, ...]]:
+        """Tool -> the skills in use in this thread that ask to have it approved; of the tools there are."""
+        return preapproved(self._workspace)
+
+    def texts(self) -> dict[str, str]:
+        """Path -> text of the SKILL.md of each skill that can be used or switched on, in one batch."""
+        return self._workspace.catalogs.texts(self.all())
+
+    # -- writing
+
+    def new(self, name: str, description: str = "") -> str:
+        """Make a skill filled with an example, ready to use and to be edited; gives the path of its SKILL.md."""
+        path = self.path(name)
+        if path in self._files:
+            raise DeepnbError(
+                f"there is a skill {name!r} already", f"%skills show {name}, or %%skills {name} to write it anew"
+            )
+        self._files[path] = scaffold(check_name(name), description)
+        return path
+
+    def write(self, name: str, text: str) -> str:
+        """Write a skill's SKILL.md whole, also one that can't be used; gives its path."""
+        path = self.path(name)
+        self._files[path] = text
+        return path
+
+    def path(self, name: str) -> str:
+        """Where a skill of this name is written: in the last source."""
+        return f"{self._source}{check_name(name)}/{FILE_NAME}"
+
+    def bundled(self) -> tuple[Skill, ...]:
+        """The skills that come with deepnb; `add` makes one the agent's, until then none costs a token."""
+        from deepnb.skills.packages import bundled
+
+        return tuple(package.checked.skill for package in bundled().values())
+
+    def add(self, what: str | Path, *, replace: bool = False) -> tuple[str, ...]:
+        """Copy skills with all their files into the last source; gives their names.
+
+        `what` is the name of a bundled one, a SKILL.md, a directory of one skill or of several, or a zip of
+        those. All of them are good, or none is added. `replace` takes the place of skills of the same name.
+        """
+        added = self._packages(what)
+        for package in added:
+            if problem := package.checked.skill.problem:
+                raise DeepnbError(f"not added: {problem}", "mend it, then add it again")
+            there = self._below(f"{self._source}{package.directory}/")
+            if there and not replace:
+                raise DeepnbError(
+                    f"there is a skill {package.directory!r} already", f"%skills add --yes {what} takes its place"
+                )
+        written: dict[str, bytes | None] = {}
+        try:
+            for package in added:
+                self._put(package, written)
+        except DeepnbError:
+            self._take_back(written)
+            raise
+        return tuple(package.checked.skill.name for package in added)
+
+    def enable(self, name: str) -> None:
+        """Let the agent be told of a skill again, from its next turn on."""
+        skill = self._one(name)
+        for source in self._workspace.catalogs.sources:
+            path = source + DISABLED
+            if (content := self._content(path)) is None:
+                continue
+            kept = [line for line in content.decode().splitlines() if skill.name not in disabled([line.encode()])]
+            if len(kept) != len(content.decode().splitlines()):
+                self._write_or_delete(path, "".join(f"{line}\n" for line in kept))
+
+    def disable(self, name: str) -> None:
+        """Keep a skill, and tell the agent nothing of it from its next turn on: then it costs no token.
+
+        The name is put in the file `.disabled` of the last source, so it holds for all threads, and on a disk.
+        """
+        skill = self._one(name)
+        if skill.problem is not None:
+            raise DeepnbError(f"{skill.directory} can't be used as it is: {skill.problem}", f"%skills remove {name}")
+        if skill.enabled:
+            path = self._source + DISABLED
+            before = (self._content(path) or b"").decode()
+            self._files[path] = f"{before}{skill.name}\n"
+
+    def remove(self, name: str) -> Skill:
+        """Delete a skill's directory, that of the source that is in force; gives what was removed.
+
+        `%memory revert` brings single files back.
+        """
+        skill = self._one(name)
+        for path in self._below(skill.path.removesuffix(FILE_NAME)):
+            if error := self._workspace.backend.delete(path).error:
+                raise refused(path, error)
+        return skill
+
+    # -- checking
+
+    def check(self, path: str | Path | None = None) -> tuple[Finding, ...]:
+        """What is to be mended: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
+        from deepnb.skills.packages import packages
+
+        if path is None:
+            return self.found().findings
+        named = [s for s in self.all() if str(path) in (s.name, s.directory, s.path)]
+        if named:
+            return tuple(f for f in self.found().findings if f.path in {s.path for s in named})
+        if str(path).startswith("/") and (content := self._content(str(path))) is not None:
+            return check(content, str(path)).findings
+        return tuple(f for package in packages(Path(path).expanduser()) for f in package.checked.findings)
+
+    def validate(self, path: str | Path | None = None) -> pd.DataFrame:
+        """What is to be mended, one row each: file, line (0: the whole file), broken or note, what, do."""
+        import pandas as pd
+
+        rows = [(f.path, f.line, "broken" if f.broken else "note", f.what, f.do) for f in self.check(path)]
+        return pd.DataFrame(rows, columns=["file", "line", "grade", "what", "do"])
+
+    # -- pinning
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """The skills whose bodies go before the next prompt of this thread."""
+        return tuple(self._pins())
+
+    def pin(self, name: str) -> int:
+        """Put a skill's body before the next prompt of this thread, once; gives what it costs in tokens."""
+        from deepnb.skills.frontmatter import body_of
+
+        skill, text = self.show(name)
+        if not skill.usable:
+            why = skill.problem or "it is switched off"
+            raise DeepnbError(
+                f"{name} can't be pinned: {why}", f"%skills enable {name}" if skill.enabled is False else "mend it"
+            )
+        work = self._workspace
+        work.threads.pin(work.thread, {skill.name: str(uuid4()), **self._pins()})
+        return work.built.meter.count(body_of(text))
+
+    def unpin(self, name: str) -> None:
+        """Take a skill back that was pinned and not sent yet."""
+        pins = dict(self._pins())
+        if pins.pop(name, None) is None:
+            raise DeepnbError(f"{name} is not pinned", "%skills pin says which ones are")
+        self._workspace.threads.pin(self._workspace.thread, pins)
+
+    def _pins(self) -> Mapping[str, str]:
+        return self._workspace.catalogs.pinned(self._workspace.thread)
+
+    # -- helpers
+
+    def _reads(self, texts: Mapping[str, str]) -> dict[str, SkillRead]:
+        from deepnb.skills.reads import reads
+
+        return reads(self._workspace.turns, texts)
+
+    @property
+    def _source(self) -> str:
+        return self._workspace.catalogs.sources[-1]
+
+    def _one(self, name: str) -> Skill:
+        skills = self.all()
+        named = [s for s in skills if s.name == name] or [s for s in skills if s.directory == name]
+        if not named:
+            there = ", ".join(s.name or s.directory for s in skills) or "none yet"
+            raise DeepnbError(f"no skill {name!r} (there is: {there})", f"%skills new {name} makes it")
+        return named[-1]
+
+    def _packages(self, what: str | Path) -> Sequence[Package]:
+        from deepnb.skills.packages import bundled, packages
+
+        own = bundled()
+        return [own[what]] if isinstance(what, str) and what in own else packages(Path(what).expanduser())
+
+    def _put(self, package: Package, written: dict[str, bytes | None]) -> None:
+        base = f"{self._source}{package.checked.skill.name}/"
+        gone = set(self._below(base)) - {base + inside for inside in package.files}
+        for path in [*(base + inside for inside in package.files), *gone]:
+            written[path] = self._content(path)
+        for inside, data in package.files.items():
+            self._write(base + inside, data)
+        for path in gone:
+            self._workspace.backend.delete(path)
+
+    def _write(self, path: str, data: bytes) -> None:
+        try:
+            self._files[path] = data.decode("utf-8")
+        except UnicodeDecodeError:
+            if error := self._workspace.backend.upload_files([(path, data)])[0].error:
+                raise refused(path, error) from None
+
+    def _write_or_delete(self, path: str, text: str) -> None:
+        if text:
+            self._files[path] = text
+        else:
+            del self._files[path]
+
+    def _take_back(self, written: Mapping[str, bytes | None]) -> None:
+        for path, before in written.items():
+            if before is not None:
+                self._write(path, before)
+            elif self._content(path) is not None:
+                self._workspace.backend.delete(path)
+
+    def _below(self, directory: str) -> tuple[str, ...]:
+        """The files below a directory, by path."""
+        found = self._workspace.backend.glob("**/*", directory).matches or ()
+        paths = {f["path"] for f in found if not f.get("is_dir")}
+        return tuple(sorted(p for p in paths if p.startswith(directory)))
+
+    def _content(self, path: str) -> bytes | None:
+        content: bytes | None = self._workspace.backend.download_files([path])[0].content
+        return content
+
+
+def _state(skill: Skill) -> str:
+    return "broken" if skill.problem else "on" if skill.enabled else "off"
+
+
+def preapproved(workspace: Workspace) -> dict[str, tuple[str, ...]]:
+    """Tool -> the skills in use in the current thread that ask to have it approved; of the tools there are.
+
+    In use is a skill that was read or pinned here and is the same file still. One that the agent wrote last
+    asks for nothing: it could write itself the leave. Nothing is granted by this.
+    """
+    from deepnb.skills.allowed import preapproved
+    from deepnb.skills.reads import reads
+
+    skills = workspace.catalogs.found().skills
+    found = reads(workspace.turns, workspace.catalogs.texts(skills))
+    wrote = {e.path: e.origin for e in workspace.backend.journal()}
+    users = {p for p, read in found.items() if not read.changed and wrote.get(p, "user") in ("user", "external")}
+    used = [s for s in skills if s.usable and s.path in users]
+    there = {name for name, _ in workspace.built.tools}
+    return {tool: names for tool, names in preapproved(used).items() if tool in there}

@@ -1,0 +1,229 @@
+"""What the user does with the agent's subagents: list, show, add, remove, see what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deepnb.core.errors import DeepnbError
+from deepnb.core.skills import Skill
+from deepnb.core.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
+from deepnb.running.workspace import Workspace
+from deepnb.session.files import Files, refused
+from deepnb.session.subagent_skills import with_skills
+from deepnb.skills.catalog import Catalog
+from deepnb.wiring.subagent_files import BYTES, check, check_name, scaffold
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class SessionSubagents:
+    """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they stand now."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @property
+    def _files(self) -> Files:
+        return Files(self._workspace.backend)
+
+    # -- what there is
+
+    def all(self) -> tuple[Listed, ...]:
+        """All of them; those that can't be used last, with what is wrong, and what might be mended."""
+        found = self._found()
+        if not any(one.agent.skills for one in found):
+            return found
+        read = cache(lambda source: Catalog([source]).read(self._workspace.backend).skills)
+        there = self._workspace.catalogs.found().skills
+
+        def known(one: Listed) -> Iterator[Skill]:
+            directories = (name for name in one.agent.skills if name.startswith("/"))
+            return chain(there, *map(read, directories))
+
+        return tuple(with_skills(one, known(one), read) for one in found)
+
+    def _found(self) -> tuple[Listed, ...]:
+        options = self._workspace.options
+        given = [Listed(agent, "Python") for agent in options.subagents]
+        files = self._workspace.catalogs.agents()
+        named = {one.agent.name for one in (*given, *files) if one.problem is None}
+        built_in = options.general_purpose and GENERAL_PURPOSE.name not in named
+        found = [*([Listed(GENERAL_PURPOSE, "built in")] if built_in else ()), *given, *files]
+        return tuple(sorted(found, key=lambda one: one.problem is not None))
+
+    def names(self) -> tuple[str, ...]:
+        """Their names, broken ones included; nothing is checked and no file is read."""
+        options, files = self._workspace.options, self._workspace.snapshot.files
+        written = (
+            p.removeprefix(FOLDER).removesuffix(".md") for p in files if p.startswith(FOLDER) and p.endswith(".md")
+        )
+        built_in = (GENERAL_PURPOSE.name,) if options.general_purpose else ()
+        return tuple(dict.fromkeys((*built_in, *(agent.name for agent in options.subagents), *written)))
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names that `tools` of a subagent may hold."""
+        return self._workspace.catalogs.tools
+
+    def list(self) -> pd.DataFrame:
+        """One row per subagent: name, description, source, tools, model, skills, what it was used for in this thread.
+
+        `problem` is why it can't be used, `notes` what might be mended.
+        """
+        import pandas as pd
+
+        spent = self.spent()
+        rows = []
+        for one in self.all():
+            agent, used = one.agent, spent.get(one.agent.name, Spent())
+            made_of = (self.tools_of(agent), self.model_of(agent), ", ".join(agent.skills))
+            figures = (used.runs, used.calls, used.input, used.output)
+            rows.append(
+                (
+                    agent.name,
+                    agent.description,
+                    one.path or one.source,
+                    *made_of,
+                    *figures,
+                    one.problem or "",
+                    one.notes,
+                )
+            )
+        names = ["name", "description", "source", "tools", "model", "skills", "runs", "calls", "input", "output"]
+        return pd.DataFrame(rows, columns=[*names, "problem", "notes"])
+
+    def show(self, name: str) -> tuple[Listed, Spent]:
+        """A subagent, one that can't be used too, and what it was used for in this thread."""
+        one = self._one(name)
+        return one, self.spent().get(one.agent.name, Spent())
+
+    def text(self, one: Listed) -> str:
+        """The text of a subagent's file; of any other its system prompt."""
+        if not one.path:
+            return one.agent.system_prompt
+        content = self._workspace.backend.download_files([one.path])[0].content
+        return (content or b"").decode("utf-8", "replace")
+
+    def tools_of(self, agent: Subagent) -> str:
+        """Its tools, in words."""
+        if agent.tools is None:
+            return "all"
+        names = [
+            t if isinstance(t, str) else str(getattr(t, "name", None) or getattr(t, "__name__", "?"))
+            for t in agent.tools
+        ]
+        return ", ".join(names if agent.named_tools else [*names, "file tools", "task"])
+
+    def model_of(self, agent: Subagent) -> str:
+        """The name of its model."""
+        if "runnable" in agent.more:
+            return "a graph of its own"
+        if agent.model is None or isinstance(agent.model, str):
+            return agent.model or self._model()
+        from deepnb.models.resolve import label_of
+
+        return label_of(agent.model)
+
+    def _model(self) -> str:
+        given = self._workspace.options.model
+        return given if isinstance(given, str) else self._workspace.built.model
+
+    def spent(self) -> dict[str, Spent]:
+        """Name -> what it was used for in the turns of this thread."""
+        from deepnb.session.tables import spent
+
+        return spent(self._workspace.turns)
+
+    # -- writing
+
+    def new(self, name: str, description: str = "", *, replace: bool = False) -> str:
+        """Make a subagent filled with an example, ready to use and to be edited; gives the path of its file."""
+        path = f"{FOLDER}{check_name(name)}.md"
+        self._free(path, name, replace)
+        self._files[path] = scaffold(check_name(name), description)
+        return path
+
+    def add(self, where: str | Path, *, replace: bool = False) -> tuple[str, ...]:
+        """Copy `NAME.md` of the disk, or all such files of a directory, into `/agents/`; gives their names.
+
+        All of them are good, or none is added. `replace` takes the place of those of the same name.
+        """
+        texts: dict[str, str] = {}
+        for file in _markdown(Path(where).expanduser()):
+            path = f"{FOLDER}{file.name}"
+            data = _read(file)
+            given = [agent.name for agent in self._workspace.options.subagents]
+            if problem := check(data, str(file), self.tools, given).problem:
+                raise DeepnbError(f"not added: {problem}", "mend it, then add it again")
+            self._free(path, file.stem, replace)
+            texts[path] = data.decode("utf-8")
+        before = {path: self._files.get(path) for path in texts}
+        try:
+            for path, text in texts.items():
+                self._files[path] = text
+        except DeepnbError:
+            for path, old in before.items():
+                if old is not None:
+                    self._files[path] = old
+                elif path in self._files:
+                    del self._files[path]
+            raise
+        return tuple(path.removeprefix(FOLDER).removesuffix(".md") for path in texts)
+
+    def remove(self, name: str) -> str:
+        """Delete a subagent's file; gives its path. `%memory revert` brings it back."""
+        one = self._one(name)
+        if not one.path:
+            do = "%config DeepNB lists options" if one.source == "Python" else "Session(general_purpose=False)"
+            raise DeepnbError(
+                f"{name} is {'given in Python' if one.source == 'Python' else 'built in'}, and no file", do
+            )
+        if error := self._workspace.backend.delete(one.path).error:
+            raise refused(one.path, error)
+        return one.path
+
+    # -- helpers
+
+    def _one(self, name: str) -> Listed:
+        found = self.all()
+        for one in found:
+            if name in (one.agent.name, one.path, one.path.rpartition("/")[2]):
+                return one
+        there = ", ".join(one.agent.name for one in found) or "none"
+        raise DeepnbError(f"no subagent {name!r} (there is: {there})", f"%agent subagents add {name} makes one")
+
+    def _free(self, path: str, name: str, replace: bool) -> None:
+        if any(agent.name == name for agent in self._workspace.options.subagents):
+            raise DeepnbError(f"a subagent {name!r} is given in Python", "take another name")
+        if path in self._files and not replace:
+            raise DeepnbError(
+                f"there is a subagent {name!r} already", f"%agent subagents {name} shows it; --yes takes its place"
+            )
+
+
+def _markdown(path: Path) -> Sequence[Path]:
+    """The files that are meant: one, or those of a directory."""
+    if path.is_dir():
+        if found := sorted(p for p in path.glob("*.md") if p.is_file() and not p.is_symlink()):
+            return found
+        raise DeepnbError(f"{path} holds no NAME.md", "each subagent is a file of its own")
+    if not path.is_file():
+        raise DeepnbError(
+            f"there is no {path}", "%agent subagents add NAME makes one, or name a .md file or a directory"
+        )
+    if path.suffix != ".md":
+        raise DeepnbError(f"{path.name} is no Markdown file", "a subagent is a file NAME.md")
+    return [path]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(BYTES + 1)
+    except OSError as error:
+        raise DeepnbError(f"{path} can't be read ({error.strerror})", "see whether it is there") from None

@@ -1,0 +1,122 @@
+"""The only place where the graph is wired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain.agents import create_agent
+
+from deepnb.backends.guarded import GuardedBackend
+from deepnb.backends.writer import writer
+from deepnb.context.counting import Meter
+from deepnb.core.budget import Rule
+from deepnb.core.subagents import Subagent
+from deepnb.engine.approvals import ApprovalMiddleware
+from deepnb.engine.delegation import DelegationMiddleware
+from deepnb.engine.state_backend import KernelState
+from deepnb.engine.summarization import SummarizationMiddleware
+from deepnb.memory.flush import Flusher
+from deepnb.memory.guarding import GuardMiddleware
+from deepnb.memory.scoped import ScopedBackend
+from deepnb.wiring.delegation import delegation, in_force
+from deepnb.wiring.effects import effects
+from deepnb.wiring.host import Host
+from deepnb.wiring.layers import Layers
+from deepnb.wiring.model import Measured, main_model
+from deepnb.wiring.options import Options
+from deepnb.workshop.approvals import Effects
+from deepnb.workshop.namespace import namespace_tools
+
+
+@dataclass(frozen=True)
+class Built:
+    """A graph ready to run, and what the session needs to know of it."""
+
+    graph: Any
+    model: str
+    """The name the model is shown under."""
+    rule: Rule
+    meter: Meter
+    compaction: SummarizationMiddleware
+    """That of the main agent."""
+    tools: tuple[tuple[str, str], ...]
+    """(name, first line of its description) of each tool."""
+    guard: GuardedBackend
+    """What its tools write through."""
+    flush: Flusher | None
+    """The flush of the main agent; None where memory is switched off."""
+    exit: str
+    """The last node of a turn: state written as from it leaves nothing to run."""
+    effects: Effects
+    """What calls of its tools do."""
+    nested: Mapping[str, Measured]
+    """The models of the subagents that have one of their own, by agent."""
+    stack: tuple[Any, ...]
+    """The middleware of the main agent, the outermost first."""
+
+
+def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Built:
+    """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent.
+
+    `agents` are the subagents of its files.
+    """
+    mine, guarded = main_model(options), host.backend
+    tools = [*namespace_tools(options.namespace), *options.tools]
+    there = in_force(options, agents)
+    does = effects(options, there, host)
+    approvals, seal = (ApprovalMiddleware(host.policy, does.of, lambda: writer().agent, seal=s) for s in (False, True))
+    layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), approvals, seal)
+    backend = ScopedBackend(guarded, host.scope)
+    inside = ScopedBackend(guarded, lambda: host.scope().inside)
+
+    def base(own: Measured, names: Sequence[str] | None, task: DelegationMiddleware | None) -> list[Any]:
+        return list(layers.common(inside, own, names=names, task=task).middleware)
+
+    task, nested = delegation(options, there, inside, mine, tools, base, seal)
+    memory = layers.memory(backend, mine)
+    common = layers.common(backend, mine, task=task, rebased=memory.rebased)
+    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *layers.own())
+    graph = create_agent(
+        mine.model,
+        tools,
+        system_prompt=options.system_prompt or None,
+        middleware=stack,
+        state_schema=KernelState,
+        checkpointer=host.checkpointer,
+        store=options.store,
+    ).with_config({"recursion_limit": 10_000})
+    return Built(
+        graph=graph,
+        model=mine.label,
+        rule=mine.rule,
+        meter=mine.meter,
+        compaction=common.compaction,
+        tools=tuple(_tool_lines(stack, tools).items()),
+        guard=guarded,
+        flush=common.flush,
+        exit=_exit(graph),
+        effects=does,
+        nested=nested,
+        stack=stack,
+    )
+
+
+def _tool_lines(stack: Sequence[Any], tools: list[Any]) -> dict[str, str]:
+    """name -> first line of the description, of every tool the graph binds."""
+    lines: dict[str, str] = {}
+    for tool in [t for m in stack for t in getattr(m, "tools", ())] + tools:
+        name = str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
+        words = getattr(tool, "description", None) or getattr(tool, "__doc__", None) or ""
+        lines[name] = next((line.strip() for line in words.splitlines() if line.strip()), "")
+    return lines
+
+
+def _exit(graph: Any) -> str:
+    """The node a turn ends with: after_* hooks run in reverse order, so it is the first of them."""
+    for hook in (".after_agent", ".after_model"):
+        for node in graph.nodes:
+            if node.endswith(hook):
+                return str(node)
+    return "model"

@@ -1,0 +1,37 @@
+"""What a graph asks of the place it runs in."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from deepnb.backends.guarded import GuardedBackend
+from deepnb.core.approvals import Policy
+from deepnb.memory.scope import Scope
+from deepnb.memory.searching import MemorySearch
+
+
+class Host(Protocol):
+    """Where a graph runs: a session, or somebody else's program. All but the first two are asked at each use."""
+
+    @property
+    def backend(self) -> GuardedBackend:
+        """What its tools write through."""
+
+    @property
+    def checkpointer(self) -> Any:
+        """Where its threads are checkpointed."""
+
+    def now(self) -> str:
+        """The time as an ISO timestamp in the user's time zone."""
+
+    def scope(self) -> Scope:
+        """What the main agent of the turn that plays may know of memory."""
+
+    def search(self) -> MemorySearch:
+        """The index over the memory of that agent."""
+
+    def policy(self) -> Policy:
+        """Which calls need approval."""
+
+    def undoable(self, path: str) -> bool:
+        """Whether what is done to a file or directory can be undone."""

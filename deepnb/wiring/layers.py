@@ -1,0 +1,110 @@
+"""The middleware of an agent, layer by layer: what the main one has alone, and what every nested one has, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
+
+from deepnb.context import history
+from deepnb.core.subagents import FILE_TOOLS
+from deepnb.engine.approvals import ApprovalMiddleware
+from deepnb.engine.delegation import DelegationMiddleware
+from deepnb.engine.file_tools import FileToolsMiddleware
+from deepnb.engine.summarization import SummarizationMiddleware
+from deepnb.memory.budget import memory_budget
+from deepnb.memory.flush import Flusher
+from deepnb.memory.guarding import GuardMiddleware
+from deepnb.memory.layers import ALWAYS
+from deepnb.memory.middleware import memory_middleware
+from deepnb.memory.nested import NestedMemoryMiddleware
+from deepnb.memory.tools import MemoryToolsMiddleware
+from deepnb.skills.middleware import SkillsMiddleware
+from deepnb.wiring.host import Host
+from deepnb.wiring.model import Measured
+from deepnb.wiring.options import Options
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The layer of memory; empty where memory is switched off."""
+
+    middleware: tuple[Any, ...] = ()
+    rebased: Callable[[Any], Any] | None = None
+    """What a compaction makes of the memory that the model has seen; None where it is read anew each turn."""
+
+
+@dataclass(frozen=True)
+class Common:
+    """The layers that every agent has."""
+
+    middleware: tuple[Any, ...]
+    compaction: SummarizationMiddleware
+    flush: Flusher | None
+    """What it keeps before a compaction; None where memory is switched off."""
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Makes the layers of one graph's agents; what it holds they share."""
+
+    options: Options
+    host: Host
+    guard: GuardMiddleware
+    approvals: ApprovalMiddleware
+    seal: ApprovalMiddleware
+    """Stands inside middleware that is the user's own."""
+
+    def memory(self, backend: Any, own: Measured) -> Memory:
+        """Outermost, so that the trigger counts all that is sent."""
+        if not self.options.enable_memory:
+            return Memory()
+        sources, refresh = self.options.memory, self.options.memory_refresh
+        budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
+        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.host.now()[:10])
+        nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
+        tools = MemoryToolsMiddleware(backend, sources, self.host.now, self.host.search)
+        return Memory((files, nested, tools), files.rebased if refresh == "delta" else None)
+
+    def skills(self, backend: Any) -> tuple[Any, ...]:
+        """The skills of the session's directories."""
+        return (SkillsMiddleware(backend, self.options.skills),) if self.options.enable_skills else ()
+
+    def common(
+        self,
+        backend: Any,
+        own: Measured,
+        *,
+        names: Sequence[str] | None = None,
+        task: DelegationMiddleware | None = None,
+        rebased: Callable[[Any], Any] | None = None,
+    ) -> Common:
+        """What every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
+        flush = Flusher(backend, own.model) if self.options.enable_memory else None
+        compaction = SummarizationMiddleware(
+            own.model,
+            backend=backend,
+            rule=own.rule,
+            measure=own.meter.budget,
+            count=own.meter.count,
+            clock=self.host.now,
+            addition=history.addition,
+            flush=flush,
+            rebased=rebased,
+        )
+        inner = (compaction, PatchToolCallsMiddleware(), self.guard, self.approvals)
+        return Common((*self._files(backend, names), *((task,) if task else ()), *inner), compaction, flush)
+
+    def own(self) -> tuple[Any, ...]:
+        """The user's own middleware, innermost, and what sees to it that it lets no call past the user."""
+        return (*self.options.middleware, self.seal) if self.options.middleware else ()
+
+    def _files(self, backend: Any, names: Sequence[str] | None) -> tuple[Any, ...]:
+        """The file tools, or only some: `read_file` comes with any of them."""
+        chosen = FILE_TOOLS if names is None else tuple(name for name in FILE_TOOLS if name in names)
+        if not self.options.enable_filesystem or not chosen:
+            return ()
+        tools = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
+        return (FileToolsMiddleware(backend, self.options.eviction_threshold, tools),)

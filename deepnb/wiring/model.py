@@ -1,0 +1,70 @@
+"""A chat model with all by which its context is measured: window, rule, counter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deepnb.context.counting import BY_SCRIPT, Counter, Meter
+from deepnb.context.encodings import encoding_of
+from deepnb.core import tokenizer
+from deepnb.core.budget import Rule, rule_for
+from deepnb.models.resolve import is_teaching, resolve
+from deepnb.wiring.options import Options
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A model, the name it is shown under, when its context is compacted, how its tokens are counted."""
+
+    model: Any
+    label: str
+    rule: Rule
+    meter: Meter
+
+
+def main_model(options: Options) -> Measured:
+    """The main agent's; the window given in the options is its."""
+    resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
+    return _measured(_with_window(resolved.model, options.max_input_tokens), resolved.label, options)
+
+
+def own_model(options: Options, model: Any) -> Measured:
+    """A subagent's own: its window is what its profile says; a fraction of one that is not known is no rule for it."""
+    resolved = resolve(model, namespace=options.namespace)
+    sizes = [size for size in (options.trigger, options.keep) if size is not None]
+    if _window(resolved.model) is None and any(kind == "fraction" for kind, _ in sizes):
+        options = replace(options, trigger=None, keep=None)
+    return _measured(resolved.model, resolved.label, options)
+
+
+def _measured(model: Any, label: str, options: Options) -> Measured:
+    rule = rule_for(_window(model), options.trigger, options.keep)
+    return Measured(model, label, rule, _meter(model, rule))
+
+
+def _meter(model: Any, rule: Rule) -> Meter:
+    """Exact for the teaching model; for others by script, until the encoding of an OpenAI model is there."""
+    if is_teaching(model):
+        return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
+    encoding = encoding_of(model)
+
+    def better() -> Counter | None:
+        count = encoding()
+        return None if count is None else Counter(count, exact=True, name="tiktoken")
+
+    return Meter(BY_SCRIPT, rule, better)
+
+
+def _window(model: Any) -> int | None:
+    profile = getattr(model, "profile", None)
+    window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
+    return window if isinstance(window, int) and not isinstance(window, bool) else None
+
+
+def _with_window(model: Any, window: int | None) -> Any:
+    """The model, declaring another context window than its profile does."""
+    if window is None:
+        return model
+    profile = dict(getattr(model, "profile", None) or {})
+    return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}})
