@@ -46,6 +46,28 @@ def test_importing_deepnb_imports_nothing_of_anybodys() -> None:
     assert not names & {*HEAVY, "IPython", "traitlets", "yaml", "nh3", "markdown_it"}
 
 
+@pytest.mark.parametrize("later", ["", "%config DeepNB", "%config DeepNB.stream_hz = 5"])
+def test_loading_makes_no_session_and_imports_what_makes_one_only_when_a_magic_runs(later: str) -> None:
+    loaded = _modules(f"{LOADED}shell.run_cell({later!r})")
+    assert not {m for m in loaded if m.partition(".")[0] not in ("core", "magics", "views")}
+    assert {m for m in loaded if m.startswith(("core.", "views."))} == {"core.errors", "views.figures"}
+    assert not {"magics.scene", "magics.options", "magics.ask", "magics.commands"} & loaded
+    assert {"agent.session", "magics.scene"} <= _modules(f"{LOADED}shell.run_cell('%agent')")
+
+
+def test_usage_needs_no_session_either() -> None:
+    asked = f"{LOADED}shell.run_cell('%agent?')\nshell.run_cell('%memory why -h')"
+    told = run(asked).stdout
+    assert "fork NAME [--at N]" in told and "%memory why TEXT" in told
+    assert not {"agent.session", "magics.scene", "magics.commands"} & _modules(asked)
+
+
+def _modules(code: str) -> set[str]:
+    """The modules of deepnb that running the code imports, without the package's name."""
+    asked = "\nimport sys\nprint('\\n', *(m[7:] for m in sys.modules if m.startswith('deepnb.')))"
+    return set(run(code + asked).stdout.splitlines()[-1].split())
+
+
 def test_loading_prints_nothing() -> None:
     assert run(LOADED).stdout == ""
 

@@ -15,7 +15,7 @@ from deepnb.magics.panel_commands import (
     history_picture,
 )
 from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, said, show_help
+from deepnb.magics.showing import Args, Shown, said
 from deepnb.magics.subagent_commands import agent_subagents
 from deepnb.views.compaction import compaction_view
 from deepnb.views.notice import notice_view
@@ -190,7 +190,6 @@ AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "graph": agent_graph,
     "panel": agent_panel,
     "dashboard": agent_dashboard,
-    "help": show_help("agent"),
 }
 
 

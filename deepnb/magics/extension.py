@@ -3,44 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics import complete, transform
+from deepnb.magics import complete, reloading, transform
 from deepnb.magics.config import DeepNB
-from deepnb.magics.options import AgentRun, Command, parse_agent, parse_memory, parse_skills
 from deepnb.magics.preload import Preload
-from deepnb.magics.scene import Scene
 from deepnb.magics.usage import MAGICS, usage_text
-from deepnb.session.session import Session
-from deepnb.views.notice import notice_view
-from deepnb.widgets.app_screen import AppScreen, in_voila
-from deepnb.widgets.panels import Live
-from deepnb.widgets.screen import Notebook, Screen, Terminal
+
+if TYPE_CHECKING:
+    from deepnb.session.session import Session
+    from deepnb.magics.options import AgentRun, Command
+    from deepnb.magics.scene import Scene
+    from deepnb.widgets.screen import Screen
 
 
 class Extension:
-    """The magics of one shell, around one session."""
+    """The magics of one shell, around one session. Loading imports only what a shell needs to know their names."""
 
     def __init__(self, ip: Any) -> None:
         self.ip = ip
         self.config = _settings(self._configure, ip)
-        changes = {k: v for k, v in self.config.options().items() if v is not None}
-        self.session = Session(clock=self._time, namespace=_Variables(ip), **changes)
-        kernel = hasattr(ip, "kernel")
-        screen: Screen = Terminal() if not kernel else AppScreen() if in_voila() else Notebook()
+        self._profile = {k: v for k, v in self.config.options().items() if v is not None}
+        if ip.config.get(DeepNB.__name__):
+            _check(self._profile)
         self._cell: str | None = None
-        self.scene = Scene(
-            self.session,
-            screen,
-            self.config,
-            ip.user_ns,
-            ip.set_next_input,
-            lambda: self._cell,
-            Live(self.session.subscribe),
-        )
-        self.session.subscribe(lambda: self.config.follow(self.session.options, self.session.model))
-        self._preload = Preload() if kernel else None
+        self._preload = Preload() if hasattr(ip, "kernel") else None
+
+    @cached_property
+    def session(self) -> Session:
+        """The session, made when something first asks for it, with the settings of the profile."""
+        from deepnb.session.session import Session
+
+        session = Session(clock=self._time, namespace=_Variables(self.ip), **self._profile)
+        session.subscribe(lambda: self.config.follow(session.options, session.model))
+        return session
+
+    @cached_property
+    def screen(self) -> Screen:
+        """Where this shell shows things."""
+        from deepnb.widgets.app_screen import AppScreen, in_voila
+        from deepnb.widgets.screen import Notebook, Terminal
+
+        if not hasattr(self.ip, "kernel"):
+            return Terminal()
+        return AppScreen() if in_voila() else Notebook()
+
+    @cached_property
+    def scene(self) -> Scene:
+        """What the commands have to hand, made when the first of them runs."""
+        from deepnb.magics.scene import Scene
+        from deepnb.widgets.panels import Live
+
+        ip, live = self.ip, Live(self.session.subscribe)
+        return Scene(self.session, self.screen, self.config, ip.user_ns, ip.set_next_input, lambda: self._cell, live)
 
     def load(self) -> None:
         """Register everything; prints nothing."""
@@ -52,9 +69,10 @@ class Extension:
         ip.events.register("post_run_cell", self._after_cell)
         transform.install(ip)
         complete.install(ip, self._names)
+        reloading.install(ip)
 
     def unload(self) -> None:
-        """Take out all that `load` put in."""
+        """Take out all that `load` put in; one line says what of the session is gone with it, if anything is."""
         ip = self.ip
         for magic in MAGICS:
             for kind in ("line", "cell"):
@@ -66,8 +84,13 @@ class Extension:
         ip.events.unregister("post_run_cell", self._after_cell)
         transform.uninstall(ip)
         complete.uninstall(ip)
+        reloading.uninstall(ip)
         if self._preload:
             self._preload.stop()
+        if "session" in self.__dict__ and (line := reloading.forgotten(self.session)):
+            from deepnb.views.notice import notice_view
+
+            self.screen.show(notice_view(line))
 
     def run(self, magic: str, line: str, body: str | None) -> Any:
         """Parse, call, show; a user's mistake is one line."""
@@ -76,14 +99,13 @@ class Extension:
         try:
             return self._run(magic, line, body)
         except DeepnbError as error:
-            if in_voila():  # it strips what a cell that fails has printed
-                self.scene.show(notice_view(str(error), "error"))
+            self._show_in_app(str(error))
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None
 
     def _run(self, magic: str, line: str, body: str | None) -> Any:
-        from deepnb.magics import ask, commands, memory_commands, skills_commands
+        from deepnb.magics.options import AgentRun, parse_agent, parse_memory, parse_skills
 
         parse: Callable[..., AgentRun | Command] = {
             "agent": parse_agent,
@@ -92,19 +114,39 @@ class Extension:
         }[magic]
         parsed = parse(line, body)
         if isinstance(parsed, AgentRun):
-            return ask.ask(self.scene, parsed, cell=body is not None)
-        if magic == "agent" and parsed.name == "resume":
-            return ask.resume(self.scene, parsed.args["choice"])  # type: ignore[arg-type]
-        if magic == "agent" and parsed.name in ("approve", "reject", "edit"):
-            from deepnb.magics.approval_commands import decisions
+            from deepnb.magics import ask
 
-            return ask.decide(self.scene, decisions(self.scene, parsed.name, parsed.args))
-        table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
-        shown = table[parsed.name](self.scene, parsed.args)
+            return ask.ask(self.scene, parsed, cell=body is not None)
+        shown = self._call(magic, parsed)
         if shown is None or not (hasattr(shown, "text") and hasattr(shown, "html")):
             return shown
-        self.scene.show(shown)  # type: ignore[arg-type]
+        self.screen.show(shown)
         return None
+
+    def _call(self, magic: str, command: Command) -> Any:
+        """What a subcommand gives: a view to show, or a value."""
+        if command.name == "help":  # for which nothing of a session is needed
+            from deepnb.views.text_file import text_view
+
+            return text_view("", usage_text(magic, command.args["sub"]))  # type: ignore[arg-type]
+        from deepnb.magics import ask, commands, memory_commands, skills_commands
+
+        if magic == "agent" and command.name == "resume":
+            return ask.resume(self.scene, command.args["choice"])  # type: ignore[arg-type]
+        if magic == "agent" and command.name in ("approve", "reject", "edit"):
+            from deepnb.magics.approval_commands import decisions
+
+            return ask.decide(self.scene, decisions(self.scene, command.name, command.args))
+        table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
+        return table[command.name](self.scene, command.args)
+
+    def _show_in_app(self, problem: str) -> None:
+        """Show it in Voila, too, which strips what a cell that fails has printed."""
+        from deepnb.views.notice import notice_view
+        from deepnb.widgets.app_screen import in_voila
+
+        if in_voila():
+            self.screen.show(notice_view(problem, "error"))
 
     def _magic(self, magic: str) -> Callable[..., Any]:
         from IPython.core.magic import no_var_expand
@@ -149,6 +191,18 @@ def _settings(changed: Callable[[dict[str, Any]], None], ip: Any) -> DeepNB:
         return DeepNB(changed, parent=ip)
     except TraitError as error:
         raise UsageError(f"{error}: mend c.DeepNB in the IPython profile") from None
+
+
+def _check(options: Mapping[str, Any]) -> None:
+    """Say now what the session would refuse of a profile's settings when it is made."""
+    from IPython.core.error import UsageError
+
+    from deepnb.wiring.options import Options, changed
+
+    try:
+        changed(Options(), options)
+    except DeepnbError as error:
+        raise UsageError(f"{error}; mend c.DeepNB in the IPython profile") from None
 
 
 def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.Names:

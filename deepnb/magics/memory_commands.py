@@ -12,7 +12,7 @@ from deepnb.core.paths import check_path
 from deepnb.core.subagents import FOLDER
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
 from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, live, said, show_help
+from deepnb.magics.showing import Args, Shown, live, said
 from deepnb.magics.subagent_commands import written
 from deepnb.session.disk import at_hand
 from deepnb.views.diff import diff_view
@@ -271,5 +271,4 @@ MEMORY: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "daily": memory_daily,
     "flush": memory_flush,
     "promote": memory_promote,
-    "help": show_help("memory"),
 }

@@ -6,20 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deepnb.magics.scene import Scene
-from deepnb.magics.usage import usage_text
 from deepnb.views.notice import notice_view
-from deepnb.views.text_file import text_view
 from deepnb.views.view import View
 from deepnb.widgets.panels import Folded
 
 Args = Mapping[str, Any]
 Shown = View | object | None
 """A view is shown; anything else is the magic's value; None is nothing."""
-
-
-def show_help(magic: str) -> Callable[[Scene, Args], Shown]:
-    """The subcommand `help` of a magic."""
-    return lambda scene, args: text_view("", usage_text(magic, args.get("sub")))
 
 
 def said(line: str) -> View:

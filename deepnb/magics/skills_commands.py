@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, live, said, show_help
+from deepnb.magics.showing import Args, Shown, live, said
 from deepnb.views.findings import findings_view
 from deepnb.views.notice import notice_view
 from deepnb.views.skills import EMPTY, SkillCard, SkillsView, skill_view, skills_view
@@ -110,7 +110,6 @@ SKILLS: Mapping[str, Callable[[Scene, Args], Shown]] = {
     "disable": skills_disable,
     "remove": skills_remove,
     "pin": skills_pin,
-    "help": show_help("skills"),
 }
 
 

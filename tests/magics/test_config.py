@@ -149,6 +149,14 @@ def test_a_bad_setting_in_a_profile_is_one_line(bare_shell: Shell) -> None:
     assert "'window' trait" in bare_shell.fails("%load_ext deepnb")
 
 
+def test_a_setting_in_a_profile_that_a_session_refuses_is_one_line_at_loading(bare_shell: Shell) -> None:
+    bare_shell.ip.config.DeepNB.approve = "nonsense"
+    assert "approve can't be 'nonsense'" in bare_shell.fails("%load_ext deepnb")
+    bare_shell.ip.config.DeepNB.approve = "writes"
+    bare_shell.ok("%load_ext deepnb")
+    assert "writes" in bare_shell.ok("%agent tools")
+
+
 def test_settings_of_a_profile_hold_from_the_start(bare_shell: Shell) -> None:
     bare_shell.ip.config.DeepNB.window = 5000
     bare_shell.ip.config.DeepNB.max_steps = 3

@@ -13,6 +13,7 @@ import deepnb
 from deepnb import DeepnbError
 from deepnb.magics.extension import complete_names
 from deepnb.magics.preload import Preload
+from tests.support.kernels import Kernel
 from tests.support.shells import Shell
 
 
@@ -34,6 +35,7 @@ def hooks(ip: Any) -> dict[str, list[Any]]:
         "matchers": list(ip.Completer.custom_matchers),
         "hooks": sorted(ip.strdispatchers),
         "exceptions": [ip.custom_exceptions],
+        "loader": [name for name in vars(ip.extension_manager) if "load" in name],
         "namespace": sorted(n for n in ip.user_ns if not n.startswith("_")),
         "attributes": [ip._deepnb] if getattr(ip, "_deepnb", None) else [],
     }
@@ -45,26 +47,68 @@ def test_loading_prints_nothing_and_unloading_undoes_every_hook(bare_shell: Shel
     assert bare_shell.ok("%load_ext deepnb") == ""
     loaded = hooks(bare_shell.ip)
     assert set(loaded["line magics"]) - set(before["line magics"]) == {"agent", "memory", "skills"}
-    for what in ("configurables", "pre", "post", "tokens", "matchers", "attributes"):
+    for what in ("configurables", "pre", "post", "tokens", "matchers", "loader", "attributes"):
         assert len(loaded[what]) == len(before[what]) + 1, what
     bare_shell.ok("%agent what can you do?")
-    assert bare_shell.ok("%unload_ext deepnb") == ""
+    bare_shell.ok("%unload_ext deepnb")
     assert hooks(bare_shell.ip) == before
     with pytest.raises(DeepnbError, match="%load_ext deepnb"):
         deepnb.current()
 
 
-def test_loading_twice_adds_nothing(shell: Shell) -> None:
-    once = hooks(shell.ip)
+def test_loading_twice_adds_nothing_says_nothing_and_keeps_the_session(shell: Shell) -> None:
+    session, once = shell.session, hooks(shell.ip)
     deepnb.load_ipython_extension(shell.ip)
+    for _ in range(2):
+        assert shell.ok("%load_ext deepnb") == ""
     assert hooks(shell.ip) == once
+    assert shell.session is session
 
 
-def test_reloading_leaves_one_of_each_hook(shell: Shell) -> None:
+def test_another_extension_loaded_twice_says_so_as_ever(shell: Shell) -> None:
+    shell.ok("%load_ext autoreload")
+    assert "already loaded" in shell.ok("%load_ext autoreload")
+    shell.ok("%unload_ext deepnb")
+    shell.ok("%load_ext deepnb")
+    assert shell.ok("%load_ext deepnb") == ""
+
+
+def test_reloading_leaves_one_of_each_hook_and_says_nothing_where_nothing_is_lost(shell: Shell) -> None:
     once = {what: len(found) for what, found in hooks(shell.ip).items()}
+    assert shell.session.threads
     assert shell.ok("%reload_ext deepnb") == ""
     assert {what: len(found) for what, found in hooks(shell.ip).items()} == once
     assert "turn 1" in shell.ok("%agent what can you do?")
+
+
+def test_reloading_says_in_one_line_what_it_forgets(shell: Shell) -> None:
+    shell.ok("%memory add I like tea")
+    assert shell.ok("%reload_ext deepnb") == (
+        "note: deepnb forgets 1 file of memory, notes and skills; %memory keep DIR before you reload keeps memory\n"
+    )
+    shell.ok("%agent thanks")
+    assert shell.ok("%reload_ext deepnb") == "note: deepnb forgets 1 turn\n"
+    shell.ok("%memory add I like tea\n%agent thanks\n%agent new second\n%agent thanks\n%agent thanks")
+    said = shell.ok("%reload_ext deepnb")
+    assert "deepnb forgets 3 turns in 2 threads and 1 file of memory, notes and skills" in said
+    assert shell.session.turns == ()
+
+
+def test_reloading_does_not_forget_what_is_kept_or_mounted(shell: Shell, tmp_path: Path) -> None:
+    shell.ok(f"%agent mount /memory disk:{tmp_path / 'notes'}\n%memory add --to /memory/team.md Ana owns the data")
+    assert shell.ok("%reload_ext deepnb") == ""
+    shell.ok(f"%memory add I like tea\n%memory keep {tmp_path / 'kept'}\n%agent thanks")
+    assert shell.ok("%reload_ext deepnb") == "note: deepnb forgets 1 turn\n"
+
+
+@pytest.mark.kernel
+def test_in_a_kernel_loading_again_says_nothing_and_reloading_says_what_is_lost(kernel: Kernel) -> None:
+    kernel.ok("%agent thanks")
+    again = kernel.ok("%load_ext deepnb")
+    assert again.text == ""
+    assert kernel.value("len(__import__('deepnb').current().turns)") == "1"
+    assert kernel.ok("%reload_ext deepnb").text == "note: deepnb forgets 1 turn"
+    assert kernel.ok("%reload_ext deepnb").text == ""
 
 
 def test_after_unloading_a_line_is_pythons_again(shell: Shell) -> None:
