@@ -2,7 +2,7 @@
 
     from deepnb.search import Index
 
-Usable without an agent. `python -m deepnb.search.bench FILE.json` measures it on a LoCoMo-format corpus.
+Usable without an agent.
 """
 
 from __future__ import annotations

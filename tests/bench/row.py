@@ -41,5 +41,11 @@ def added(what: str, figure: float, baseline: float, unit: str, more: float) -> 
     return Row(what, figure, unit, baseline, figure / baseline, f"+{more:g} {unit}", over <= more)
 
 
+def below(what: str, figure: float, baseline: float | None, unit: str, most: float) -> Row:
+    """A figure with a bound of its own, whatever its baseline."""
+    ratio = figure / baseline if baseline else None
+    return Row(what, figure, unit, baseline, ratio, f"{most:g} {unit}", figure <= most)
+
+
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.3g}"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.search import Index, bench
+from deepnb.search import Index
 from deepnb.search.hits import Hit
 from tests import DATA
+from tests.bench import talks as bench
 
 TALKS = DATA / "talks.json"
 SAMPLE = {

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from deepnb.search import Index
-from deepnb.search.speed import markdown
+from tests.bench.speed import markdown
 
 FAMILY = ["欧阳", "司马", "王", "李", "张", "陈", "赵", "周", "吴", "郑"]
 GIVEN = ["明远", "明亮", "志远", "思齐", "海若", "若海", "子墨", "墨涵", "建军", "国强"]

@@ -1,13 +1,10 @@
-"""How long indexing and searching take, beside plain FTS5 on the same texts in the same run.
-
-python -m deepnb.search.bench --speed
-"""
+"""How long indexing and searching take, beside plain FTS5 (porter unicode61, one row a line) on the same texts."""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -17,7 +14,10 @@ from typing import TypeVar
 from deepnb.search.database import Database
 from deepnb.search.index import Index
 from deepnb.search.words import read_query
+from tests.bench.row import Row, below
 
+QUICK = False
+COLD_MS, P95_MS = 10_000, 20
 _SYLLABLES = "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no ra re ri ro sa se"
 QUERIES = 200
 _T = TypeVar("_T")
@@ -58,28 +58,26 @@ def questions(files: dict[str, str], seed: int = 1) -> list[str]:
     return found
 
 
-def report() -> str:
-    """All the times as lines of text. Takes about a minute."""
+def rows() -> Iterator[Row]:
+    """Times in ms; the bounds are those of a cold index of 10 MB, and of a search in 10,000 chunks."""
     with tempfile.TemporaryDirectory() as folder:
-        lines = ["time, and the same work by plain FTS5 (porter unicode61, one row a line) on this machine", ""]
         files = markdown(10)
-        index = Index(Path(folder) / "index.db")
+        index, bare = Index(Path(folder) / "index.db"), _fts(f"{folder}/plain.db")
         cold, did = _timed(lambda: index.update(dict(files)))
-        bare = Database(str(Path(folder) / "plain.db"))
-        bare.rows("CREATE VIRTUAL TABLE lines USING fts5(body, tokenize = 'porter unicode61')")
         plain, _ = _timed(lambda: _plain(bare, files))
-        lines.append(_line(f"10 MB cold, {did.chunks:,} chunks", cold, plain))
+        yield below(f"10 MB cold, {did.chunks:,} chunks", cold, plain, "ms", COLD_MS)
         path = next(iter(files))
         changed = {path: files[path] + "\n\nOne line more, on a hoopoe.\n"}
         again, _ = _timed(lambda: index.update(changed))
-        plain_again, _ = _timed(lambda: _plain(bare, changed))
-        lines.append(_line("one changed file of 50 kB", again, plain_again))
+        plain, _ = _timed(lambda: _plain(bare, changed))
+        yield Row("one changed file of 50 kB", again, "ms", plain, again / plain)
         same, _ = _timed(lambda: index.update({**files, **changed}))
-        lines.append(_line("nothing changed in 10 MB", same, None))
+        yield Row("nothing changed in 10 MB", same, "ms")
         first, _ = _timed(lambda: index.search("hoopoe"))
-        lines.append(_line("first search (reads the vocabulary)", first, None))
-        lines += _searching(f"{did.chunks:,} chunks", index, bare, files)
-        small = Index(Path(folder) / "small.db")
+        yield Row("first search (reads the vocabulary)", first, "ms")
+        yield from _searching(f"{did.chunks:,} chunks", index, bare, files)
+        index.close()
+        small, bare = Index(Path(folder) / "small.db"), _fts(f"{folder}/plain_small.db")
         part: dict[str, str] = {}
         for path in files:
             part[path] = files[path]
@@ -87,24 +85,28 @@ def report() -> str:
                 small.update(part)
                 if _chunks(small) >= 10_000:
                     break
-        bare_small = Database(str(Path(folder) / "plain_small.db"))
-        bare_small.rows("CREATE VIRTUAL TABLE lines USING fts5(body, tokenize = 'porter unicode61')")
-        _plain(bare_small, part)
-        lines += _searching(f"{_chunks(small):,} chunks", small, bare_small, part)
-        index.close()
+        _plain(bare, part)
+        yield from _searching(f"{_chunks(small):,} chunks", small, bare, part, P95_MS)
         small.close()
-    return "\n".join(lines)
 
 
-def _searching(what: str, index: Index, bare: Database, files: dict[str, str]) -> list[str]:
+def _searching(
+    what: str, index: Index, bare: Database, files: dict[str, str], p95: float | None = None
+) -> Iterator[Row]:
     asked = questions(files)
     index.search(asked[0])
     ours = sorted(_timed(partial(index.search, query, 6))[0] for query in asked)
     plain = sorted(_timed(partial(_ask, bare, query))[0] for query in asked)
-    return [
-        _line(f"search in {what}, {name}", ours[int(len(ours) * at)], plain[int(len(plain) * at)])
-        for name, at in (("median", 0.5), ("p95", 0.95))
-    ]
+    for name, at, most in (("median", 0.5, None), ("p95", 0.95, p95)):
+        took, beside = ours[int(len(ours) * at)], plain[int(len(plain) * at)]
+        said = f"search in {what}, {name}"
+        yield below(said, took, beside, "ms", most) if most else Row(said, took, "ms", beside, took / beside)
+
+
+def _fts(path: str) -> Database:
+    bare = Database(path)
+    bare.rows("CREATE VIRTUAL TABLE lines USING fts5(body, tokenize = 'porter unicode61')")
+    return bare
 
 
 def _plain(db: Database, files: dict[str, str]) -> None:
@@ -123,11 +125,7 @@ def _chunks(index: Index) -> int:
 
 
 def _timed(act: Callable[[], _T]) -> tuple[float, _T]:
+    """Milliseconds, and what it gave."""
     begin = time.perf_counter()
     found = act()
-    return time.perf_counter() - begin, found
-
-
-def _line(what: str, ours: float, plain: float | None) -> str:
-    beside = "" if plain is None else f"{plain * 1000:10.1f} ms plain FTS5   {ours / plain:6.1f} x"
-    return f"{what:44}{ours * 1000:10.1f} ms{beside}"
+    return (time.perf_counter() - begin) * 1000, found
