@@ -1,4 +1,4 @@
-"""`python -m tests.bench.stream [--kernel]`: what a streamed answer costs on the wire, in bytes of message content.
+"""What a streamed answer costs on the wire, in bytes of message content; `python -m tests.bench.stream` shows all kinds.
 
 Without `--kernel` the clock is a made one that moves as the characters come, so that 20,000 characters take no
 minute: the messages are those a notebook would be sent. With it a real kernel streams in real time.
@@ -17,7 +17,13 @@ from typing import Any
 from unittest.mock import patch
 
 from tests import IMPORT_TESTS
+from tests.bench.row import Row, held
 
+QUICK = True
+MOST, GROWTH = 8.0, 1.2
+"""Bytes sent for each byte that stands there in the end, and how much more of them at twice the length."""
+ASKED = ("prose", "one code block", "one table")
+"""The kinds that the bounds are asked for."""
 PACE = 330
 """Characters a second."""
 CHUNK = 6
@@ -81,9 +87,14 @@ class Wire:
         return sum(self.last.values())
 
     @property
+    def sent_bytes(self) -> int:
+        """Bytes of all the messages."""
+        return sum(size for _, _, size in self.sent)
+
+    @property
     def ratio(self) -> float:
         """Bytes sent for each byte that stands there in the end."""
-        return sum(size for _, _, size in self.sent) / self.final
+        return self.sent_bytes / self.final
 
     @property
     def rate(self) -> float:
@@ -176,13 +187,21 @@ def in_kernel(kind: str, length: int) -> Wire:
     return wire
 
 
+def rows() -> Iterator[Row]:
+    """Each kind of answer in two lengths, as a cell is sent it by a made clock: bytes sent beside those that stay."""
+    for kind in ASKED:
+        short, long = (simulated(texts()[kind](length)) for length in (20_000, 40_000))
+        yield held(f"{kind} of 20,000 characters, sent", short.sent_bytes / 1000, short.final / 1000, "kB", MOST)
+        yield held(f"{kind}, sent for each byte at 40,000, beside 20,000", long.ratio, short.ratio, "", GROWTH)
+
+
 def row(name: str, wire: Wire) -> str:
     return f"{name:26} {wire.ratio:5.2f} x {wire.final:9,} B  {wire.outputs:3} outputs  {wire.rate:4.1f} updates/s"
 
 
 if __name__ == "__main__":
     if "--kernel" in sys.argv:
-        for kind in ("prose", "one code block", "one table"):
+        for kind in ASKED:
             print(row(f"{kind}, 20,000, real", in_kernel(kind, 20_000)), flush=True)
     else:
         for room in (0, *rooms()):

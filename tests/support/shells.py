@@ -69,7 +69,7 @@ class Shell:
 
     def close(self) -> None:
         """Unload, and give the place to the next."""
-        self.ip.run_cell("%unload_ext deepnb", store_history=False)
+        self.run("%unload_ext deepnb")
         self.ip.atexit_operations()
         atexit.unregister(self.ip.atexit_operations)
         InteractiveShell.clear_instance()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.stream import Wire, in_kernel, rooms, row, simulated, texts
+from tests.bench.stream import GROWTH, MOST, Wire, in_kernel, rooms, row, simulated, texts
 
-MOST, GROWTH, RATE, OUTPUTS = 8.0, 1.2, 4.0, 20
+RATE, OUTPUTS = 4.0, 20
 
 
 @pytest.mark.parametrize("kind", texts())
