@@ -13,9 +13,9 @@ from deepnb.magics.preload import Preload
 from deepnb.magics.usage import MAGICS, usage_text
 
 if TYPE_CHECKING:
-    from deepnb.session.session import Session
     from deepnb.magics.options import AgentRun, Command
     from deepnb.magics.scene import Scene
+    from deepnb.session.session import Session
     from deepnb.widgets.screen import Screen
 
 

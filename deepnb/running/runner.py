@@ -73,8 +73,7 @@ class Runner:
 
     def nothing(self) -> TurnStream:
         """The stream of a turn that does not go on yet."""
-        events: Generator[Event, None, None] = (event for event in ())
-        return TurnStream(events, ())
+        return TurnStream(_no_events(), ())
 
     def decide(self, decisions: Sequence[Decision]) -> bool:
         """Keep decisions on calls of one thread; whether its turn can go on."""
@@ -230,3 +229,7 @@ def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = 
     draft = turn or thread.turns[-1]
     own = {name: (one.meter, one.label) for name, one in built.nested.items()}
     return Recorder(built.meter, draft.events, before, work.options.prices, built.model, own)
+
+
+def _no_events() -> Generator[Event, None, None]:
+    yield from ()

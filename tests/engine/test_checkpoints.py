@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ STEPS = 12
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     if request.param == "memory":
         yield InMemorySaver()
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.support.scripted import Scripted, call, unasked
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     if request.param == "memory":
         yield InMemorySaver()
     else:
@@ -213,7 +214,7 @@ def test_a_tool_that_was_running_is_not_run_again_unasked(checkpointer):
 
 
 def test_a_thread_of_a_bare_graph_is_gone_on_with(checkpointer):
-    graph = create_deep_agent(Scripted(answers=["hi there"]), backend=StateBackend(), checkpointer=checkpointer)
+    graph: Any = create_deep_agent(Scripted(answers=["hi there"]), backend=StateBackend(), checkpointer=checkpointer)
     for prompt in ("one", "two"):
         graph.invoke({"messages": [("user", prompt)]}, {"configurable": {"thread_id": "main"}})
     s = session(checkpointer, "three")
