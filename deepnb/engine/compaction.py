@@ -110,12 +110,12 @@ class CompactionSteps(Upstream):
     ) -> Done:
         """Flush, offload, summarize, and keep beside the summary what it lost, and the skills `pinned` to this turn."""
         messages, previous = request.messages, request.state.get(keys.OFFLOAD)
-        going, _ = self._offload_inline_media(self._backend, messages[:cutoff])
+        going, _ = self._offload_inline_media(self._backend, [m for m in messages[:cutoff] if not _is_update(m)])
         new = [m for m in going if not _is_ours(m)]
         at = self._clock()
-        flush = self._flushed([m for m in new if not _is_update(m)], request.state, at, tell)
+        flush = self._flushed(new, request.state, at, tell)
         path = self._offloaded(new, at, self._get_history_path(session))
-        said = [m for m in going if not _is_update(m) and not _is_added(m)]
+        said = [m for m in going if not _is_added(m)]
         summary = self._summary(said, len(new), path, tell)
         before = _anchors(messages[0])
         found = find((to_message(m) for m in said if not _is_ours(m)), redact)
@@ -200,7 +200,7 @@ class CompactionSteps(Upstream):
         elif limit is None and not must and 0 < start < cutoff and len(messages) - start < self._rule.trigger[1]:
             cutoff = start  # in messages: a memory update, or what was brought back, takes the prompt's place
         going = [m for m in messages[:cutoff] if not _is_summary(m)]
-        if not going:
+        if all(map(_is_update, going)):
             return 0
         gain = 0 if must or limit is None else self.token_counter(going)
         return cutoff if must or limit is None or gain >= _WORTH * limit else 0
@@ -284,7 +284,7 @@ def _is_ours(message: BaseMessage) -> bool:
 
 
 def _is_update(message: BaseMessage) -> bool:
-    """Whether it told of a change in memory: memory is shown anew, so nobody need sum that up."""
+    """Whether it told of a change in memory: memory is shown anew, and is as private as its files are."""
     return message.additional_kwargs.get("lc_source") == MEMORY_UPDATE
 
 
