@@ -17,6 +17,7 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_config
 
 from deepnb.core.subagents import TASK
+from deepnb.engine import keys
 from deepnb.engine.state_backend import KernelState
 
 _DEPTH = "__deepnb_depth"
@@ -26,10 +27,14 @@ _DEPTH = "__deepnb_depth"
 class Nested(Runnable[Any, Any]):
     """A nested agent, its graph made when it is first called."""
 
-    def __init__(self, name: str, description: str, make: Callable[[], Any]) -> None:
+    def __init__(
+        self, name: str, description: str, make: Callable[[], Any], may_read: Callable[[str], bool] | None = None
+    ) -> None:
+        """`may_read` says which files of the state it is given; without it, all."""
         self.name = name
         self.description = description
         self._make = make
+        self._may_read = may_read
 
     @cached_property
     def graph(self) -> Any:
@@ -38,11 +43,19 @@ class Nested(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
         """Run it one level deeper than its caller."""
-        return self.graph.invoke(input, _deeper(config), **kwargs)
+        given = self._given(input)
+        return _unchanged(self.graph.invoke(given, _deeper(config), **kwargs), given, input)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
         """The same, awaited."""
-        return await self.graph.ainvoke(input, _deeper(config), **kwargs)
+        given = self._given(input)
+        return _unchanged(await self.graph.ainvoke(given, _deeper(config), **kwargs), given, input)
+
+    def _given(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        files = state.get(keys.FILES)
+        if self._may_read is None or not files:
+            return state
+        return {**state, keys.FILES: {path: data for path, data in files.items() if self._may_read(path)}}
 
 
 class DelegationMiddleware(SubAgentMiddleware):
@@ -65,6 +78,12 @@ class DelegationMiddleware(SubAgentMiddleware):
 def nested_graph(spec: Mapping[str, Any]) -> Any:
     """The graph of a nested agent, of a spec in upstream's shape whose model and tools are given."""
     return create_sub_agent(dict(spec), state_schema=KernelState)  # type: ignore[arg-type]
+
+
+def _unchanged(result: Any, given: Mapping[str, Any], state: Mapping[str, Any]) -> Any:
+    """The result; files that were not changed are those of the state, which is how upstream knows that they were not."""
+    same = given is not state and isinstance(result, Mapping) and result.get(keys.FILES) == given[keys.FILES]
+    return {**result, keys.FILES: state[keys.FILES]} if same else result
 
 
 def _limited(tool: Any, limit: int) -> Any:

@@ -10,6 +10,7 @@ MEMORY = "memory_contents"
 TOLD = "memory_told"
 BASE = "memory_base"
 DAY = "memory_day"
+OF_MEMORY = (MEMORY, TOLD, BASE, DAY)
 SKILLS = "skills_metadata"
 SKILL_ERRORS = "skills_load_errors"
 OFFLOAD = "_summarization_event"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from posixpath import normpath
 
 LONG_TERM = "/MEMORY.md"
@@ -10,6 +12,10 @@ LONG_TERM = "/MEMORY.md"
 
 _KEPT = ("memory.md", ".deepnb")
 """Names, in lower case, of files and directories that hold it: the file itself, and the journal of its changes."""
+
+_HISTORY, _NESTED = "conversation_history", re.compile(r"session_[0-9a-f]{32}\.md")
+"""Where the messages are that were compacted away, `NAME.md` for each thread: all that the agent of a main thread
+read of it stands there, too. Those of a nested agent have a name by chance."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,8 @@ class Scope:
     """Made with `--shared`: others read along."""
     nested: bool = False
     """A subagent."""
+    readable: frozenset[str] = frozenset()
+    """Names, in lower case, of the threads whose offloaded messages it may read, if not all."""
 
     @property
     def whole(self) -> bool:
@@ -34,7 +42,10 @@ class Scope:
         A file of that name is kept back wherever it stands and however it is spelled: a directory can
         be mounted at a second path, and some disks tell no case apart.
         """
-        return self.whole or not any(part in _KEPT for part in normpath(path).casefold().split("/"))
+        if self.whole:
+            return True
+        parts = normpath(path).casefold().split("/")
+        return not (any(part in _KEPT for part in parts) or any(map(self._is_history_of_others, pairwise(parts))))
 
     @property
     def words(self) -> str:
@@ -45,6 +56,12 @@ class Scope:
     def inside(self) -> Scope:
         """That of an agent nested in this one."""
         return replace(self, nested=True)
+
+    def _is_history_of_others(self, parts: tuple[str, str]) -> bool:
+        """Whether two neighbouring parts of a path name the history of a thread that is kept back."""
+        folder, name = parts
+        is_history = folder == _HISTORY and name.endswith(".md") and not _NESTED.fullmatch(name)
+        return is_history and name.removesuffix(".md") not in self.readable
 
 
 MAIN = Scope()

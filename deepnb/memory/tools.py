@@ -14,8 +14,11 @@ from deepnb.memory.flush import TOOL
 from deepnb.memory.layers import layers, note_path
 from deepnb.memory.searching import MemorySearch, hits_text, searched, texts_of
 
-MOST, LINES = 20, 200
-"""Hits of one search, and lines of one reading, at most."""
+READS = SEARCH, GET = "memory_search", "memory_get"
+"""Tools whose results may hold what is for the main agent alone: they go into no file that others can read."""
+
+MOST, LINES, LONGEST = 20, 200, 40_000
+"""Hits of one search, and lines and characters of one reading, at most."""
 TOKENS = 2_000
 """What a search may bring into the thread, about."""
 
@@ -85,9 +88,10 @@ class MemoryToolsMiddleware(AgentMiddleware):
             return f"Error: there is no {path}"
         text = found.content.decode("utf-8", "replace").splitlines()
         start, most = max(1, int(start)), max(1, min(int(lines), LINES))
-        shown = [f"{n}: {line}" for n, line in enumerate(text[start - 1 : start - 1 + most], start)]
+        shown = "\n".join(f"{n}: {line}" for n, line in enumerate(text[start - 1 : start - 1 + most], start))
+        cut = f"\n(cut after {LONGEST:,} characters: ask for fewer lines)" if len(shown) > LONGEST else ""
         more = f"\n({len(text)} lines in all)" if len(text) >= start + most else ""
-        return "\n".join(shown) + more or f"Error: {path} has {len(text)} lines"
+        return shown[:LONGEST] + cut + more or f"Error: {path} has {len(text)} lines"
 
     def _note_tool(self) -> BaseTool:
         schema = _schema({"text": {"type": "string", "description": "One fact a line."}}, ["text"])
@@ -98,9 +102,9 @@ class MemoryToolsMiddleware(AgentMiddleware):
         query = _schema({"query": {"type": "string"}, "k": {**whole, "default": 6}}, ["query"])
         place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
         return [
-            _tool("memory_search", _SEARCH, query, lambda query="", k=6, **_: self.search(str(query), k)),
+            _tool(SEARCH, _SEARCH, query, lambda query="", k=6, **_: self.search(str(query), k)),
             _tool(
-                "memory_get",
+                GET,
                 _GET,
                 place,
                 lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines),

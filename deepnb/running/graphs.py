@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ class KernelHost:
 
     def scope(self) -> Scope:
         """What the agent of the turn that plays may know of memory."""
-        return self._current.agent.scope
+        return replace(self._current.agent.scope, readable=self._current.shared)
 
     def search(self) -> MemorySearch:
         """The index over its memory."""

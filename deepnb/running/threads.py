@@ -81,8 +81,14 @@ class Threads:
             self._fill(pool := Pool(shared))
         if name not in self._threads:
             scope = scope_of(str(facts.get("deepnb_scope", "")))
-            self._threads[name] = Thread(name, facts.get("deepnb_parent"), pool, scope, snapshot=Snapshot(name))
+            self._add(Thread(name, facts.get("deepnb_parent"), pool, scope, snapshot=Snapshot(name)))
         return self._read(self._threads[name])
+
+    def _add(self, thread: Thread) -> Thread:
+        self._threads[thread.name] = thread
+        if thread.scope.shared:
+            self._current.shared |= {thread.name.casefold()}
+        return thread
 
     def _read(self, thread: Thread) -> Thread:
         if self._unread().pop(thread.name, None) is not None:
@@ -132,8 +138,7 @@ class Threads:
             parent, pool, scope = f"{of[0].name}@{of[1]}", of[0].pool, of[0].scope
         else:
             parent, pool = None, Pool(name) if scope.empty else self.pool
-        made = self._threads[name] = Thread(name, parent, pool, scope, snapshot=Snapshot(name))
-        self._current.thread = made
+        made = self._current.thread = self._add(Thread(name, parent, pool, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
             self._threads.pop(name, None)

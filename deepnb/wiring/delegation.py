@@ -16,7 +16,7 @@ from deepnb.skills.names import normal
 from deepnb.wiring.model import Measured, own_model
 from deepnb.wiring.options import Options
 
-_PRIVATE = frozenset({keys.MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD, keys.OFFLOAD_ID})
+_PRIVATE = frozenset({*keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD, keys.OFFLOAD_ID})
 """State that a subagent neither inherits nor returns."""
 
 Base = Callable[[Measured, Sequence[str] | None, DelegationMiddleware | None], list[Any]]
@@ -52,7 +52,9 @@ def delegation(
         def graph() -> Any:
             return _graph(agent, options, backend, own.get(agent.name, main), tools, base, made[0], seal)
 
-        return Nested(agent.name, " ".join(agent.description.split()), graph)
+        foreign = "runnable" in agent.more  # its file tools, if it has any, are not ours
+        may_read = backend.may_read if foreign else None
+        return Nested(agent.name, " ".join(agent.description.split()), graph, may_read)
 
     all_ = [nested(agent) for agent in agents]
     if not all_:

@@ -20,7 +20,7 @@ from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.layers import ALWAYS
 from deepnb.memory.middleware import memory_middleware
 from deepnb.memory.nested import NestedMemoryMiddleware
-from deepnb.memory.tools import MemoryToolsMiddleware
+from deepnb.memory.tools import READS, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.wiring.host import Host
 from deepnb.wiring.model import Measured
@@ -107,4 +107,4 @@ class Layers:
         if not self.options.enable_filesystem or not chosen:
             return ()
         tools = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
-        return (FileToolsMiddleware(backend, self.options.eviction_threshold, tools),)
+        return (FileToolsMiddleware(backend, self.options.eviction_threshold, tools, READS),)
