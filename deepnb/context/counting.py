@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 
 from deepnb.context.approximate import approximate
 from deepnb.core.budget import PARTS, Budget, Rule
@@ -87,10 +87,10 @@ class Meter:
 
 @dataclass
 class _Memo:
-    """What one counter has counted. Messages go by id and a hash of what they hold, all else by its text."""
+    """What one counter has counted. Messages go by id and what they hold, all else by its text."""
 
     counter: Counter
-    messages: dict[str, tuple[int, tuple[Sent, ...]]] = field(default_factory=dict)
+    messages: dict[str, tuple[BaseMessage, tuple[Sent, ...]]] = field(default_factory=dict)
     schemas: dict[tuple[str, type], tuple[Any, Any, Sent]] = field(default_factory=dict)
     """(name, type) of a tool -> what tells that it is the same one, the tool, its piece."""
     texts: dict[tuple[str, str, str, int], Sent] = field(default_factory=dict)
@@ -101,11 +101,10 @@ class _Memo:
         """One message in pieces."""
         if not message.id:
             return tuple(self._text(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
-        print_ = _print(message)
         known = self.messages.get(message.id)
-        if known is None or known[0] != print_:
+        if known is None or (known[0] is not message and not _is_same(known[0], message)):
             pieces = tuple(self._sent(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
-            known = self.messages[message.id] = (print_, pieces)
+            known = self.messages[message.id] = (message, pieces)
         return known[1]
 
     def tool(self, tool: Any) -> Sent:
@@ -139,11 +138,12 @@ class _Memo:
         return Sent(part, label, text, self.counter.count(text) + extra)
 
 
-def _print(message: BaseMessage) -> int:
-    """A hash of all that is counted of a message."""
-    content = message.content if isinstance(message.content, str) else repr(message.content)
-    calls = repr(message.tool_calls) if isinstance(message, AIMessage) and message.tool_calls else ""
-    return hash((message.type, content, calls, message.name, message.additional_kwargs.get("lc_source")))
+def _is_same(a: BaseMessage, b: BaseMessage) -> bool:
+    """Whether two messages of one id count the same."""
+    if (a.content, a.type, a.name) != (b.content, b.type, b.name):
+        return False
+    calls = getattr(a, "tool_calls", None) == getattr(b, "tool_calls", None)
+    return calls and a.additional_kwargs.get("lc_source") == b.additional_kwargs.get("lc_source")
 
 
 def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Request) -> Request:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -36,6 +37,9 @@ class Log(Sequence[T], Generic[T]):
 
     def __len__(self) -> int:
         return self._n
+
+    def __iter__(self) -> Iterator[T]:
+        return islice(self._log, self._n)
 
     @overload
     def __getitem__(self, index: int) -> T: ...

@@ -67,12 +67,22 @@ def grown(last: Messages, state: Sequence[BaseMessage]) -> Messages:
     """`state` as Messages that share with `last` what has not changed."""
     kept = 0
     for old, new in zip(last, state, strict=False):
-        if old.id != new.id or old != to_message(new):
+        if not _is_same(old, new):
             break
         kept += 1
     if kept == len(last) == len(state):
         return last
     return last.grown(kept, [to_message(m) for m in state[kept:]])
+
+
+def _is_same(old: Message, new: BaseMessage) -> bool:
+    """Whether a message is the value that was made of it: plain text is compared as it stands."""
+    if not isinstance(new.content, str) or old.tool_calls or getattr(new, "tool_calls", None):
+        return old.id == new.id and old == to_message(new)
+    status = "error" if getattr(new, "status", None) == "error" else "ok"
+    whose = (new.name, new.additional_kwargs.get("lc_source"), getattr(new, "tool_call_id", None), status)
+    now = (new.id or "", new.content, _ROLE.get(new.type, "user"), *whose)
+    return (old.id, old.text, old.role, old.name, old.source, old.tool_call_id, old.status) == now
 
 
 def new_messages(chunk: Mapping[str, Any]) -> list[Message]:

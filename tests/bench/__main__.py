@@ -13,7 +13,7 @@ from types import ModuleType
 
 from tests.bench.row import HEAD
 
-NAMES = ("load", "calls", "stream", "turn", "disk", "talks", "speed")
+NAMES = ("house", "load", "calls", "stream", "turn", "disk", "talks", "speed")
 
 
 def main() -> None:
