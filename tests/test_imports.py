@@ -52,14 +52,14 @@ def test_loading_makes_no_session_and_imports_what_makes_one_only_when_a_magic_r
     assert not {m for m in loaded if m.partition(".")[0] not in ("core", "magics", "views")}
     assert {m for m in loaded if m.startswith(("core.", "views."))} == {"core.errors", "views.figures"}
     assert not {"magics.scene", "magics.options", "magics.ask", "magics.commands"} & loaded
-    assert {"agent.session", "magics.scene"} <= _modules(f"{LOADED}shell.run_cell('%agent')")
+    assert {"session.session", "magics.scene"} <= _modules(f"{LOADED}shell.run_cell('%agent')")
 
 
 def test_usage_needs_no_session_either() -> None:
     asked = f"{LOADED}shell.run_cell('%agent?')\nshell.run_cell('%memory why -h')"
     told = run(asked).stdout
     assert "fork NAME [--at N]" in told and "%memory why TEXT" in told
-    assert not {"agent.session", "magics.scene", "magics.commands"} & _modules(asked)
+    assert not {"session.session", "magics.scene", "magics.commands"} & _modules(asked)
 
 
 def _modules(code: str) -> set[str]:
