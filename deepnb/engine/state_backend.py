@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, NotRequired, Protocol
+from typing import Annotated, Any, NotRequired, Protocol, Required
 
+from deepagents._messages_reducer import _messages_delta_reducer
 from deepagents.backends import StateBackend
 from deepagents.backends.protocol import FileData
 from deepagents.backends.utils import file_data_to_string
 from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemState
+from langchain_core.messages import AnyMessage
 from langgraph.channels.delta import DeltaChannel
 
 APPENDED = "appended"
@@ -38,9 +40,14 @@ def _appended(old: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[st
 
 
 class KernelState(FilesystemState, DeepAgentState):
-    """The state of an agent whose files live in the kernel, whether or not it has file tools."""
+    """The state of an agent whose files live in the kernel, whether or not it has file tools.
+
+    A snapshot of the messages is the whole thread: upstream writes one every 50 updates, a dozen turns, here it is
+    less than half as often. The later base's annotation of a key holds.
+    """
 
     files: Annotated[NotRequired[dict[str, FileData]], DeltaChannel(with_writes, snapshot_frequency=50)]
+    messages: Required[Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=125)]]
 
 
 class Outside(Protocol):
