@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from deepnb.core.approvals import Decision
@@ -98,7 +99,7 @@ def watch(
             footer = footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes])
             below = display.finish(*views, footer)
             if turn.asked and problem is None:
-                scene.cards.show(scene, turn, below, getattr(place, "shown", 0), decide)
+                scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene))
     except KeyboardInterrupt:
         stopped = True
     if stopped and problem is None:

@@ -14,8 +14,7 @@ from deepnb.magics.panel_commands import (
     budget_picture,
     history_picture,
 )
-from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, said
+from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import agent_subagents
 from deepnb.views.compaction import compaction_view
 from deepnb.views.notice import notice_view
@@ -31,7 +30,7 @@ _RUN = 10_000
 # -- %agent
 
 
-def agent_status(scene: Scene, args: Args) -> Shown:
+def agent_status(scene: Scene, args: Args) -> Result:
     session = scene.session
     snapshot = session.snapshot
     memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
@@ -54,9 +53,9 @@ def agent_status(scene: Scene, args: Args) -> Shown:
     return status_view(info)
 
 
-def agent_use(scene: Scene, args: Args) -> Shown:
+def agent_use(scene: Scene, args: Args) -> Result:
     if args["model"] is None:
-        return said(f"the model is {scene.session.model}")
+        return notice(f"the model is {scene.session.model}")
     name = scene.session.use(args["model"], base_url=args["base_url"])
     window = scene.session.rule.window
     size = (
@@ -64,57 +63,59 @@ def agent_use(scene: Scene, args: Args) -> Shown:
         if window
         else "a window deepnb does not know: %config DeepNB.window = N sets it"
     )
-    return said(f"{name} from the next turn on, with {size}")
+    return notice(f"{name} from the next turn on, with {size}")
 
 
-def agent_new(scene: Scene, args: Args) -> Shown:
+def agent_new(scene: Scene, args: Args) -> Result:
     empty, shared = bool(args["empty"]), bool(args["shared"])
     name = scene.session.new(args["name"], empty=empty, shared=shared)
     kind = "it begins with no memory and no skills, and keeps what it learns" if empty else "memory and skills stay"
     also = "; others read along: MEMORY.md is kept from it" if shared else ""
-    return said(f"new thread {name}; {kind}{also} (%agent undo takes it back)")
+    return notice(f"new thread {name}; {kind}{also} (%agent undo takes it back)")
 
 
-def agent_threads(scene: Scene, args: Args) -> Shown:
+def agent_threads(scene: Scene, args: Args) -> Result:
     return threads_view(scene.session.threads, scene.stamp)
 
 
-def agent_switch(scene: Scene, args: Args) -> Shown:
+def agent_switch(scene: Scene, args: Args) -> Result:
     name = scene.session.switch(args["name"])
     turns = len(scene.session.turns)
-    return said(f"thread {name}, after turn {turns}" if turns else f"thread {name}, no turns yet")
+    return notice(f"thread {name}, after turn {turns}" if turns else f"thread {name}, no turns yet")
 
 
-def agent_fork(scene: Scene, args: Args) -> Shown:
+def agent_fork(scene: Scene, args: Args) -> Result:
     name = scene.session.fork(args["name"], args["at"])
-    return said(f"thread {name}, forked from {scene.session.thread_info.parent} (%agent undo takes it back)")
+    return notice(f"thread {name}, forked from {scene.session.thread_info.parent} (%agent undo takes it back)")
 
 
-def agent_rewind(scene: Scene, args: Args) -> Shown:
+def agent_rewind(scene: Scene, args: Args) -> Result:
     scene.session.rewind(args["turn"], memory=bool(args["memory"]))
     kept = "memory too" if args["memory"] else "memory stays as it is"
-    return said(f"thread {scene.session.thread} is back after turn {args['turn']}, {kept} (%agent undo takes it back)")
+    return notice(
+        f"thread {scene.session.thread} is back after turn {args['turn']}, {kept} (%agent undo takes it back)"
+    )
 
 
-def agent_undo(scene: Scene, args: Args) -> Shown:
-    return said(f"taken back: {scene.session.undo()}; thread {scene.session.thread}, turn {len(scene.session.turns)}")
+def agent_undo(scene: Scene, args: Args) -> Result:
+    return notice(f"taken back: {scene.session.undo()}; thread {scene.session.thread}, turn {len(scene.session.turns)}")
 
 
-def agent_turns(scene: Scene, args: Args) -> Shown:
+def agent_turns(scene: Scene, args: Args) -> Result:
     return turns_view(scene.session.turns, scene.stamp)
 
 
-def agent_budget(scene: Scene, args: Args) -> Shown:
+def agent_budget(scene: Scene, args: Args) -> Result:
     scene.show(budget_picture(scene))
     return scene.session.ledger() if scene.session.turns else None
 
 
-def agent_xray(scene: Scene, args: Args) -> Shown:
+def agent_xray(scene: Scene, args: Args) -> Result:
     turn, _, call = str(args["at"] or "").partition(".")
     return xray_view(scene.session.xray(int(turn) if turn else None, int(call) if call else None), scene.stamp)
 
 
-def agent_compact(scene: Scene, args: Args) -> Shown:
+def agent_compact(scene: Scene, args: Args) -> Result:
     notes: list[str] = []
     progress = Progress(scene.screen, "compacting the context ...")
 
@@ -134,17 +135,17 @@ def agent_compact(scene: Scene, args: Args) -> Shown:
     return None
 
 
-def agent_history(scene: Scene, args: Args) -> Shown:
+def agent_history(scene: Scene, args: Args) -> Result:
     if args["bring"] is None:
         return history_picture(scene, args["search"])
     if args["bring"] == "none":
         scene.session.bring_back(None)
-        return said("nothing stands before the next prompt")
+        return notice("nothing stands before the next prompt")
     brought = scene.session.bring_back(*_picked(args["bring"]))
-    return said(f"before the next prompt: {brought.line if brought else 'nothing'}")
+    return notice(f"before the next prompt: {brought.line if brought else 'nothing'}")
 
 
-def agent_transcript(scene: Scene, args: Args) -> Shown:
+def agent_transcript(scene: Scene, args: Args) -> Result:
     session = scene.session
     table: object = session.transcript(args["thread"])
     one = session.transcripts[args["thread"] or session.thread]
@@ -157,7 +158,7 @@ def agent_transcript(scene: Scene, args: Args) -> Shown:
     return table
 
 
-def agent_mount(scene: Scene, args: Args) -> Shown:
+def agent_mount(scene: Scene, args: Args) -> Result:
     if args["path"] and not args["spec"]:
         raise DeepnbError(f"where shall {args['path']} be mounted", f"%agent mount {args['path']} disk:DIR")
     if args["path"]:
@@ -169,7 +170,7 @@ def agent_mount(scene: Scene, args: Args) -> Shown:
     )
 
 
-AGENT: Mapping[str, Callable[[Scene, Args], Shown]] = {
+AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "status": agent_status,
     "use": agent_use,
     "new": agent_new,

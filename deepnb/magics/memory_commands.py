@@ -11,8 +11,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.paths import check_path
 from deepnb.core.subagents import FOLDER
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
-from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, live, said
+from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import written
 from deepnb.session.disk import at_hand
 from deepnb.views.diff import diff_view
@@ -28,13 +27,13 @@ from deepnb.widgets.editor import Editor, Saved
 from deepnb.widgets.panels import Folded, Stack, TurnPanel
 
 
-def memory_picture(scene: Scene, args: Args) -> Shown:
+def memory_picture(scene: Scene, args: Args) -> Result:
     return _picture(scene)
 
 
-def memory_panel(scene: Scene, args: Args) -> Shown:
+def memory_panel(scene: Scene, args: Args) -> Result:
     panel = memory_tabs(scene) if scene.screen.notebook else None
-    live(scene, panel, lambda: memory_twin(scene), "memory panel: memory by turn, its journal, what waits for you")
+    scene.show_panel(panel, lambda: memory_twin(scene), "memory panel: memory by turn, its journal, what waits for you")
     return None
 
 
@@ -77,7 +76,7 @@ def _pending_rows(scene: Scene) -> list[Row]:
     return rows
 
 
-def memory_show(scene: Scene, args: Args) -> Shown:
+def memory_show(scene: Scene, args: Args) -> Result:
     memory = scene.session.memory
     if args["path"]:
         return text_view(args["path"], memory.read(args["path"]), scene.stamp)
@@ -85,13 +84,13 @@ def memory_show(scene: Scene, args: Args) -> Shown:
     return Stack(*(text_view(p, t, scene.stamp) for p, t in files.items())) if files else memory_picture(scene, args)
 
 
-def memory_add(scene: Scene, args: Args) -> Shown:
+def memory_add(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     path = scene.session.memory.add(args["text"], args["to"])
     return _changed(scene, before, f"added to {path}")
 
 
-def memory_write(scene: Scene, args: Args) -> Shown:
+def memory_write(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     text = args["text"]
     scene.session.memory.write(args["path"], text if text.endswith("\n") else f"{text}\n")
@@ -100,7 +99,7 @@ def memory_write(scene: Scene, args: Args) -> Shown:
     return _changed(scene, before, f"wrote {args['path']}")
 
 
-def memory_diff(scene: Scene, args: Args) -> Shown:
+def memory_diff(scene: Scene, args: Args) -> Result:
     a, b = args["a"], args["b"]
     if a is None:
         title = f"memory in turn {len(scene.session.turns)}" if scene.session.turns else "memory"
@@ -109,24 +108,24 @@ def memory_diff(scene: Scene, args: Args) -> Shown:
     return diff_view(scene.session.memory.diff(a, b), title, scene.stamp)
 
 
-def memory_log(scene: Scene, args: Args) -> Shown:
+def memory_log(scene: Scene, args: Args) -> Result:
     log: object = scene.session.memory.log().drop(columns=["thread", "cell", "at", "diff"])
     return log
 
 
-def memory_revert(scene: Scene, args: Args) -> Shown:
+def memory_revert(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     path = scene.session.memory.revert(args["id"])
     return _changed(scene, before, f"took back {args['id']} in {path}")
 
 
-def memory_why(scene: Scene, args: Args) -> Shown:
+def memory_why(scene: Scene, args: Args) -> Result:
     found: Any = scene.session.memory.why(args["text"])
     shown: object = found.drop(columns=["at"])
-    return shown if len(found) else said(f"no line of memory holds {args['text']!r}")
+    return shown if len(found) else notice(f"no line of memory holds {args['text']!r}")
 
 
-def memory_edit(scene: Scene, args: Args) -> Shown:
+def memory_edit(scene: Scene, args: Args) -> Result:
     memory = scene.session.memory
     path = args["path"] or memory.sources[0]
     text = memory.read(path) if path in scene.session.files else ""
@@ -153,29 +152,29 @@ def memory_edit(scene: Scene, args: Args) -> Shown:
     return None
 
 
-def memory_load(scene: Scene, args: Args) -> Shown:
+def memory_load(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     path = scene.session.memory.load(args["file"], args["to"])
     return _changed(scene, before, f"loaded {args['file']} to {path}")
 
 
-def memory_save(scene: Scene, args: Args) -> Shown:
+def memory_save(scene: Scene, args: Args) -> Result:
     saved = scene.session.memory.save(args["file"], args["from"], overwrite=bool(args["yes"]))
     rows = [(path, str(file)) for path, file in saved]
     return table_view(("memory file", "saved to"), rows, title="saved", stamp=scene.stamp)
 
 
-def memory_rm(scene: Scene, args: Args) -> Shown:
+def memory_rm(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     scene.session.memory.remove(args["path"])
     return _changed(scene, before, f"removed {args['path']}")
 
 
-def memory_forget(scene: Scene, args: Args) -> Shown:
+def memory_forget(scene: Scene, args: Args) -> Result:
     memory = scene.session.memory
     found = memory.forget(args["text"]) if args["yes"] else memory.find(args["text"])
     if found.nothing:
-        return said(f"{args['text']!r} stands nowhere in what deepnb recorded")
+        return notice(f"{args['text']!r} stands nowhere in what deepnb recorded")
     rows = [(path, "line", line) for path, lines in found.files.items() for line in lines]
     rows += [(path, "offloaded", f"{count} times") for path, count in found.history.items()]
     rows += [("journal", "entries", str(found.journal))] if found.journal else []
@@ -193,27 +192,27 @@ def memory_forget(scene: Scene, args: Args) -> Shown:
     )
 
 
-def memory_pending(scene: Scene, args: Args) -> Shown:
+def memory_pending(scene: Scene, args: Args) -> Result:
     return _pending(scene)
 
 
-def memory_accept(scene: Scene, args: Args) -> Shown:
+def memory_accept(scene: Scene, args: Args) -> Result:
     held = scene.session.memory.accept(args["id"])
     return diff_view([held.change], f"accepted {held.id}", scene.stamp)
 
 
-def memory_drop(scene: Scene, args: Args) -> Shown:
-    return said(f"dropped {scene.session.memory.drop(args['id']).id}")
+def memory_drop(scene: Scene, args: Args) -> Result:
+    return notice(f"dropped {scene.session.memory.drop(args['id']).id}")
 
 
-def memory_keep(scene: Scene, args: Args) -> Shown:
+def memory_keep(scene: Scene, args: Args) -> Result:
     count = scene.session.memory.keep(args["path"])
-    return said(
+    return notice(
         f"memory, notes, skills and journal are kept in {scene.session.storage.kept} from now on ({count} files)"
     )
 
 
-def memory_sources(scene: Scene, args: Args) -> Shown:
+def memory_sources(scene: Scene, args: Args) -> Result:
     if args["add"]:
         if not args["name"]:
             raise DeepnbError("sources add needs user, project or a path", "%memory sources add project")
@@ -247,7 +246,7 @@ def _pending(scene: Scene) -> View:
     return pending_view([Waiting(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
 
 
-MEMORY: Mapping[str, Callable[[Scene, Args], Shown]] = {
+MEMORY: Mapping[str, Callable[[Scene, Args], Result]] = {
     "picture": memory_picture,
     "panel": memory_panel,
     "show": memory_show,

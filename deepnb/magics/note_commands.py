@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Flush
-from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, said
+from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.diff import diff_view
 from deepnb.views.hits import hits_view
 from deepnb.views.notice import notice_view
@@ -21,17 +20,17 @@ if TYPE_CHECKING:
     from deepnb.session.promotion import Promotion
 
 
-def memory_daily(scene: Scene, args: Args) -> Shown:
+def memory_daily(scene: Scene, args: Args) -> Result:
     session = scene.session
     before = session.snapshot
     note = session.memory.daily(args["text"])
     path = session.memory.today
     if args["text"] is None:
-        return text_view(path, note, scene.stamp) if note else said(f"{path} is not there yet: %memory daily TEXT")
+        return text_view(path, note, scene.stamp) if note else notice(f"{path} is not there yet: %memory daily TEXT")
     return diff_view(session.memory.between(before, session.snapshot), f"noted in {path}", scene.stamp)
 
 
-def memory_flush(scene: Scene, args: Args) -> Shown:
+def memory_flush(scene: Scene, args: Args) -> Result:
     progress = Progress(scene.screen, "asking what is worth keeping ...")
     try:
         flush = scene.session.memory.flush()
@@ -44,12 +43,12 @@ def memory_flush(scene: Scene, args: Args) -> Shown:
 
 def _flushed(scene: Scene, flush: Flush) -> View:
     if not flush.lines:
-        return said("nothing new is worth keeping")
+        return notice("nothing new is worth keeping")
     by = "" if flush.how == "model" else ", chosen by rules: no model answered"
     return text_view(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
 
 
-def memory_search(scene: Scene, args: Args) -> Shown:
+def memory_search(scene: Scene, args: Args) -> Result:
     from deepnb.search.words import read_query
 
     session, query = scene.session, args["query"]
@@ -67,7 +66,7 @@ def memory_search(scene: Scene, args: Args) -> Shown:
     return None
 
 
-def memory_promote(scene: Scene, args: Args) -> Shown:
+def memory_promote(scene: Scene, args: Args) -> Result:
     words = (args["numbers"] or "").replace(",", " ").split()
     if strange := [word for word in words if not word.isdecimal()]:
         raise DeepnbError(f"{strange[0]!r} is not a number", "%memory promote [N...] [--yes]")
@@ -75,7 +74,7 @@ def memory_promote(scene: Scene, args: Args) -> Shown:
     if made.written and made.change:
         return diff_view([made.change], f"kept in {made.change.path}", scene.stamp)
     if not made.candidates:
-        return said("nothing to promote: no daily note has an entry that MEMORY.md lacks")
+        return notice("nothing to promote: no daily note has an entry that MEMORY.md lacks")
     return _proposal(scene, made, bool(words))
 
 

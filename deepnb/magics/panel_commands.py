@@ -9,8 +9,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, ModelEnded, Usage
 from deepnb.magics.approval_panel import approvals_panel, approvals_twin
 from deepnb.magics.memory_commands import memory_tabs, memory_twin
-from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, live
+from deepnb.magics.scene import Args, Result, Scene
 from deepnb.magics.skills_commands import skills_rows, skills_view_of
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.history import HistoryView, history_view
@@ -38,7 +37,7 @@ class Kind:
     twin: Callable[[Scene], View]
 
 
-def agent_panel(scene: Scene, args: Args) -> Shown:
+def agent_panel(scene: Scene, args: Args) -> Result:
     """Budget and history, or the one that is named."""
     name = args["what"]
     if name is None:
@@ -48,18 +47,18 @@ def agent_panel(scene: Scene, args: Args) -> Shown:
     return _show(scene, (name,), f"agent panel: {KINDS[name].about}")
 
 
-def agent_dashboard(scene: Scene, args: Args) -> Shown:
+def agent_dashboard(scene: Scene, args: Args) -> Result:
     return _show(scene, tuple(KINDS), "dashboard: " + ", ".join(kind.title.lower() for kind in KINDS.values()))
 
 
-def agent_graph(scene: Scene, args: Args) -> Shown:
+def agent_graph(scene: Scene, args: Args) -> Result:
     return stack_view(scene.session.stack(), scene.stamp)
 
 
-def _show(scene: Scene, names: tuple[str, ...], text: str) -> Shown:
+def _show(scene: Scene, names: tuple[str, ...], text: str) -> Result:
     chosen = [KINDS[name] for name in names]
     panel = Tabs([(kind.title, kind.panel(scene)) for kind in chosen]) if scene.screen.notebook else None
-    live(scene, panel, lambda: Stack(*(kind.twin(scene) for kind in chosen)), text)
+    scene.show_panel(panel, lambda: Stack(*(kind.twin(scene) for kind in chosen)), text)
     return None
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepnb.core.values import Turn
+from deepnb.magics.cards import Cards
 from deepnb.magics.config import DeepNB
 from deepnb.session.session import Session
+from deepnb.views.notice import notice_view
 from deepnb.views.view import View
-from deepnb.widgets.panels import Live
+from deepnb.widgets.panels import Folded, Live
 from deepnb.widgets.screen import Screen
 
-if TYPE_CHECKING:
-    from deepnb.magics.approval_commands import Cards
+Args = Mapping[str, Any]
+Result = View | object | None
+"""A view is shown; anything else is the magic's value; None is nothing."""
 
 
 @dataclass
@@ -36,10 +39,8 @@ class Scene:
     @cached_property
     def cards(self) -> Cards:
         """The cards of calls that wait for the user's word."""
-        from deepnb.magics.approval_commands import Cards
-
-        cards = Cards()
-        self.session.subscribe(lambda: cards.follow(self.session.approvals))
+        cards = Cards(self.session.approvals, self.screen.notebook)
+        self.session.subscribe(cards.follow)
         return cards
 
     @cached_property
@@ -56,3 +57,13 @@ class Scene:
     def show(self, view: View) -> None:
         """Show a view below what the cell has shown."""
         self.screen.show(view)
+
+    def show_panel(self, panel: Any, twin: Callable[[], View], text: str) -> None:
+        """A panel and its static twin, following the session."""
+        pictured = (lambda: Folded("as a static picture", twin())) if panel is not None else twin
+        self.live.show(self.screen, panel, pictured, text, self.cell())
+
+
+def notice(line: str) -> View:
+    """One line that says what was done."""
+    return notice_view(line, "ok")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, live, said
+from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.findings import findings_view
 from deepnb.views.notice import notice_view
 from deepnb.views.skills import EMPTY, SkillCard, SkillsView, skill_view, skills_view
@@ -13,14 +12,13 @@ from deepnb.views.table import table_view
 from deepnb.widgets.actions import ActionPanel, Row
 
 
-def skills_picture(scene: Scene, args: Args) -> Shown:
+def skills_picture(scene: Scene, args: Args) -> Result:
     return skills_view_of(scene)
 
 
-def skills_panel(scene: Scene, args: Args) -> Shown:
+def skills_panel(scene: Scene, args: Args) -> Result:
     panel = ActionPanel(lambda: skills_rows(scene), notice_view(EMPTY)) if scene.screen.notebook else None
-    live(
-        scene,
+    scene.show_panel(
         panel,
         lambda: skills_view_of(scene),
         "skills panel: what each costs, which were read, what goes on or off",
@@ -28,76 +26,76 @@ def skills_panel(scene: Scene, args: Args) -> Shown:
     return None
 
 
-def skills_list(scene: Scene, args: Args) -> Shown:
+def skills_list(scene: Scene, args: Args) -> Result:
     skills: object = scene.session.skills.list()
     return skills
 
 
-def skills_show(scene: Scene, args: Args) -> Shown:
+def skills_show(scene: Scene, args: Args) -> Result:
     return skill_view(*scene.session.skills.show(args["name"]), scene.stamp)
 
 
-def skills_new(scene: Scene, args: Args) -> Shown:
+def skills_new(scene: Scene, args: Args) -> Result:
     path = scene.session.skills.new(args["name"], args["description"] or "")
     scene.next_cell(f"%%skills {args['name']}\n{scene.session.files[path]}")
-    return said(f"wrote {path}; the next cell holds it: edit and run it")
+    return notice(f"wrote {path}; the next cell holds it: edit and run it")
 
 
-def skills_write(scene: Scene, args: Args) -> Shown:
+def skills_write(scene: Scene, args: Args) -> Result:
     path = scene.session.skills.write(args["name"], args["text"] + "\n")
     broken = next((s for s in scene.session.skills.all() if s.problem and s.path == path), None)
     if broken is not None:
         return notice_view(f"wrote {path}, but it can't be used: {broken.problem}", "warning")
-    return said(f"wrote {path}: the agent sees it at its next turn")
+    return notice(f"wrote {path}: the agent sees it at its next turn")
 
 
-def skills_add(scene: Scene, args: Args) -> Shown:
+def skills_add(scene: Scene, args: Args) -> Result:
     skills = scene.session.skills
     if args["what"] is None:
         there = {s.name for s in skills.all()}
         rows = [(s.name, s.description, "added" if s.name in there else "") for s in skills.bundled()]
         return table_view(("skill", "what it is for", ""), rows, title="skills to add: %skills add NAME, DIR or ZIP")
     names = skills.add(args["what"], replace=bool(args["yes"]))
-    return said(f"added {', '.join(names)}: the agent sees {'it' if len(names) == 1 else 'them'} at its next turn")
+    return notice(f"added {', '.join(names)}: the agent sees {'it' if len(names) == 1 else 'them'} at its next turn")
 
 
-def skills_validate(scene: Scene, args: Args) -> Shown:
+def skills_validate(scene: Scene, args: Args) -> Result:
     if found := scene.session.skills.check(args["path"]):
         return findings_view(found, scene.stamp)
     what = args["path"] or f"all skills ({len(scene.session.skills.all())})"
-    return said(f"{what}: nothing to mend")
+    return notice(f"{what}: nothing to mend")
 
 
-def skills_enable(scene: Scene, args: Args) -> Shown:
+def skills_enable(scene: Scene, args: Args) -> Result:
     scene.session.skills.enable(args["name"])
-    return said(f"{args['name']} is on: the agent is told of it from its next turn on")
+    return notice(f"{args['name']} is on: the agent is told of it from its next turn on")
 
 
-def skills_disable(scene: Scene, args: Args) -> Shown:
+def skills_disable(scene: Scene, args: Args) -> Result:
     scene.session.skills.disable(args["name"])
-    return said(f"{args['name']} is off: kept, and the agent is told nothing of it (%skills enable {args['name']})")
+    return notice(f"{args['name']} is off: kept, and the agent is told nothing of it (%skills enable {args['name']})")
 
 
-def skills_remove(scene: Scene, args: Args) -> Shown:
+def skills_remove(scene: Scene, args: Args) -> Result:
     gone = scene.session.skills.remove(args["name"])
     back = f"; {gone.overrides[-1]} is in force again" if gone.overrides else ""
-    return said(
+    return notice(
         f"removed {gone.path.rpartition('/')[0]}{back} (%memory log has the change, %memory revert brings it back)"
     )
 
 
-def skills_pin(scene: Scene, args: Args) -> Shown:
+def skills_pin(scene: Scene, args: Args) -> Result:
     skills = scene.session.skills
     if args["name"] is None:
         pinned = ", ".join(skills.pinned)
-        return said(f"before the next prompt: {pinned}" if pinned else "no skill stands before the next prompt")
+        return notice(f"before the next prompt: {pinned}" if pinned else "no skill stands before the next prompt")
     if args["off"]:
         skills.unpin(args["name"])
-        return said(f"{args['name']} does not go before the next prompt any more")
-    return said(f"{args['name']} goes before the next prompt, once: {skills.pin(args['name']):,} tokens")
+        return notice(f"{args['name']} does not go before the next prompt any more")
+    return notice(f"{args['name']} goes before the next prompt, once: {skills.pin(args['name']):,} tokens")
 
 
-SKILLS: Mapping[str, Callable[[Scene, Args], Shown]] = {
+SKILLS: Mapping[str, Callable[[Scene, Args], Result]] = {
     "picture": skills_picture,
     "panel": skills_panel,
     "list": skills_list,

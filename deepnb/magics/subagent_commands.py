@@ -6,19 +6,18 @@ from pathlib import Path
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.subagents import Listed, Spent
-from deepnb.magics.scene import Scene
-from deepnb.magics.showing import Args, Shown, said
+from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.notice import notice_view
 from deepnb.views.subagents import SubagentRow, subagent_view, subagents_view
 
 
-def agent_subagents(scene: Scene, args: Args) -> Shown:
+def agent_subagents(scene: Scene, args: Args) -> Result:
     word, _, rest = str(args["what"] or "").strip().partition(" ")
     if word == "add" and rest.strip():
         return _add(scene, rest.strip(), bool(args["yes"]))
     if word == "remove" and rest.strip():
         path = scene.session.subagents.remove(rest.strip())
-        return said(f"removed {path} (%memory log has the change, %memory revert brings it back)")
+        return notice(f"removed {path} (%memory log has the change, %memory revert brings it back)")
     if word in ("add", "remove"):
         raise DeepnbError(
             f"which one to {word}", f"%agent subagents {word} NAME{' (or FILE.md, or DIR)' * (word == 'add')}"
@@ -33,7 +32,7 @@ def agent_subagents(scene: Scene, args: Args) -> Shown:
     return subagent_view(row, scene.session.subagents.text(row.listed), scene.stamp)
 
 
-def written(scene: Scene, path: str) -> Shown:
+def written(scene: Scene, path: str) -> Result:
     """What is said when a cell has written a subagent's file."""
     listed = next((one for one in scene.session.subagents.all() if one.path == path), None)
     if listed is None:
@@ -41,20 +40,20 @@ def written(scene: Scene, path: str) -> Shown:
     if listed.problem:
         return notice_view(f"wrote {path}, but it can't be used: {listed.problem}", "warning")
     notes = "".join(f"; note: {note}" for note in listed.notes)
-    return said(f"wrote {path}: the agent can call {listed.agent.name} from its next turn on{notes}")
+    return notice(f"wrote {path}: the agent can call {listed.agent.name} from its next turn on{notes}")
 
 
-def _add(scene: Scene, what: str, replace: bool) -> Shown:
+def _add(scene: Scene, what: str, replace: bool) -> Result:
     subagents = scene.session.subagents
     name, _, description = what.partition(" ")
     if what.endswith(".md") or "/" in name or Path(what).expanduser().is_dir():
         names = subagents.add(what, replace=replace)
-        return said(
+        return notice(
             f"added {', '.join(names)}: the agent can call {'it' if len(names) == 1 else 'them'} from its next turn on"
         )
     path = subagents.new(name, description.strip(), replace=replace)
     scene.next_cell(f"%%memory {path}\n{scene.session.files[path]}")
-    return said(f"wrote {path}; the next cell holds it: edit and run it. The agent can call it from its next turn on")
+    return notice(f"wrote {path}; the next cell holds it: edit and run it. The agent can call it from its next turn on")
 
 
 def _row(scene: Scene, listed: Listed, spent: Spent) -> SubagentRow:

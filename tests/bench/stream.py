@@ -113,10 +113,10 @@ class Wire:
 def rooms() -> tuple[int, int]:
     """How many outputs are kept below a card, that of its buttons included: as a rule, and where the turn until then
     took all it may."""
-    from deepnb.magics.approval_commands import KEPT
+    from deepnb.magics.cards import FREE_OUTPUTS
     from deepnb.widgets.turn import MAX_OUTPUTS
 
-    return KEPT + 1, MAX_OUTPUTS // 2 - 1
+    return FREE_OUTPUTS + 1, MAX_OUTPUTS // 2 - 1
 
 
 def simulated(answer: str, hz: float = 15.0, pace: float = PACE, room: int = 0) -> Wire:

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from deepnb.core.values import TextDelta
-from deepnb.magics.approval_commands import KEPT
+from deepnb.magics.cards import FREE_OUTPUTS
 from deepnb.views.notice import notice_view
 from deepnb.widgets.screen import Notebook, Reserved
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn
@@ -63,13 +63,13 @@ def test_what_streams_into_kept_outputs_costs_little_more(kind: str) -> None:
             wire.take(now[0], {"data": data, "metadata": {}, "transient": transient})
 
         with patch("IPython.display.publish_display_data", publish):
-            room = Reserved(Notebook(), KEPT)
+            room = Reserved(Notebook(), FREE_OUTPUTS)
             turn = NotebookTurn(room, 15.0, lambda: now[0], most=room.free)
             for at in range(0, length, CHUNK):
                 now[0] = at / PACE
                 turn.add(TextDelta(answer[at : at + CHUNK], 1))
             turn.finish(notice_view("the footer", "ok"))
-        assert wire.outputs == KEPT
+        assert wire.outputs == FREE_OUTPUTS
         return wire.ratio
 
     short, long = ratio(20_000), ratio(40_000)
