@@ -18,9 +18,7 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
-from deepnb.engine.appending import append_text
-from deepnb.engine.obstacles import Obstacles, obstacles
-from deepnb.engine.versions import folder_version
+from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 
 _ALL = "{*,.*}"
 """Every file at any depth, those whose names begin with a dot too."""
@@ -70,11 +68,11 @@ class MountedBackend(CompositeBackend):
             return None
         return folder_version(backend, _inner(prefix, base, directory), name)
 
-    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Those of the backend the directory belongs to."""
         base = _folder(directory)
         prefix, backend = self._owner(base)
-        return obstacles(backend, _inner(prefix, base, directory), name, most)
+        return skipped_entries(backend, _inner(prefix, base, directory), name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Files below `path` that match, in whichever backend, by path."""

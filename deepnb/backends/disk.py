@@ -40,10 +40,9 @@ from deepagents.backends.utils import (
     slice_read_response,
 )
 
-from deepnb.backends.obstacles import obstacles
-from deepnb.backends.stamps import stamps
+from deepnb.backends.directory import skipped_entries, stamps
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
-from deepnb.engine.obstacles import Obstacles
+from deepnb.engine.file_extras import SkippedEntries
 
 GLOB_SECONDS = 5.0
 GREP_SECONDS = float(DEFAULT_GREP_TIMEOUT)
@@ -197,12 +196,12 @@ class DiskBackend(BackendProtocol):
         except OSError:
             return None
 
-    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """The links in a directory, which are not listed, and the directories in it whose file is not to be read."""
         try:
             at = names(directory, folder=True)
             with self.tree.folder(at):  # no link leads there
-                return obstacles(self.tree.root.joinpath(*at), name, most)
+                return skipped_entries(self.tree.root.joinpath(*at), name, most)
         except OSError:
             return {}
 

@@ -26,18 +26,16 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import slice_read_response
 
+from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
+from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import unfit
-from deepnb.backends.seen import Seen
 from deepnb.backends.steps import OWN, RECORDS, Steps
-from deepnb.backends.waiting import Held, Waiting
 from deepnb.core.errors import DeepnbError
 from deepnb.core.gate import redact
 from deepnb.core.journal import Entry
-from deepnb.engine.appending import append_text
-from deepnb.engine.obstacles import Obstacles, obstacles
-from deepnb.engine.versions import folder_version
+from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 
 
 class GuardedBackend(BackendProtocol):
@@ -47,10 +45,10 @@ class GuardedBackend(BackendProtocol):
         self, inner: BackendProtocol, roots: Sequence[Root], is_guarded: Callable[[str], bool], facts: Facts
     ) -> None:
         self.is_guarded: Callable[[str], bool] = lambda path: is_guarded(path) and not is_journal(path)
-        self._seen = Seen(facts)
-        self._waiting = Waiting()
-        self.record = Record(inner, roots, facts, self._seen, self._waiting)
-        self._steps = Steps(self.record, self._seen, self._waiting, self.is_guarded)
+        self._last_read = LastRead(facts)
+        self._held_changes = HeldChanges()
+        self.record = Record(inner, roots, facts, self._last_read, self._held_changes)
+        self._steps = Steps(self.record, self._last_read, self._held_changes, self.is_guarded)
 
     @property
     def inner(self) -> BackendProtocol:
@@ -68,14 +66,14 @@ class GuardedBackend(BackendProtocol):
         return self.record.runs
 
     @property
-    def held(self) -> list[Held]:
+    def held_changes(self) -> list[HeldChange]:
         """Changes that wait for the user."""
-        return self._waiting.held
+        return self._held_changes.changes
 
     @property
     def notices(self) -> list[str]:
         """Lines the user should see."""
-        return self._waiting.notices
+        return self._held_changes.notices
 
     # -- reading: passed on, and remembered as seen
 
@@ -89,7 +87,7 @@ class GuardedBackend(BackendProtocol):
         if not self.is_guarded(file_path):
             return self.inner.read(file_path, offset, limit)
         text = self.record.text(file_path)
-        self._seen.saw(file_path, text)
+        self._last_read.set(file_path, text)
         if text is None or text == self.record.raw(file_path):
             return self.inner.read(file_path, offset, limit)
         return slice_read_response(FileData(content=text, encoding="utf-8"), offset, limit)
@@ -113,11 +111,11 @@ class GuardedBackend(BackendProtocol):
 
     def folder_version(self, directory: str, name: str) -> Any:
         """That of the backend; None while it may not show yet what was written."""
-        return None if self.record.is_ahead(directory) else folder_version(self.inner, directory, name)
+        return None if self.record.has_unread(directory) else folder_version(self.inner, directory, name)
 
-    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Those of the backend."""
-        return obstacles(self.inner, directory, name, most)
+        return skipped_entries(self.inner, directory, name, most)
 
     # -- writing
 
@@ -198,20 +196,20 @@ class GuardedBackend(BackendProtocol):
         except DeepnbError as error:
             return f"Error: {error}"
 
-    def settle(self, held: Held, *, accept: bool) -> str | None:
+    def settle(self, held: HeldChange, *, accept: bool) -> str | None:
         """Make a held change, merged with what came since, or throw it away; gives the error, if any."""
         problem = self._steps.accept(held) if accept else None
         if problem is None:
-            self.held.remove(held)
+            self.held_changes.remove(held)
         return problem
 
-    def saw(self, texts: Mapping[str, str]) -> None:
+    def mark_read(self, texts: Mapping[str, str]) -> None:
         """The current thread's model has just been shown these texts: the base of what it writes next."""
-        self._seen.shown(texts)
+        self._last_read.update(texts)
 
     def drain(self) -> list[str]:
         """The lines the user should see, which are not shown again."""
-        return self._waiting.drain()
+        return self._held_changes.drain()
 
     def root(self, path: str) -> Root:
         """The root a path belongs to: the longest prefix wins."""

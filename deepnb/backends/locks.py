@@ -3,37 +3,79 @@
 A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found by the safe
 walk. The system lets it go when its holder dies. It belongs to a thread: the same thread may take
 it again, so hold it in plain code only, not across an await.
+
+The lock of a backend is found by what its files are in, so that two kernels which came to it by different
+ways agree: the directory on a disk, the database file of a store. A store that does not tell where it is has
+the lock of its kind, which holds more back than it must. All of them are locks on this machine: for a store
+or a directory that several machines write to, one must be found that they share.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
 
+from deepagents.backends import CompositeBackend, FilesystemBackend, StoreBackend
+from deepagents.backends.protocol import BackendProtocol
 from filelock import lock_descriptor, unlock_descriptor
+from langgraph.store.memory import InMemoryStore
 
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.split import NoFiles, SplitBackend
+from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import LOCK, Refused, Tree
 from deepnb.core.errors import DeepnbError
+
+Lock = Callable[[], AbstractContextManager[Any]]
 
 SECONDS = 10.0
 """How long a lock is waited for."""
 
 
-class _Held(threading.local):
+_ours: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+"""Locks of what is in this process alone."""
+
+
+class _Depths(threading.local):
     """How often this thread holds each lock; a forked child holds none of its parent's."""
 
     def __init__(self) -> None:
-        self.depth: dict[tuple[int, str], int] = {}
+        self.count: dict[tuple[int, str], int] = {}
 
 
-_held = _Held()
+_depths = _Depths()
+
+
+def backend_lock(backend: BackendProtocol) -> Lock:
+    """The lock of all the places that a backend keeps files in."""
+    locks = dict(sorted(_locks(backend), key=itemgetter(0)))  # in one order, whoever takes them
+    if len(locks) == 1:
+        return next(iter(locks.values()))
+    return lambda: _all(tuple(locks.values()))
+
+
+def store_lock(store: Any) -> Lock:
+    """The lock of a LangGraph store: `{database}-deepnb.lock` beside an SQLite database."""
+    store = store.store if isinstance(store, ExactStore) else store
+    database = _database(store)
+    if database:
+        path = Path(database).resolve()
+        return lambda: file_lock(path.with_name(f"{path.name}-deepnb.lock"), path.name)
+    if database == "" or isinstance(store, InMemoryStore):
+        return _in_process(store)
+    kind = f"{type(store).__module__}.{type(store).__qualname__}"
+    return lambda: named_lock(f"store {kind}")
 
 
 @contextmanager
@@ -61,19 +103,19 @@ def named_lock(name: str, *, seconds: float = SECONDS) -> Iterator[None]:
 @contextmanager
 def _lock(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> Iterator[None]:
     key = (os.getpid(), str(tree.root.joinpath(*at)))
-    if _held.depth.get(key):
-        _held.depth[key] += 1
+    if _depths.count.get(key):
+        _depths.count[key] += 1
         try:
             yield
         finally:
-            _held.depth[key] -= 1
+            _depths.count[key] -= 1
         return
     fd = _acquired(tree, at, what, seconds)
-    _held.depth[key] = 1
+    _depths.count[key] = 1
     try:
         yield
     finally:
-        del _held.depth[key]
+        del _depths.count[key]
         try:
             unlock_descriptor(fd)
         finally:
@@ -130,3 +172,51 @@ def _own_folder() -> Path:
         why = error.strerror or type(error).__name__
         raise DeepnbError(f"{folder} can't be used ({why})", "set TMPDIR to a directory of your own") from None
     return folder
+
+
+def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
+    """(name, lock) of each place."""
+    if isinstance(backend, DiskBackend):
+        root = backend.tree.root
+        yield str(root), lambda: directory_lock(root)
+    elif isinstance(backend, FilesystemBackend):
+        cwd = backend.cwd
+        yield str(cwd), lambda: directory_lock(cwd)
+    elif isinstance(backend, StoreBackend) and (store := getattr(backend, "_store", None)) is not None:
+        yield f"store {_database(store) or id(store)}", store_lock(store)
+    elif isinstance(backend, CompositeBackend):
+        for part in (backend.default, *backend.routes.values()):
+            yield from (found for found in _locks(part) if _writable(found[0]))
+    elif isinstance(backend, SplitBackend):
+        yield from _locks(backend.here)
+        yield from _locks(backend.there)
+    elif not isinstance(backend, NoFiles):
+        yield f"here {id(backend)}", _in_process(backend)
+
+
+def _writable(name: str) -> bool:
+    """Whether a part of several is to be locked; a directory that can only be read holds nobody up."""
+    return not os.path.isdir(name) or os.access(name, os.W_OK)
+
+
+def _database(store: Any) -> str | None:
+    """The file of an SQLite store, "" for one in memory; None for other stores, and for one of another thread's."""
+    store = store.store if isinstance(store, ExactStore) else store
+    connection = getattr(store, "conn", None)
+    if isinstance(connection, sqlite3.Connection):
+        with suppress(sqlite3.Error):
+            return next((str(row[2]) for row in connection.execute("PRAGMA database_list") if row[1] == "main"), "")
+    return None
+
+
+def _in_process(key: Any) -> Lock:
+    lock = _ours.setdefault(key, threading.RLock())
+    return lambda: lock
+
+
+@contextmanager
+def _all(locks: tuple[Lock, ...]) -> Iterator[None]:
+    with ExitStack() as held:
+        for lock in locks:
+            held.enter_context(lock())
+        yield

@@ -13,11 +13,11 @@ from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
 
-from deepnb.backends.ahead import Ahead
+from deepnb.backends.held_changes import HeldChanges
 from deepnb.backends.journal_file import JournalFile
-from deepnb.backends.lock_of import Lock
-from deepnb.backends.seen import Seen
-from deepnb.backends.waiting import Waiting
+from deepnb.backends.last_read import LastRead
+from deepnb.backends.locks import Lock
+from deepnb.backends.unread_writes import UnreadWrites
 from deepnb.backends.writer import writer
 from deepnb.core.clock import moment
 from deepnb.core.diff import FileDiff
@@ -43,21 +43,26 @@ class Root:
 
 
 class Record:
-    """What is known of the files of a backend. Whoever calls `observed` or `enter` holds the root's lock."""
+    """What is known of the files of a backend. Whoever calls `observe_file` or `enter` holds the root's lock."""
 
     def __init__(
-        self, inner: BackendProtocol, roots: Sequence[Root], facts: Facts, seen: Seen, waiting: Waiting
+        self,
+        inner: BackendProtocol,
+        roots: Sequence[Root],
+        facts: Facts,
+        last_read: LastRead,
+        held_changes: HeldChanges,
     ) -> None:
         self.inner = inner
         self.roots = _longest_first(roots)
         self.runs = 0
         """How many runs have ended: a tool that comes back after that writes nothing any more."""
         self._facts = facts
-        self._seen = seen
-        self._waiting = waiting
+        self._last_read = last_read
+        self._held_changes = held_changes
         self._known: dict[str, str | None] = {}
         """path -> text, less credentials, as the journal tells it."""
-        self._ahead = Ahead()
+        self._unread = UnreadWrites()
         self._cut: list[Entry] = []
         """Changes of an interrupted run that did not reach its state; some may yet, when it is resumed."""
 
@@ -70,7 +75,7 @@ class Record:
     def text(self, path: str) -> str | None:
         """The text of a file; None where there is none, or where it is not text."""
         raw = self.raw(path)
-        return raw if self.root(path).may_save() else self._ahead.text(path, raw)
+        return raw if self.root(path).may_save() else self._unread.text(path, raw)
 
     def raw(self, path: str) -> str | None:
         """The text as the backend gives it, which within a run may be older than what was written."""
@@ -82,19 +87,19 @@ class Record:
 
     def newest(self, found: FileDownloadResponse) -> FileDownloadResponse:
         """A file as it was read, or as it was written since."""
-        if found.path not in self._ahead.paths() or self.root(found.path).may_save():
+        if found.path not in self._unread.paths() or self.root(found.path).may_save():
             return found
         raw = _decoded(found)
-        text = self._ahead.text(found.path, raw)
+        text = self._unread.text(found.path, raw)
         if text == raw:
             return found
         if text is None:
             return FileDownloadResponse(path=found.path, error="file_not_found")
         return FileDownloadResponse(path=found.path, content=text.encode())
 
-    def is_ahead(self, directory: str) -> bool:
+    def has_unread(self, directory: str) -> bool:
         """Whether a file below a directory was written that the backend may not show yet."""
-        return any(path.startswith(directory) for path in self._ahead.paths())
+        return any(path.startswith(directory) for path in self._unread.paths())
 
     def known(self, path: str) -> tuple[bool, str | None]:
         """Whether the file was looked at before, and its text then, less credentials."""
@@ -110,11 +115,11 @@ class Record:
         for path in dict.fromkeys((*paths, *(e.path for e in self.entries()))):
             try:
                 with self.root(path).lock():
-                    self.observed(path)
+                    self.observe_file(path)
             except DeepnbError as error:  # a place that can only be read: there is nobody to note it
-                self._waiting.notice(str(error))
+                self._held_changes.notice(str(error))
 
-    def observed(self, path: str, *, origin: Origin = "external", note: str = "") -> str | None:
+    def observe_file(self, path: str, *, origin: Origin = "external", note: str = "") -> str | None:
         """The text of a file as it is now; a change that nobody told us of is entered as external."""
         if writer().run not in (None, self.runs):
             raise DeepnbError(f"not written to {path}: the turn has ended")
@@ -131,7 +136,7 @@ class Record:
     def wrote(self, path: str, raw: str | None, text: str | None) -> None:
         """We wrote `text` where `raw` was read."""
         if not self.root(path).shared:
-            self._ahead.wrote(path, raw, text)
+            self._unread.add(path, raw, text)
 
     def enter(self, path: str, text: str | None, origin: Origin | None = None, note: str = "") -> None:
         """Enter a change into its root's journal, and take the text as known."""
@@ -159,7 +164,7 @@ class Record:
 
     def begin_run(self) -> None:
         """A new turn begins: all that was written can be read."""
-        self._ahead.clear()
+        self._unread.clear()
 
     def end_run(self, *, whole: bool) -> None:
         """A run has ended: write the journal entries that waited for it.
@@ -172,19 +177,19 @@ class Record:
             if not root.shared:
                 with root.lock():
                     self._settle_run(root, whole)
-        self._ahead.clear()
+        self._unread.clear()
         self._save(*self.roots)
 
     def restored(self, note: str) -> None:
         """Files were taken back to an earlier state: enter that as the user's doing, and keep the journal."""
-        self._ahead.clear()
+        self._unread.clear()
         self._cut.clear()
-        self._seen.clear()
+        self._last_read.clear()
         for root in self.roots:
             if not root.shared:
                 for path in dict.fromkeys((*self._known, *(e.path for e in root.journal.entries))):
                     if self.root(path) is root:
-                        self.observed(path, origin="user", note=note)
+                        self.observe_file(path, origin="user", note=note)
                 root.journal.keep()
 
     def rewire(self, inner: BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
@@ -196,19 +201,19 @@ class Record:
         self.inner = inner
         self.roots = _longest_first(home.get(r.prefix, r) for r in roots)
         self._known.clear()
-        self._ahead.clear()
+        self._unread.clear()
 
     def forget(self) -> None:
         """Know nothing of any file any more: after a journal was rewritten."""
         self._known.clear()
-        self._seen.clear()
+        self._last_read.clear()
 
     # -- steps of these
 
     def _save(self, *roots: Root) -> None:
         for root in roots:
             if root.journal.unsaved and (problem := root.journal.save()):
-                self._waiting.notice(f"the journal can't be written ({problem}); it waits in the kernel")
+                self._held_changes.notice(f"the journal can't be written ({problem}); it waits in the kernel")
 
     def _resumed(self, root: Root, path: str, text: str | None) -> bool:
         """Enter changes of an interrupted run that its state shows now that it goes on."""
@@ -234,7 +239,7 @@ class Record:
         journal = root.journal
         for path in dict.fromkeys(e.path for e in journal.unsaved):
             raw = self.raw(path)
-            text = self._ahead.text(path, raw)
+            text = self._unread.text(path, raw)
             if whole and text is not None and text != raw:  # written side by side, and told in another order
                 self.inner.write(path, text)
             elif whole and text != raw:
@@ -243,7 +248,7 @@ class Record:
                 now = None if raw is None else redact(raw)
                 if now != self._known.get(path):
                     self._take_out(journal, path, now)
-                    self._seen.corrected(path, raw or "")
+                    self._last_read.correct(path, raw or "")
 
     def _take_out(self, journal: JournalFile, path: str, now: str | None) -> None:
         """Take out the last entries of a file that are not in its text; none, where that explains nothing."""

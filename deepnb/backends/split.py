@@ -19,9 +19,7 @@ from deepagents.backends.protocol import (
     WriteResult,
 )
 
-from deepnb.engine.appending import append_text
-from deepnb.engine.obstacles import Obstacles, obstacles
-from deepnb.engine.versions import folder_version
+from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 
 
 class SplitBackend(BackendProtocol):
@@ -68,9 +66,9 @@ class SplitBackend(BackendProtocol):
         both = [folder_version(b, directory, name) for b in (self.here, self.there)]
         return None if None in both else both
 
-    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Those of both."""
-        return obstacles(self.here, directory, name, most) | obstacles(self.there, directory, name, most)
+        return skipped_entries(self.here, directory, name, most) | skipped_entries(self.there, directory, name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         both = [(b, b.glob(pattern, path)) for b in (self.here, self.there)]

@@ -12,11 +12,11 @@ from typing import Any
 from deepagents.backends.protocol import DeleteResult, EditResult
 from deepagents.backends.utils import perform_string_replacement
 
+from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
+from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Record
 from deepnb.backends.refusals import added_lines, credential_in, unfit
-from deepnb.backends.seen import Seen
-from deepnb.backends.waiting import Held, Waiting
 from deepnb.backends.writer import writer, writing
 from deepnb.core.gate import credentials, held_lines, is_directive, redact
 from deepnb.core.merge import merge
@@ -29,10 +29,12 @@ OWN = "deepnb keeps its records there"
 class Steps:
     """Writes to guarded files; each gives why it was not made, or None."""
 
-    def __init__(self, record: Record, seen: Seen, waiting: Waiting, is_guarded: Callable[[str], bool]) -> None:
+    def __init__(
+        self, record: Record, last_read: LastRead, held_changes: HeldChanges, is_guarded: Callable[[str], bool]
+    ) -> None:
         self.record = record
-        self.seen = seen
-        self.waiting = waiting
+        self.last_read = last_read
+        self.held_changes = held_changes
         self.is_guarded = is_guarded
 
     def write(self, path: str, text: str) -> str | None:
@@ -53,7 +55,7 @@ class Steps:
         if typed and (problem := credential_in("", typed, path)):
             return problem
         with self._locked(path):
-            current = self.record.observed(path)
+            current = self.record.observe_file(path)
             if current is None and self.record.is_binary(path):
                 return f"Error: not written to {path}: it is not UTF-8 text"
             end = "\r\n" if current and _is_crlf(current) else "\n"
@@ -66,8 +68,10 @@ class Steps:
         gone = [path, *(m["path"] for m in inner.glob("{*,.*}", path).matches or ())]
         guarded = [p for p in dict.fromkeys(gone) if self.is_guarded(p)]
         with self._locked(path):
-            now = {p: text for p in guarded if (text := record.observed(p)) is not None}
-            if writer().origin == "agent" and (changed := [p for p in now if self.seen.text(p) not in (None, now[p])]):
+            now = {p: text for p in guarded if (text := record.observe_file(p)) is not None}
+            if writer().origin == "agent" and (
+                changed := [p for p in now if self.last_read.text(p) not in (None, now[p])]
+            ):
                 return DeleteResult(error=f"Error: {changed[0]} was changed since you last saw it: read it first")
             before = {p: raw for p in now if (raw := record.raw(p)) is not None}
             result = inner.delete(path)
@@ -82,23 +86,23 @@ class Steps:
         if credentials(content.decode("latin-1")) or credentials(content.replace(b"\0", b"").decode("latin-1")):
             return "permission_denied"
         with self._locked(path):
-            raw = self.record.observed(path)
+            raw = self.record.observe_file(path)
             error = self.record.inner.upload_files([(path, content)])[0].error
             if not error:
                 self.record.wrote(path, raw, None)
                 self.record.enter(path, None)
             return error
 
-    def accept(self, held: Held) -> str | None:
+    def accept(self, held: HeldChange) -> str | None:
         """Make a change that waited, merged with what came since."""
         path = held.path
         with self._locked(path), writing(origin=held.origin, note=f"accepted {held.id}"):
             guarded = self.is_guarded(path)
-            current = self.record.observed(path) if guarded else self.record.text(path)
+            current = self.record.observe_file(path) if guarded else self.record.text(path)
             merged = merge(held.base, current or "", held.text)
             problem = self._store(path, merged.text) if guarded else self.record.inner.write(path, merged.text).error
             if merged.conflicts and not problem:
-                self.waiting.conflict(path)
+                self.held_changes.conflict(path)
         return problem
 
     def ask_about(self, path: str, text: str, current: str) -> str | None:
@@ -108,28 +112,30 @@ class Steps:
         if writer().origin != "agent":
             return None
         found = credentials("\n".join(added_lines(current, text)))
-        return self.waiting.hold(path, current, text, f"it would hold a {found[0].kind}", "agent") if found else None
+        return (
+            self.held_changes.hold(path, current, text, f"it would hold a {found[0].kind}", "agent") if found else None
+        )
 
     def _locked(self, path: str) -> AbstractContextManager[Any]:
         return self.record.root(path).lock()
 
     def _write(self, path: str, text: str) -> str | None:
         looked, known = self.record.known(path)
-        current = self.record.observed(path)
+        current = self.record.observe_file(path)
         if writer().origin == "agent":
             if current is None and self.record.is_binary(path):
                 return f"Error: not written to {path}: what is there is not UTF-8 text"
-            base = self.seen.text(path)
+            base = self.last_read.text(path)
         else:
             base = known if looked else current
         problem = self._put(path, current, text, base)
         if problem is None:
-            self.seen.saw(path, text)
+            self.last_read.set(path, text)
         return problem
 
     def _edit(self, path: str, old: str, new: str, everywhere: bool) -> EditResult:
         guarded = self.is_guarded(path)
-        current = self.record.observed(path) if guarded else self.record.text(path)
+        current = self.record.observe_file(path) if guarded else self.record.text(path)
         if current is None:
             if guarded and self.record.is_binary(path):
                 return EditResult(error=f"Error: not written to {path}: what is there is not UTF-8 text")
@@ -147,8 +153,8 @@ class Steps:
         elif not guarded:
             if not (problem := self.ask_about(path, text, current)):
                 return self.record.inner.edit(path, old, new, everywhere)
-        elif not (problem := self._put(path, current, text, current)) and (seen := self.seen.text(path)):
-            self.seen.saw(path, merge(current, seen, text).text)
+        elif not (problem := self._put(path, current, text, current)) and (seen := self.last_read.text(path)):
+            self.last_read.set(path, merge(current, seen, text).text)
         return EditResult(error=problem) if problem else EditResult(path=path, occurrences=edited[1])
 
     def _put(self, path: str, current: str | None, text: str, base: str | None) -> str | None:
@@ -161,7 +167,7 @@ class Steps:
         told = writer().origin in ("agent", "flush") and any(map(is_directive, added))
         if told and (lines := held_lines(added, *writer().heard())):
             count = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
-            return self.waiting.hold(
+            return self.held_changes.hold(
                 path,
                 current or "",
                 wanted,
@@ -172,7 +178,7 @@ class Steps:
         with writing(note="; ".join(filter(None, (writer().note, note)))):
             problem = self._store(path, wanted)
         if merged and merged.conflicts and not problem:
-            self.waiting.conflict(path)
+            self.held_changes.conflict(path)
         return problem
 
     def _store(self, path: str, text: str) -> str | None:

@@ -19,7 +19,7 @@ from deepnb.core.gate import redact
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.values import Event, Flush, Flushed, Notice, Offload
 from deepnb.engine import keys
-from deepnb.engine.appending import append_text
+from deepnb.engine.file_extras import append_text
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import is_request, message_text
 from deepnb.engine.skills import PINNED, pinned_name

@@ -15,6 +15,8 @@ from deepagents.middleware.filesystem import FilesystemState
 from langchain_core.messages import AnyMessage
 from langgraph.channels.delta import DeltaChannel
 
+from deepnb.engine.file_extras import SkippedEntries
+
 APPENDED = "appended"
 """Key of a write that adds its text to the end of the file, in the place of `content`."""
 
@@ -50,7 +52,7 @@ class KernelState(FilesystemState, DeepAgentState):
     messages: Required[Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=125)]]
 
 
-class Outside(Protocol):
+class CheckpointFiles(Protocol):
     """Where files are read and written while no run is going on."""
 
     def read(self) -> Mapping[str, Any]:
@@ -60,12 +62,12 @@ class Outside(Protocol):
         """Merge path -> FileData into the files; None deletes."""
 
 
-class OpenStateBackend(StateBackend):
-    """Inside a run it goes through the graph's channels, outside through `outside`."""
+class KernelBackend(StateBackend):
+    """Inside a run it goes through the graph's channels, outside through `checkpoint`."""
 
-    def __init__(self, outside: Outside) -> None:
+    def __init__(self, checkpoint: CheckpointFiles) -> None:
         super().__init__()
-        self._outside = outside
+        self._checkpoint = checkpoint
 
     def _inside(self) -> bool:
         try:
@@ -81,18 +83,22 @@ class OpenStateBackend(StateBackend):
         if self._inside():
             super()._send_files_update({path: data})
         else:
-            self._outside.write({path: data})
+            self._checkpoint.write({path: data})
         return None
 
     def folder_version(self, directory: str, name: str) -> dict[str, Any]:
         """The files below a directory, as they are held: equal to those of another time where nothing changed."""
         return {p: data for p, data in self._read_files().items() if p.startswith(directory)}
 
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
+        """None: there are no links."""
+        return {}
+
     def _read_files(self) -> dict[str, Any]:
-        return super()._read_files() if self._inside() else dict(self._outside.read())
+        return super()._read_files() if self._inside() else dict(self._checkpoint.read())
 
     def _send_files_update(self, update: dict[str, Any]) -> None:
         if self._inside():
             super()._send_files_update(update)
         else:
-            self._outside.write(update)
+            self._checkpoint.write(update)

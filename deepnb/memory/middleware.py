@@ -90,8 +90,8 @@ class MemoryMiddleware(AgentMiddleware):
     def _shown(self, paths: Sequence[str], responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
         """The texts, told to the guard as what the model has now seen."""
         contents = texts(paths, responses)
-        if saw := getattr(self._backend, "saw", None):
-            saw(contents)
+        if mark_read := getattr(self._backend, "mark_read", None):
+            mark_read(contents)
         return contents
 
     def _with_memory(self, request: ModelRequest) -> ModelRequest:

@@ -20,9 +20,7 @@ from deepagents.backends.protocol import (
 )
 
 from deepnb.backends.guarded import GuardedBackend
-from deepnb.engine.appending import append_text
-from deepnb.engine.obstacles import Obstacles, obstacles
-from deepnb.engine.versions import folder_version
+from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 from deepnb.memory.layers import NOTES, note_day
 from deepnb.memory.scope import Scope
 
@@ -95,17 +93,17 @@ class ScopedBackend(BackendProtocol):
         version = folder_version(self.inner, directory, name)
         return None if version is None else (self._scope(), version)
 
-    def obstacles(self, directory: str, name: str, most: int) -> Obstacles:
+    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Those of the guard."""
-        return obstacles(self.inner, directory, name, most)
+        return skipped_entries(self.inner, directory, name, most)
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as the guard does; gives the error, if any."""
         return self._kept_back(path) or self.inner.append(path, line, typed=typed)
 
-    def saw(self, texts: Mapping[str, str]) -> None:
+    def mark_read(self, texts: Mapping[str, str]) -> None:
         """Told on to the guard: the model has been shown these texts."""
-        self.inner.saw(texts)
+        self.inner.mark_read(texts)
 
     def may_read(self, path: str) -> bool:
         """Whether the scope of the moment lets a file be read."""

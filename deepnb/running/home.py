@@ -13,7 +13,7 @@ from deepnb.running.thread import Pool, Thread
 
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.engine.state_backend import Outside
+    from deepnb.engine.state_backend import CheckpointFiles
     from deepnb.running.storage import Storage
 
 
@@ -22,7 +22,7 @@ class Home:
 
     def __init__(self, current: Current) -> None:
         self.paths = Paths(current)
-        self.outside: Outside | None = None
+        self.outside: CheckpointFiles | None = None
         """How the kernel's state is read and written while no run is going on."""
         self._current = current
         self._common = current.thread.pool

@@ -10,13 +10,11 @@ from typing import Any
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.journal_file import JournalFile
-from deepnb.backends.kernel import KernelBackend
-from deepnb.backends.lock_of import Lock, lock_of
-from deepnb.backends.locks import directory_lock
+from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import NoFiles, SplitBackend
-from deepnb.engine.state_backend import Outside
+from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.running.current import Current
 from deepnb.running.paths import Paths
@@ -26,7 +24,7 @@ class Storage:
     """Builds the backend of a pool's files, and mounts others into it."""
 
     def __init__(
-        self, current: Current, paths: Paths, outside: Outside, given: Any = None, *, shared: bool = False
+        self, current: Current, paths: Paths, outside: CheckpointFiles, given: Any = None, *, shared: bool = False
     ) -> None:
         """`given` is a backend in place of the kernel's state; `shared`: one into which others may write, too."""
         self.mounts: dict[str, Mount] = {}
@@ -39,7 +37,7 @@ class Storage:
         self.search = MemorySearch(self._indexed_in, lambda: current.options.embeddings)
         """The index over memory and notes."""
         lock = threading.RLock()
-        self._lock: Lock = lock_of(given) if shared else lambda: lock
+        self._lock: Lock = backend_lock(given) if shared else lambda: lock
         self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp)
 
     def beside(self) -> Storage:
@@ -126,5 +124,5 @@ class Storage:
         return Root("/", ours, self._lock, shared=False, may_save=lambda: self._current.is_idle)
 
     def _root(self, mount: Mount, inner: Any) -> Root:
-        lock = lock_of(mount.backend or self._default)
+        lock = backend_lock(mount.backend or self._default)
         return Root(mount.prefix, JournalFile(inner, mount.prefix), lock, shared=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.backends.guarded import GuardedBackend
-    from deepnb.backends.waiting import Held
+    from deepnb.backends.held_changes import HeldChange
     from deepnb.core.forgetting import Found
     from deepnb.memory.promotion import Candidate
     from deepnb.running.storage import Storage
@@ -222,15 +222,15 @@ class SessionMemory:
             if sought in line.casefold()
         )
 
-    def pending(self) -> tuple[Held, ...]:
+    def pending(self) -> tuple[HeldChange, ...]:
         """Changes that wait for the user's word."""
-        return tuple(self._guard.held)
+        return tuple(self._guard.held_changes)
 
-    def accept(self, id_: str) -> Held:
+    def accept(self, id_: str) -> HeldChange:
         """Make a change that waits."""
         return self._settle(id_, accept=True)
 
-    def drop(self, id_: str) -> Held:
+    def drop(self, id_: str) -> HeldChange:
         """Throw away a change that waits."""
         return self._settle(id_, accept=False)
 
@@ -271,8 +271,8 @@ class SessionMemory:
         """The memory files and notes that exist."""
         return self._workspace.home.memory_paths()
 
-    def _settle(self, id_: str, *, accept: bool) -> Held:
-        held = next((h for h in self._guard.held if h.id == id_), None)
+    def _settle(self, id_: str, *, accept: bool) -> HeldChange:
+        held = next((h for h in self._guard.held_changes if h.id == id_), None)
         if held is None:
             raise DeepnbError(f"nothing waits under {id_!r}", "%memory pending lists what does")
         if problem := self._guard.settle(held, accept=accept):

@@ -13,8 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.core.skills import Finding, Skill
-from deepnb.engine.obstacles import Kind, obstacles
-from deepnb.engine.versions import folder_version
+from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
 from deepnb.skills.names import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 
@@ -45,7 +44,7 @@ class _Place:
         return self.path.rpartition("/")[0]
 
 
-Bars = dict[_Place, tuple[Kind, str | int]]
+Bars = dict[_Place, tuple[SkipReason, str | int]]
 
 
 class Catalog:
@@ -96,7 +95,7 @@ class Catalog:
         return {
             _Place(source, f"{source}{name}/{FILE_NAME}"): what
             for source in self.sources
-            for name, what in obstacles(backend, source, FILE_NAME, BYTES).items()
+            for name, what in skipped_entries(backend, source, FILE_NAME, BYTES).items()
         }
 
     def _paths(self, places: Sequence[_Place]) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from deepnb.core.skills import Finding, Skill
-from deepnb.engine.obstacles import Kind
+from deepnb.engine.file_extras import SkipReason
 from deepnb.skills.allowed import words
 from deepnb.skills.frontmatter import Broken, Fields, Items, Text, Value, read
 from deepnb.skills.names import near, normal, wrong_name
@@ -75,8 +75,8 @@ def unreadable(path: str, why: str) -> Checked:
     return _checked(made)
 
 
-def barred(path: str, kind: Kind, detail: str | int) -> Checked:
-    """A SKILL.md that is not read for what stands in the way, as `deepnb.engine.obstacles` names it."""
+def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
+    """A SKILL.md that is not read for what stands in the way, as `deepnb.engine.file_extras` names it."""
     made = _Made(path)
     if kind == "large":
         _refuse_large(made, int(detail))

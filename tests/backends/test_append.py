@@ -13,7 +13,7 @@ from deepnb import Session
 from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.split import SplitBackend
-from deepnb.engine.appending import append_text
+from deepnb.engine.file_extras import append_text
 from tests.support.scripted import Scripted
 
 HISTORY = "/conversation_history/main.md"

@@ -16,7 +16,7 @@ from langgraph.store.sqlite import SqliteStore
 from deepnb import DeepnbError
 from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.lock_of import lock_of, store_lock
+from deepnb.backends.locks import backend_lock, store_lock
 from deepnb.backends.mounts import parse_mount
 from deepnb.backends.stores import ExactStore
 from deepnb.core.journal import replayed
@@ -35,7 +35,7 @@ from deepnb.backends.disk import DiskBackend
 tmp, kind, writers, each, locked = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 begin, start = os.pipe()
 if locked != "locked":
-    storage.lock_of = lambda backend: nullcontext
+    storage.backend_lock = lambda backend: nullcontext
 
 def store():
     return SqliteStore(sqlite3.connect(tmp / "memory.db", check_same_thread=False, isolation_level=None))
@@ -127,7 +127,7 @@ def sqlite_store(path: Path | str) -> SqliteStore:
 HOLD = """
 import sys, sqlite3
 from langgraph.store.sqlite import SqliteStore
-from deepnb.backends.lock_of import store_lock
+from deepnb.backends.locks import store_lock
 with store_lock(SqliteStore(sqlite3.connect(sys.argv[1], isolation_level=None)))():
     print("held", flush=True)
     sys.stdin.readline()
@@ -145,15 +145,15 @@ def test_two_ways_to_one_database_are_one_lock(tmp_path: Path, monkeypatch: pyte
     )  # fmt: skip
     assert holder.stdout is not None and holder.stdout.readline() == "held\n"
     real = locks.file_lock
-    monkeypatch.setattr("deepnb.backends.lock_of.file_lock", lambda path, what: real(path, what, seconds=0.1))
+    monkeypatch.setattr("deepnb.backends.locks.file_lock", lambda path, what: real(path, what, seconds=0.1))
     mount = parse_mount("store:x", base=tmp_path, store=sqlite_store(tmp_path / "real/m.db"))
     assert mount.backend is not None
-    with pytest.raises(DeepnbError, match=r"'m.db' has been locked by another process"), lock_of(mount.backend)():
+    with pytest.raises(DeepnbError, match=r"'m.db' has been locked by another process"), backend_lock(mount.backend)():
         pass
     with store_lock(sqlite_store(tmp_path / "real/other.db"))():
         pass
     holder.communicate("\n", timeout=60)
-    with lock_of(mount.backend)():
+    with backend_lock(mount.backend)():
         assert (tmp_path / "real/m.db-deepnb.lock").exists()
 
 
@@ -161,8 +161,8 @@ def test_a_store_of_this_process_alone_has_a_lock_of_this_process(tmp_path: Path
     def none(*_: object, **__: object) -> None:
         raise AssertionError("a lock between processes")
 
-    monkeypatch.setattr("deepnb.backends.lock_of.file_lock", none)
-    monkeypatch.setattr("deepnb.backends.lock_of.named_lock", none)
+    monkeypatch.setattr("deepnb.backends.locks.file_lock", none)
+    monkeypatch.setattr("deepnb.backends.locks.named_lock", none)
     for store in (InMemoryStore(), sqlite_store(":memory:")):
         with store_lock(store)(), store_lock(ExactStore(store))():
             pass
@@ -179,7 +179,7 @@ def test_a_store_that_does_not_say_where_it_is_has_the_lock_of_its_kind(monkeypa
             return []
 
     names: list[str] = []
-    monkeypatch.setattr("deepnb.backends.lock_of.named_lock", names.append)
+    monkeypatch.setattr("deepnb.backends.locks.named_lock", names.append)
     store_lock(Elsewhere())()
     store_lock(Elsewhere())()
     assert names[0] == names[1] and names[0].endswith("Elsewhere")
@@ -188,8 +188,8 @@ def test_a_store_that_does_not_say_where_it_is_has_the_lock_of_its_kind(monkeypa
 def test_all_places_of_a_composite_are_locked_once_and_in_one_order(tmp_path: Path):
     a, b = DiskBackend(tmp_path / "a"), DiskBackend(tmp_path / "b")
     store = StoreBackend(store=InMemoryStore(), namespace=lambda _: ("x",))
-    one = lock_of(CompositeBackend(a, {"/b/": b, "/c/": FilesystemBackend(tmp_path / "a", virtual_mode=True)}))
-    other = lock_of(MountedBackend(b, {"/a/": a, "/s/": store}))
+    one = backend_lock(CompositeBackend(a, {"/b/": b, "/c/": FilesystemBackend(tmp_path / "a", virtual_mode=True)}))
+    other = backend_lock(MountedBackend(b, {"/a/": a, "/s/": store}))
     for lock in (one, other):
         with lock(), lock():
             assert (tmp_path / "a/.deepnb/lock").exists() and (tmp_path / "b/.deepnb/lock").exists()

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from deepnb import Session
+from deepnb.backends.directory import GRANULE, stamps
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.stamps import GRANULE, stamps
 from deepnb.backends.tree import Tree
-from deepnb.engine.versions import folder_version
+from deepnb.engine.file_extras import folder_version
 from deepnb.skills.catalog import DISABLED, Catalog
 
 SKILL = "/skills/one/SKILL.md"
@@ -136,7 +136,7 @@ def test_a_source_that_is_not_there_yet(tmp_path: Path, later: None):
 
 def test_an_inode_may_have_any_number(folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Some file systems give numbers above any time in nanoseconds: they are no times."""
-    monkeypatch.setattr("deepnb.backends.stamps._stamp", lambda info: (2**63, 2**63, info.st_mode, 2**63, 1, 1))
+    monkeypatch.setattr("deepnb.backends.directory._stamp", lambda info: (2**63, 2**63, info.st_mode, 2**63, 1, 1))
     with Tree(folder / "skills").folder(()) as opened:
         assert stamps(opened, "SKILL.md", 10**18) is not None
 

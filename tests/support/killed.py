@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import Session
-from deepnb.engine import appending, compaction
+from deepnb.engine import compaction, file_extras
 from tests.support.scripted import Scripted
 
 
@@ -49,7 +49,7 @@ def main(folder: Path, phase: str) -> None:
     s.mount("/memory", f"disk:{folder / 'memory'}")
     s.mount("/conversation_history", f"disk:{folder / 'history'}")
     if phase != "none":
-        real = appending.append_text
+        real = file_extras.append_text
 
         def append(backend: Any, path: str, text: str) -> str | None:
             if phase == "before":

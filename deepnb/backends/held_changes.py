@@ -9,7 +9,7 @@ from deepnb.core.journal import Origin
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldChange:
     """A change that waits for the user: from `base` to `text`, and why."""
 
     id: str
@@ -25,11 +25,11 @@ class Held:
         return FileDiff(self.path, self.base or None, self.text)
 
 
-class Waiting:
+class HeldChanges:
     """Changes that were not made until the user says so, and notices not yet shown."""
 
     def __init__(self) -> None:
-        self.held: list[Held] = []
+        self.changes: list[HeldChange] = []
         self.notices: list[str] = []
         """Lines the user should see; whoever shows them empties the list."""
         self._numbers = 0
@@ -37,7 +37,7 @@ class Waiting:
     def hold(self, path: str, base: str, text: str, why: str, origin: Origin) -> str:
         """Keep a change back; gives the words for whoever wanted to make it."""
         self._numbers += 1
-        self.held.append(Held(f"p{self._numbers}", path, base, text, why, origin))
+        self.changes.append(HeldChange(f"p{self._numbers}", path, base, text, why, origin))
         self.notices.append(f"a change of {path} waits for you ({why}): %memory pending shows it")
         return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
 

@@ -1,12 +1,14 @@
-"""Whether a directory of the disk is as it was, by what its file system keeps of each file; none is read."""
+"""A directory of the disk by what its file system keeps of each file: whether it is as it was, what is not to be read."""
 
 from __future__ import annotations
 
 import os
 import stat
 from contextlib import suppress
+from pathlib import Path
 
-from deepnb.backends.tree import Folder
+from deepnb.backends.tree import Folder, unfit
+from deepnb.engine.file_extras import SkippedEntries
 
 GRANULE = 2_000_000_000
 """Nanoseconds in which two changes of a file may bear one time: on FAT two seconds, elsewhere a clock's tick."""
@@ -49,3 +51,30 @@ def _stat(folder: Folder, path: str, *, follow: bool = False) -> os.stat_result:
 
 def _stamp(info: os.stat_result) -> Stamp:
     return (info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+
+
+def skipped_entries(base: Path, name: str, most: int) -> SkippedEntries:
+    """As `deepnb.engine.file_extras` says, of a directory that no link leads to."""
+    found: SkippedEntries = {}
+    with os.scandir(base) as entries:
+        for entry in entries:
+            if unfit(entry.name):
+                continue
+            with suppress(OSError):
+                if entry.is_symlink():
+                    if not os.path.isfile(entry.path):
+                        inside = _inside(base, entry.path)
+                        found[entry.name] = ("link", inside) if inside else ("link out", "")
+                elif entry.is_dir(follow_symlinks=False):
+                    file = os.path.join(entry.path, name)
+                    if os.path.islink(file) and unfit(os.readlink(file)):
+                        found[entry.name] = ("file link", "")
+                    elif (size := os.stat(file).st_size) > most:
+                        found[entry.name] = ("large", size)
+    return found
+
+
+def _inside(base: Path, link: str) -> str:
+    """The path below `base` that a link leads to; empty where it leads elsewhere, or nowhere."""
+    to = Path(os.path.realpath(link))
+    return to.relative_to(base).as_posix() if to != base and to.is_relative_to(base) and to.exists() else ""

@@ -7,7 +7,7 @@ run that is resumed after a write from outside. What they should build on is the
 from __future__ import annotations
 
 
-class Ahead:
+class UnreadWrites:
     """The newest text of each path, and the older ones that may still be read in its place."""
 
     def __init__(self) -> None:
@@ -15,7 +15,7 @@ class Ahead:
         self._stale: dict[str, set[int]] = {}
         """Hashes: texts may be long, and many."""
 
-    def wrote(self, path: str, raw: str | None, text: str | None) -> None:
+    def add(self, path: str, raw: str | None, text: str | None) -> None:
         """`text` was written where `raw` was read."""
         stale = self._stale.setdefault(path, set())
         stale |= {hash(raw), hash(self._newest.get(path, raw))}
