@@ -23,14 +23,31 @@ KEPT = 4
 """A few, since one turn may use another model and the next the session's own again."""
 
 
-class KernelHost:
-    """A session as its graphs see it: a `deepnb.wiring.host.Host`."""
+@dataclass(frozen=True, eq=False)
+class _Made:
+    options: Options
+    others: tuple[Any, ...]
+    """What else the graph depends on."""
+    built: Built
+
+    def fits(self, options: Options, others: tuple[Any, ...]) -> bool:
+        alike = self.options is options or same(self.options, options)
+        return alike and len(self.others) == len(others) and all(map(is_, self.others, others))
+
+
+class Graphs:
+    """Graphs by the options they are made of, and their `deepnb.wiring.host.Host`. The first imports the engine."""
 
     def __init__(self, current: Current, home: Home) -> None:
         self._current = current
         self._home = home
+        self._made: list[_Made] = []
+        self._agents: tuple[Subagent, ...] = ()
+        self._looked_up: tuple[Options | None, tuple[Any, ...]] = (None, ())
         self.now = current.now
         self.undoable = home.undoable
+
+    # -- what a graph asks of the session
 
     @property
     def backend(self) -> GuardedBackend:
@@ -58,37 +75,10 @@ class KernelHost:
         """Which of its calls need approval."""
         return self._current.policy
 
-
-@dataclass(frozen=True, eq=False)
-class _Made:
-    options: Options
-    others: tuple[Any, ...]
-    """What else the graph depends on."""
-    built: Built
-
-    def fits(self, options: Options, others: tuple[Any, ...]) -> bool:
-        alike = self.options is options or same(self.options, options)
-        return alike and len(self.others) == len(others) and all(map(is_, self.others, others))
-
-
-class Graphs:
-    """Graphs by the options they are made of. The first imports the engine, which takes some seconds."""
-
-    def __init__(self, current: Current, home: Home) -> None:
-        self._current = current
-        self._home = home
-        self.host = KernelHost(current, home)
-        self._made: list[_Made] = []
-        self._agents: tuple[Subagent, ...] = ()
-        self._looked_up: tuple[Options | None, tuple[Any, ...]] = (None, ())
+    # -- the graphs
 
     @property
-    def checkpointer(self) -> Any:
-        """Where threads are checkpointed."""
-        return self.host.checkpointer
-
-    @property
-    def now(self) -> Built:
+    def built(self) -> Built:
         """The graph for the options in force."""
         return self.of(self._current.options)
 
@@ -108,7 +98,7 @@ class Graphs:
                 return one.built
         from deepnb.wiring.build import build
 
-        made = _Made(options, others, build(options, self.host, others[0]))
+        made = _Made(options, others, build(options, self, others[0]))
         self._made = [*self._made[1 - KEPT :], made]
         return made.built
 

@@ -89,7 +89,7 @@ class State:
         from deepnb.running.stored import turns
 
         def files_at(state: Snapshot) -> Mapping[str, str]:
-            return file_texts(self._graphs.now.graph.get_state(_at(state)).values.get(keys.FILES) or {})[0]
+            return file_texts(self._graphs.built.graph.get_state(_at(state)).values.get(keys.FILES) or {})[0]
 
         begun = begins(self._given, {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}})
         return turns(thread, values.get(keys.MESSAGES) or (), begun, files_at)
@@ -101,7 +101,7 @@ class State:
         todo: tuple[str, ...] = ()
         asked: tuple[PendingCall, ...] = ()
         if values is None:
-            state = self._graphs.now.graph.get_state(thread.config)
+            state = self._graphs.built.graph.get_state(thread.config)
             values, todo = state.values, state.next
             asked = self._asked(thread, state.tasks)
         thread.asked = asked
@@ -131,10 +131,10 @@ class State:
         from deepnb.engine.repair import becoming
 
         if to.thread == thread.name:
-            self._graphs.now.graph.update_state({**thread.config, **_at(to)}, None, as_node=keys.COPY_NODE)
+            self._graphs.built.graph.update_state({**thread.config, **_at(to)}, None, as_node=keys.COPY_NODE)
         else:
-            now = self._graphs.now.graph.get_state(thread.config).values
-            self._update(thread.config, becoming(now, self._graphs.now.graph.get_state(_at(to)).values))
+            now = self._graphs.built.graph.get_state(thread.config).values
+            self._update(thread.config, becoming(now, self._graphs.built.graph.get_state(_at(to)).values))
 
     def rebase(self, thread: Thread) -> None:
         """Let the thread's memory block be made anew at its next call, and take the updates after it out.
@@ -148,7 +148,7 @@ class State:
             thread.rebases = True
             return
         self.settle(thread)
-        self._update(thread.config, without_memory(self._graphs.now.graph.get_state(thread.config).values))
+        self._update(thread.config, without_memory(self._graphs.built.graph.get_state(thread.config).values))
         self.look(thread)
 
     def delete(self, thread: Thread) -> None:
@@ -159,7 +159,7 @@ class State:
         """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
         from deepnb.engine import keys
 
-        values = dict(self._graphs.now.graph.get_state(_at(source)).values)
+        values = dict(self._graphs.built.graph.get_state(_at(source)).values)
         values.pop(keys.OFFLOAD_ID, None)
         self._update(target.config, values)
         self.look(target, share=False)
@@ -167,7 +167,7 @@ class State:
     def values(self, thread: Thread) -> dict[str, Any]:
         """The thread's state, what waited for it written into it."""
         self.settle(thread)
-        return dict(self._graphs.now.graph.get_state(thread.config).values)
+        return dict(self._graphs.built.graph.get_state(thread.config).values)
 
     def put(self, thread: Thread, values: Mapping[str, Any]) -> None:
         """Write values into the state of a thread that has nothing left to run."""
@@ -247,7 +247,7 @@ class State:
         if thread.asked:
             raise waits(thread)
         if thread.unfinished:
-            land(self._graphs.now.graph, thread.config)
+            land(self._graphs.built.graph, thread.config)
             self.look(thread)
         if self.unsent(thread):
             self._put(thread, {})
@@ -288,7 +288,7 @@ class State:
         return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}
 
     def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
-        self._graphs.now.graph.update_state(config, values, as_node=self._graphs.now.exit)
+        self._graphs.built.graph.update_state(config, values, as_node=self._graphs.built.exit)
 
     def _asked(self, thread: Thread, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
         """The calls among a state's steps that wait for the user's word."""

@@ -50,7 +50,7 @@ class Workspace:
     @property
     def built(self) -> Built:
         """The graph for them and what belongs to it; importing the engine takes some seconds the first time."""
-        return self.graphs.now
+        return self.graphs.built
 
     @property
     def backend(self) -> GuardedBackend:
