@@ -11,7 +11,8 @@ o200k_base: over the texts of tests/data/token_counts.jsonl never below the real
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 
@@ -32,6 +33,8 @@ _WINDOW = 64
 _AT_HOME = 0.22
 """The share of everyday words from which on a text counts as one of a language every vocabulary has whole."""
 _MARGIN = 1.17
+_KEPT = 24
+"""Characters of a piece whose cost is remembered, at most."""
 
 _VOWEL = frozenset("aeiouyAEIOUY")
 _HARD = re.compile(r"[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{4}")
@@ -47,44 +50,15 @@ Cost = tuple[float, float, float, float]
 
 def approximate(text: str) -> int:
     """About how many tokens `text` has; linear in its length, 0 for an empty one."""
-    costs = [_COSTS[piece] for piece in _PIECE.findall(text)]
-    return ceil(_MARGIN * sum(map(_tokens, _windows(costs))) - 0.3) if text else 0
-
-
-def _windows(costs: Sequence[Cost]) -> Iterator[Sequence[Cost]]:
-    return (costs[start : start + _WINDOW] for start in range(0, len(costs), _WINDOW))
+    costs = [_known_cost(piece) if len(piece) <= _KEPT else _cost(piece) for piece in _PIECE.findall(text)]
+    windows = (costs[start : start + _WINDOW] for start in range(0, len(costs), _WINDOW))
+    return ceil(_MARGIN * sum(map(_tokens, windows)) - 0.3) if text else 0
 
 
 def _tokens(costs: Sequence[Cost]) -> float:
     least, most, words, everyday = map(sum, zip(*costs, strict=True))
     away = 1 - min(1.0, everyday / (_AT_HOME * words)) if words else 1.0
     return least + away * (most - least)
-
-
-class _Costs(dict[str, Cost]):
-    """piece -> its cost, worked out once; long pieces are not kept, and no more than some ten thousand."""
-
-    def __missing__(self, piece: str) -> Cost:
-        cost = _cost(piece)
-        if len(piece) <= 24:
-            if len(self) >= 50_000:
-                self.clear()
-            self[piece] = cost
-        return cost
-
-
-class _Chars(dict[str, float]):
-    """character -> tokens it takes."""
-
-    def __missing__(self, char: str) -> float:
-        if len(self) >= 50_000:
-            self.clear()
-        tokens = self[char] = char_tokens(char)
-        return tokens
-
-
-_COSTS = _Costs()
-_CHARS = _Chars()
 
 
 def _cost(piece: str) -> Cost:
@@ -98,6 +72,9 @@ def _cost(piece: str) -> Cost:
     return _word(piece) if _WORD.search(piece) else _run(core)
 
 
+_known_cost = lru_cache(50_000)(_cost)
+
+
 def _same(tokens: float) -> Cost:
     return tokens, tokens, 0.0, 0.0
 
@@ -105,7 +82,7 @@ def _same(tokens: float) -> Cost:
 def _run(core: str) -> Cost:
     """A run in other letters, or of other signs; of a line drawn with one sign, most is free."""
     drawn = sum(a == b and "─" <= a <= "╿" for a, b in pairwise(core))
-    tokens = max(1.0, sum(map(_CHARS.__getitem__, core)) - 0.9 * drawn)
+    tokens = max(1.0, sum(map(char_tokens, core)) - 0.9 * drawn)
     if "\u0e00" <= core[0] <= "\u0e7f":  # Thai, with blanks between phrases only
         return _same(tokens + 0.6)
     if not _CYRILLIC.match(core):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 
 def _words(text: str) -> frozenset[str]:
@@ -78,6 +79,7 @@ _RATES: tuple[tuple[int, int, float], ...] = (
 _UKRAINIAN = frozenset("іїєґўІЇЄҐЎђћџјљњЂЋЏЈЉЊөүұқғңәһӨҮҰҚҒҢӘҺ")
 
 
+@lru_cache(50_000)
 def char_tokens(char: str) -> float:
     """Tokens a character takes among others of its script."""
     code = ord(char)

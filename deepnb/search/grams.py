@@ -70,8 +70,8 @@ class _Part:
         return np.where(self.grams[at] == grams, self.rare[at], self.most)
 
     def cosines(self, hashes: NDArray[np.uint64], floor: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        rare = self.rarity(hashes)
         at = np.minimum(np.searchsorted(self.grams, hashes), len(self.grams) - 1)
-        rare = np.where(self.grams[at] == hashes, self.rare[at], self.most)
         known = at[self.grams[at] == hashes]
         if not len(known):
             return np.empty(0, np.intp), np.empty(0)

@@ -289,9 +289,7 @@ class Index:
 
     def _set_aside(self) -> None:
         """Put the damaged file beside the new one, so that nothing is lost if it was no index."""
-        if self._db is not None:
-            self._db.close()
-            self._db = self._reader = None
+        self.close()
         if _place(self.path) != self._place:
             return  # another process was faster
         aside = f"{self.path}.damaged"

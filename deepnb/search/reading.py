@@ -42,7 +42,7 @@ class Reader:
         self._last_word = 0
         self._generation = -1
         self._size = Size(0, 0)
-        self._paths: dict[int, str] = {}
+        self.paths: dict[int, str] = {}
         self._vectors: dict[str, Cached] = {}
         self._kept: dict[tuple[str, ...], Postings] = {}
         self._kept_size = 0
@@ -56,14 +56,10 @@ class Reader:
             return
         units = self.db.value("SELECT count(*) FROM units")
         self._size = Size(units, self.db.value("SELECT count(*) FROM chunks"))
-        self._paths = dict(self.db.rows("SELECT id, path FROM files"))
+        self.paths = dict(self.db.rows("SELECT id, path FROM files"))
         self._vectors.clear()
         self._forget_postings()
         self._generation = generation
-
-    @property
-    def paths(self) -> dict[int, str]:
-        return self._paths
 
     # -- legs
 

@@ -137,17 +137,13 @@ def read_query(text: str) -> Query:
     text = plain(text[:QUERY])
     found = words(text)
     asked = [word for word in found if word not in STOP] or found
-    runs = [part for run in CJK.findall(folded(text)) for part in _asked_parts(run)]
+    runs = [part for run in CJK.findall(folded(text)) for part in list(filter(None, _CJK_STOP.split(run))) or [run]]
     bigrams = [pair for run in runs for pair in (pairs(run) or [run])]
     return Query(
         words=_first((*asked, *bigrams)),
         soft=_first((*asked, *bigrams, *(c for run in runs for c in run))),
         names=_first([*sorted(names(text)), *asked]),
     )
-
-
-def _asked_parts(run: str) -> list[str]:
-    return [part for part in _CJK_STOP.split(run) if part] or [run]
 
 
 def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:

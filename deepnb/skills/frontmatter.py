@@ -20,7 +20,6 @@ DEEPEST = 20
 MOST = 2_000
 """Keys and values: PyYAML takes some 0.1 ms for each."""
 
-_PLAIN = {f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "bool", "null", "timestamp", "value")}
 _STR = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
 _FENCE = re.compile(r"---[ \t]*")

@@ -163,7 +163,7 @@ def _check_name(line: int, text: str, made: _Made) -> None:
     if wrong := wrong_name(name):
         fits = wrong_name(normal(directory)) is None
         made.broken(line, wrong, f"write name: {directory if fits else near(name)}, as its directory is named")
-    elif name != _normal_directory(directory):
+    elif name != unicodedata.normalize("NFKC", directory):
         made.broken(
             line,
             f"the name {name!r} is not that of its directory {directory[:80]!r}",
@@ -171,11 +171,6 @@ def _check_name(line: int, text: str, made: _Made) -> None:
         )
     else:
         made.fields["name"] = name
-
-
-def _normal_directory(directory: str) -> str:
-    """A directory's name as it is compared with a skill's."""
-    return unicodedata.normalize("NFKC", directory)
 
 
 def _check_metadata(line: int, value: Value, made: _Made) -> None:

@@ -9,17 +9,15 @@ _HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 _ASCII = re.compile(r"[a-z][a-z0-9']*")
 _SUFFIXES = ("ences", "ence", "ings", "ing", "ies", "ed", "es", "s", "ly", "e", "y")
 
-_STOP = frozenset(
-    re.findall(
-        r"\S+",
-        "a about all also am an and any are as at be been being but by can could did do does don't doing for from "
-        "give going had has have having he her here him his how i i'd i'll i'm i've if in into is it it's its just "
-        "know let like make many me mine more much my no not now of off ok okay on one only or our out over please "
-        "put remember s said say says shall she should show so some t tell than that that's the their them then "
-        "there these they thing things think this those to too told us use user user's uses using very want was "
-        "we were what what's when where which who whose why will with would you you're your",
-    )
-)
+_STOP_WORDS = """
+a about all also am an and any are as at be been being but by can could did do does don't doing for from
+give going had has have having he her here him his how i i'd i'll i'm i've if in into is it it's its just
+know let like make many me mine more much my no not now of off ok okay on one only or our out over please
+put remember s said say says shall she should show so some t tell than that that's the their them then
+there these they thing things think this those to too told us use user user's uses using very want was
+we were what what's when where which who whose why will with would you you're your
+"""
+_STOP = frozenset(_STOP_WORDS.split())
 _HAN_STOP = re.compile(
     r"请问|用户|什么|哪些|哪个|多少|有没有|关于|记得|记住|[我你您他她它的了是吗呢吧啊用在把请和与就都也有这那]"
 )
