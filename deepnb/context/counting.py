@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from deepnb.context.approximate import approximate
 from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.core.request import Request, Sent
-from deepnb.engine.request import message_pieces, tool_name, tool_text
+from deepnb.engine.request import message_pieces, source_of, tool_name, tool_text
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _is_same(a: BaseMessage, b: BaseMessage) -> bool:
     if (a.content, a.type, a.name) != (b.content, b.type, b.name):
         return False
     calls = getattr(a, "tool_calls", None) == getattr(b, "tool_calls", None)
-    return calls and a.additional_kwargs.get("lc_source") == b.additional_kwargs.get("lc_source")
+    return calls and source_of(a) == source_of(b)
 
 
 def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Request) -> Request:

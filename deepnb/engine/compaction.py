@@ -21,7 +21,7 @@ from deepnb.core.values import Event, Flush, Flushed, Notice, Offload
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.probe import to_message
-from deepnb.engine.request import is_request, message_text
+from deepnb.engine.request import is_request, message_text, source_of
 from deepnb.engine.skills import PINNED, pinned_name
 
 _SUMMARY_ROOM = 500
@@ -32,6 +32,11 @@ _WORTH = 0.05
 
 _ANCHORS, _LEAST = 0.05, 400
 """Room for anchors: this share of the window, and at least so many tokens."""
+
+_OURS = (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
+"""Sources of messages that are no part of the conversation."""
+_ADDED = (keys.BROUGHT_BACK, PINNED)
+"""Sources of what was put before a prompt, out of a file that still holds it: nobody need sum that up."""
 
 Clock = Callable[[], str]
 """Gives the time now as an ISO timestamp."""
@@ -110,15 +115,17 @@ class CompactionSteps(Upstream):
     ) -> Done:
         """Flush, offload, summarize, and keep beside the summary what it lost, and the skills `pinned` to this turn."""
         messages, previous = request.messages, request.state.get(keys.OFFLOAD)
-        going, _ = self._offload_inline_media(self._backend, [m for m in messages[:cutoff] if not _is_update(m)])
-        new = [m for m in going if not _is_ours(m)]
+        going, _ = self._offload_inline_media(
+            self._backend, [m for m in messages[:cutoff] if source_of(m) != MEMORY_UPDATE]
+        )
+        new = [m for m in going if source_of(m) not in _OURS]
         at = self._clock()
         flush = self._flushed(new, request.state, at, tell)
         path = self._offloaded(new, at, self._get_history_path(session))
-        said = [m for m in going if not _is_added(m)]
+        said = [m for m in going if source_of(m) not in _ADDED]
         summary = self._summary(said, len(new), path, tell)
         before = _anchors(messages[0])
-        found = find((to_message(m) for m in said if not _is_ours(m)), redact)
+        found = find((to_message(m) for m in said if source_of(m) not in _OURS), redact)
         beside = anchored(lost(joined(before, found), summary), self._room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
@@ -199,8 +206,8 @@ class CompactionSteps(Upstream):
             cutoff = start if self.token_counter(messages[start:]) <= room else cutoff
         elif limit is None and not must and 0 < start < cutoff and len(messages) - start < self._rule.trigger[1]:
             cutoff = start  # in messages: a memory update, or what was brought back, takes the prompt's place
-        going = [m for m in messages[:cutoff] if not _is_summary(m)]
-        if all(map(_is_update, going)):
+        going = [m for m in messages[:cutoff] if source_of(m) != keys.SUMMARY_SOURCE]
+        if all(source_of(m) == MEMORY_UPDATE for m in going):
             return 0
         gain = 0 if must or limit is None else self.token_counter(going)
         return cutoff if must or limit is None or gain >= _WORTH * limit else 0
@@ -211,7 +218,7 @@ class CompactionSteps(Upstream):
         """The skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
         start = turn_start(messages)
         held = messages[0].additional_kwargs.get("pinned") if start == 0 else None
-        going = [*(held or ()), *(message_text(m) for m in messages[start:cutoff] if _is_pinned(m))]
+        going = [*(held or ()), *(message_text(m) for m in messages[start:cutoff] if source_of(m) == PINNED)]
         limit, kept = self._rule.trigger_tokens, list[str]()
         room = None if limit is None else limit - fixed - _SUMMARY_ROOM - self.token_counter(messages[cutoff:])
         for text in going:
@@ -247,45 +254,16 @@ def recorded(offload: Offload) -> dict[str, Any]:
 
 def _anchors(message: BaseMessage) -> list[Anchor]:
     """What an earlier summary carried along, shown or not."""
-    held = message.additional_kwargs
-    return [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()] if _is_summary(message) else []
-
-
-def _is_summary(message: BaseMessage) -> bool:
-    return message.additional_kwargs.get("lc_source") == keys.SUMMARY_SOURCE
-
-
-def is_brought_back(message: BaseMessage) -> bool:
-    """Whether it holds messages out of the history file, which were summed up when they went."""
-    return message.additional_kwargs.get("lc_source") == keys.BROUGHT_BACK
-
-
-def _is_pinned(message: BaseMessage) -> bool:
-    """Whether it holds a skill that was pinned."""
-    return message.additional_kwargs.get("lc_source") == PINNED
-
-
-def _is_added(message: BaseMessage) -> bool:
-    """Whether it was put before a prompt, out of a file that still holds it: nobody need sum that up."""
-    return is_brought_back(message) or _is_pinned(message)
+    held = message.additional_kwargs if source_of(message) == keys.SUMMARY_SOURCE else {}
+    return [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
 
 
 def turn_start(messages: Sequence[BaseMessage]) -> int:
     """Where the last turn begins: at what the user said, and what was put before it; 0 where that is all."""
     start = next((i for i in range(len(messages) - 1, 0, -1) if is_request(messages[i])), 0)
-    while start > 0 and _is_added(messages[start - 1]):
+    while start > 0 and source_of(messages[start - 1]) in _ADDED:
         start -= 1
     return start
-
-
-def _is_ours(message: BaseMessage) -> bool:
-    """Whether it is no part of the conversation: a summary, or what was brought back from the history file."""
-    return message.additional_kwargs.get("lc_source") in (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
-
-
-def _is_update(message: BaseMessage) -> bool:
-    """Whether it told of a change in memory: memory is shown anew, and is as private as its files are."""
-    return message.additional_kwargs.get("lc_source") == MEMORY_UPDATE
 
 
 def _line(failure: Exception) -> str:

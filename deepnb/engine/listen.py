@@ -40,9 +40,6 @@ from deepnb.engine import keys
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text, thinking_text
 
-Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
-"""(messages as sent, tools as bound) -> what they cost, by part."""
-
 
 class Ledger(Protocol):
     """Takes down what each call was sent, and prices what it cost."""

@@ -12,6 +12,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.values import Event, ToolEnded
 from deepnb.engine import keys
+from deepnb.engine.request import source_of, still_sent
 
 
 def land(graph: Any, config: dict[str, Any]) -> None:
@@ -52,7 +53,5 @@ def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
 
 def without_memory(values: Mapping[str, Any]) -> dict[str, Any]:
     """The update that makes a state forget which memory its prompt holds; updates in the stream go, too."""
-    messages = values.get(keys.MESSAGES) or []
-    cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
-    told = [m for m in messages[cut:] if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE and m.id]
+    told = [m for m in still_sent(values) if source_of(m) == MEMORY_UPDATE and m.id]
     return {keys.MEMORY: None, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in told]}

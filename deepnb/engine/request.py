@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb.core.messages import BROUGHT_BACK, SUMMARY
 from deepnb.core.prompt import system_parts
+from deepnb.engine import keys
 
 MESSAGE_TOKENS = 3
 """What a message costs beside its text: its role and its borders (OpenAI's cookbook gives 3)."""
@@ -44,7 +45,7 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
         for i, (part, stretch) in enumerate(split):
             yield Piece(part, stretch, MESSAGE_TOKENS if i == 0 else 0, "system prompt" if part == "system" else part)
         return
-    source = message.additional_kwargs.get("lc_source")
+    source = source_of(message)
     part = "summary" if source == SUMMARY else _PART.get(message.type, "user")
     label = f"result of {message.name or 'a tool'}" if message.type == "tool" else part
     label = "brought back" if source == BROUGHT_BACK else label
@@ -61,6 +62,21 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
 def is_request(message: BaseMessage) -> bool:
     """Whether the user said it: summaries, memory updates and what was brought back are human messages, too."""
     return message.type == "human" and "lc_source" not in message.additional_kwargs
+
+
+def source_of(message: BaseMessage) -> str | None:
+    """Who put a message there that nobody said; None for one of the conversation."""
+    return message.additional_kwargs.get("lc_source")
+
+
+def compacted(values: Mapping[str, Any]) -> int:
+    """How many messages of a thread's state are no longer sent."""
+    return int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
+
+
+def still_sent(values: Mapping[str, Any]) -> list[Any]:
+    """The messages of a thread's state that no compaction has taken out of its requests."""
+    return (values.get(keys.MESSAGES) or [])[compacted(values) :]
 
 
 def message_text(message: BaseMessage) -> str:

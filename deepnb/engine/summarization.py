@@ -20,9 +20,9 @@ from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, Event, Offload, Path
 from deepnb.engine import keys
-from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, is_brought_back, recorded, turn_start
+from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, recorded, turn_start
 from deepnb.engine.listen import tell, tell_notice
-from deepnb.engine.request import is_request
+from deepnb.engine.request import is_request, source_of
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class SummarizationMiddleware(CompactionSteps):
             if is_request(messages[-1]):
                 tell_notice(_full(plan.budget))
             return None
-        if any(map(is_brought_back, messages[turn_start(messages) : cutoff])):
+        if any(source_of(m) == keys.BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
             tell_notice("what was brought back did not fit beside the rest, and is not sent: bring back fewer messages")
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)

@@ -16,7 +16,7 @@ from deepnb.backends.writer import writer, writing
 from deepnb.core.gate import redact_value
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
-from deepnb.engine.request import message_text
+from deepnb.engine.request import is_request, message_text
 
 _WRITES = ("write_file", "edit_file")
 _NESTED = "task"
@@ -121,5 +121,5 @@ def heard(state: Any) -> tuple[list[str], list[str]]:
     """(what tools gave back, what the user said) in the messages of a state."""
     messages = (state.get(keys.MESSAGES) if isinstance(state, Mapping) else None) or []
     tools = [message_text(m) for m in messages if m.type == "tool"]
-    said = [message_text(m) for m in messages if m.type == "human" and "lc_source" not in m.additional_kwargs]
+    said = [message_text(m) for m in messages if is_request(m)]
     return tools, said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -16,7 +17,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.engine import keys
-from deepnb.engine.request import is_request, message_text
+from deepnb.engine.request import compacted, is_request, message_text, source_of, still_sent
 from deepnb.memory.budget import Count, fitted, plain
 from deepnb.memory.guidelines import memory_block, update_text
 from deepnb.memory.layers import layers, note_day
@@ -64,7 +65,7 @@ class MemoryMiddleware(AgentMiddleware):
         return None if _loaded(state) else {**(self._load(state) or {}), keys.DAY: self._today()}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        return None if _loaded(state) else {**(await self._aload(state) or {}), keys.DAY: self._today()}
+        return await asyncio.to_thread(self.before_agent, state, runtime)
 
     def wrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
         return handler(self._with_memory(request))
@@ -74,25 +75,19 @@ class MemoryMiddleware(AgentMiddleware):
 
     def _load(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
         paths = self._layers(state)
-        return self._changed(state, self._shown(paths, self._backend.download_files(paths)))
-
-    async def _aload(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
-        paths = self._layers(state)
-        return self._changed(state, self._shown(paths, await self._backend.adownload_files(paths)))
+        now = texts(paths, self._backend.download_files(paths))
+        if mark_read := getattr(self._backend, "mark_read", None):  # the guard: this is what the model has now seen
+            mark_read(now)
+        return self._changed(state, now)
 
     def _layers(self, state: Mapping[str, Any]) -> list[str]:
         """What is injected in the turn that is running, whether or not it is there."""
         return list(layers(self.sources, state.get(keys.DAY) or self._today()))
 
     def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
-        return None if _same(state.get(keys.MEMORY), now) else {keys.MEMORY: now}
-
-    def _shown(self, paths: Sequence[str], responses: Sequence[FileDownloadResponse]) -> dict[str, str]:
-        """The texts, told to the guard as what the model has now seen."""
-        contents = texts(paths, responses)
-        if mark_read := getattr(self._backend, "mark_read", None):
-            mark_read(contents)
-        return contents
+        old = state.get(keys.MEMORY)
+        same = old is not None and list(old.items()) == list(now.items())  # in the same order, too
+        return None if same else {keys.MEMORY: now}
 
     def _with_memory(self, request: ModelRequest) -> ModelRequest:
         state: Mapping[str, Any] = request.state
@@ -117,11 +112,11 @@ class FreshMemoryMiddleware(MemoryMiddleware):
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         day = self._day(state)
-        return _with_day(self._load({**state, keys.DAY: day}), state, day)
+        update = self._load({**state, keys.DAY: day})
+        return update if state.get(keys.DAY) == day else {**(update or {}), keys.DAY: day}
 
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        day = self._day(state)
-        return _with_day(await self._aload({**state, keys.DAY: day}), state, day)
+        return await asyncio.to_thread(self.before_model, state, runtime)
 
     def _day(self, state: Mapping[str, Any]) -> str:
         """The day of the turn: a turn's first call comes right after what the user said."""
@@ -141,7 +136,7 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
     """
 
     def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
-        told, base = state.get(keys.TOLD), _compacted(state)
+        told, base = state.get(keys.TOLD), compacted(state)
         if not _loaded(state) or told is None or state.get(keys.BASE, 0) != base:
             return self._rebase(state, now, base)
         current = self._layers(state)
@@ -153,13 +148,13 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
             return {keys.TOLD: now}
         update = update_text(diffs)
         spent = self._count(self._body(state)) + self._count(update)
-        if spent + sum(self._count(message_text(m)) for m in _updates(state, base)) > self._budget:
+        if spent + sum(self._count(message_text(m)) for m in _updates(state)) > self._budget:
             return self._rebase(state, now, base)
         message = HumanMessage(update, additional_kwargs={"lc_source": MEMORY_UPDATE})
         return {keys.TOLD: now, keys.MESSAGES: [message]}
 
     def _rebase(self, state: Mapping[str, Any], now: dict[str, str], base: int) -> dict[str, Any]:
-        old = [RemoveMessage(id=m.id) for m in _updates(state, base) if m.id]
+        old = [RemoveMessage(id=m.id) for m in _updates(state) if m.id]
         return {keys.MEMORY: now, keys.TOLD: now, keys.BASE: base, **({keys.MESSAGES: old} if old else {})}
 
     def _body(self, state: Mapping[str, Any]) -> str:
@@ -182,20 +177,9 @@ def memory_middleware(
     return _KINDS[refresh](backend, sources, budget, count, today)
 
 
-def _with_day(update: dict[str, Any] | None, state: Mapping[str, Any], day: str) -> dict[str, Any] | None:
-    """An update of the state, and the day of the turn where the state holds another."""
-    return update if state.get(keys.DAY) == day else {**(update or {}), keys.DAY: day}
-
-
-def _compacted(state: Mapping[str, Any]) -> int:
-    """How many messages of the thread are no longer sent."""
-    return int((state.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
-
-
-def _updates(state: Mapping[str, Any], base: int) -> list[BaseMessage]:
+def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:
     """The updates that are still sent."""
-    live = (state.get(keys.MESSAGES) or [])[base:]
-    return [m for m in live if m.additional_kwargs.get("lc_source") == MEMORY_UPDATE]
+    return [m for m in still_sent(state) if source_of(m) == MEMORY_UPDATE]
 
 
 def _loaded(state: Mapping[str, Any]) -> bool:
@@ -205,11 +189,6 @@ def _loaded(state: Mapping[str, Any]) -> bool:
 def _told(contents: Mapping[str, str]) -> dict[str, str]:
     """The texts as the block has them: without what is for people."""
     return {path: f"{text}\n" if (text := plain(raw)) else "" for path, raw in contents.items()}
-
-
-def _same(a: Mapping[str, str] | None, b: Mapping[str, str]) -> bool:
-    """Whether both hold the same files, in the same order."""
-    return a is not None and list(a.items()) == list(b.items())
 
 
 def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> dict[str, str]:

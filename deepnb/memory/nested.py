@@ -5,6 +5,7 @@ The convention is that of agents.md: of several such files, the one nearest to t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,8 +14,7 @@ from deepagents.backends.protocol import BackendProtocol
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
 
-from deepnb.engine import keys
-from deepnb.engine.request import message_text
+from deepnb.engine.request import message_text, still_sent
 from deepnb.memory.budget import Count, fitted
 
 NAME = "AGENTS.md"
@@ -37,14 +37,10 @@ class NestedMemoryMiddleware(AgentMiddleware):
         return "NestedMemoryMiddleware"
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        result = handler(request)
-        paths = self._wanted(request, result)
-        return self._with(result, request, self._backend.download_files(paths)) if paths else result
+        return self._with_nearest(handler(request), request)
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        result = await handler(request)
-        paths = self._wanted(request, result)
-        return self._with(result, request, await self._backend.adownload_files(paths)) if paths else result
+        return await asyncio.to_thread(self._with_nearest, await handler(request), request)
 
     def _wanted(self, request: Any, result: Any) -> list[str]:
         """Where the AGENTS.md for this call may be, nearest first."""
@@ -55,7 +51,9 @@ class NestedMemoryMiddleware(AgentMiddleware):
         near = [str(parent / NAME) for parent in PurePosixPath(path).parents]
         return [p for p in near if p != path and p not in self._sources]
 
-    def _with(self, result: ToolMessage, request: Any, found: Sequence[Any]) -> ToolMessage:
+    def _with_nearest(self, result: Any, request: Any) -> Any:
+        paths = self._wanted(request, result)
+        found: list[Any] = self._backend.download_files(paths) if paths else []
         nearest = next((f for f in found if f.content is not None), None)
         if nearest is None or self._shown(request.state, nearest.path):
             return result
@@ -71,10 +69,9 @@ class NestedMemoryMiddleware(AgentMiddleware):
 
     def _shown(self, state: Any, path: str) -> bool:
         """Whether the file stands in a message that is still sent."""
-        values: Mapping[str, Any] = state if isinstance(state, Mapping) else {}
-        cut = int((values.get(keys.OFFLOAD) or {}).get("cutoff_index", 0))
+        sent = still_sent(state) if isinstance(state, Mapping) else []
         tag = _opening(path)
-        return any(tag in message_text(m) for m in (values.get(keys.MESSAGES) or [])[cut:] if m.type == "tool")
+        return any(tag in message_text(m) for m in sent if m.type == "tool")
 
 
 def _opening(path: str) -> str:

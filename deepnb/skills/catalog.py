@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.core.skills import Finding, Skill
-from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkipReason, folder_version
 from deepnb.skills.names import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 
@@ -59,51 +59,27 @@ class Catalog:
 
     def read(self, backend: Any) -> Found:
         """The skills as they are in the files of a backend now."""
-        versions = self._told(backend)
+        versions = [folder_version(backend, source, FILE_NAME) for source in self.sources]
+        versions = [] if None in versions else versions
         if versions and versions == self._versions:
             return self._last[1]
-        bars = self._bars(backend)
+        bars = {  # links, which no listing shows, and files that are too large
+            _Place(source, f"{source}{name}/{FILE_NAME}"): what
+            for source in self.sources
+            for name, what in skipped_entries(backend, source, FILE_NAME, BYTES).items()
+        }
         listings = [backend.ls(source) for source in self.sources]
         places = [p for p in _places(self.sources, listings) if p not in bars]
-        paths = self._paths(places)
+        paths = [*(p.path for p in places), *(source + DISABLED for source in self.sources)]
         told = dict(zip(paths, backend.download_files(paths), strict=True))
-        odd = [(p, backend.ls(p.directory)) for p in self._missing(places, told)]
+        missing = [p for p in places if told[p.path].error == "file_not_found"][:_LOOKED_INTO]
+        odd = [(p, backend.ls(p.directory)) for p in missing]
         found, self._versions = self._found(places, told, listings, odd, bars), versions
         return found
 
     async def aread(self, backend: Any) -> Found:
         """The same, for a graph that is awaited."""
-        versions = await asyncio.to_thread(self._told, backend)
-        if versions and versions == self._versions:
-            return self._last[1]
-        bars = await asyncio.to_thread(self._bars, backend)
-        listings = [await backend.als(source) for source in self.sources]
-        places = [p for p in _places(self.sources, listings) if p not in bars]
-        paths = self._paths(places)
-        told = dict(zip(paths, await backend.adownload_files(paths), strict=True))
-        odd = [(p, await backend.als(p.directory)) for p in self._missing(places, told)]
-        found, self._versions = self._found(places, told, listings, odd, bars), versions
-        return found
-
-    def _told(self, backend: Any) -> list[Any]:
-        """The versions of the sources, taken before anything is read; empty where one can't be told."""
-        versions = [folder_version(backend, source, FILE_NAME) for source in self.sources]
-        return [] if None in versions else versions
-
-    def _bars(self, backend: Any) -> Bars:
-        """What is not read, and why: links, which no listing shows, and files that are too large."""
-        return {
-            _Place(source, f"{source}{name}/{FILE_NAME}"): what
-            for source in self.sources
-            for name, what in skipped_entries(backend, source, FILE_NAME, BYTES).items()
-        }
-
-    def _paths(self, places: Sequence[_Place]) -> list[str]:
-        """What is had in one batch: the skills' files, and what says which are switched off."""
-        return [*(p.path for p in places), *(source + DISABLED for source in self.sources)]
-
-    def _missing(self, places: Sequence[_Place], told: Mapping[str, Any]) -> list[_Place]:
-        return [p for p in places if told[p.path].error == "file_not_found"][:_LOOKED_INTO]
+        return await asyncio.to_thread(self.read, backend)
 
     def _found(
         self,
