@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.core.skills import Finding, Skill
-from deepnb.engine.file_extras import SkipReason, folder_version
+from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
 from deepnb.skills.names import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 
