@@ -33,8 +33,8 @@ from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import unfit
 from deepnb.backends.steps import OWN, RECORDS, Steps
 from deepnb.core.errors import DeepnbError
-from deepnb.core.gate import redact
 from deepnb.core.journal import Entry
+from deepnb.core.secrets import redact
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deepnb.core.gate import redact
 from deepnb.core.journal import DoesNotFit, Entry, Told, entries, to_json
+from deepnb.core.secrets import redact
 
 FOLDER = ".deepnb"
 FULL = 64

@@ -22,8 +22,8 @@ from deepnb.backends.writer import writer
 from deepnb.core.clock import moment
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import DeepnbError
-from deepnb.core.gate import redact
 from deepnb.core.journal import DoesNotFit, Entry, Origin, entry
+from deepnb.core.secrets import redact
 
 Facts = Callable[[], Mapping[str, Any]]
 """`at`, `thread`, `turn` and `cell` of the moment, as the journal keeps them."""

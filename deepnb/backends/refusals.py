@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from deepnb.backends.writer import writer
-from deepnb.core.gate import credentials, refusal
-from deepnb.core.gate.credentials import Finding
+from deepnb.core.secrets import credentials, refusal
+from deepnb.core.secrets.credentials import Finding
 
 _MARK = "[redacted: "
 _REACH = 60

@@ -18,8 +18,9 @@ from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Record
 from deepnb.backends.refusals import added_lines, credential_in, unfit
 from deepnb.backends.writer import writer, writing
-from deepnb.core.gate import credentials, held_lines, is_directive, redact
+from deepnb.core.directives import held_lines, is_directive
 from deepnb.core.merge import merge
+from deepnb.core.secrets import credentials, redact
 
 RECORDS = ("/conversation_history/", "/large_tool_results/")
 """What the engine writes down by itself: credentials are redacted there."""

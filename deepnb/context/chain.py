@@ -9,8 +9,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from deepnb.context.transcript import ENVELOPE, safe_id
-from deepnb.core.gate import redact, redact_value
 from deepnb.core.messages import Added, Message
+from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import (
     Asked,
     Call,

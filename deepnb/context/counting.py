@@ -152,4 +152,4 @@ def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Requ
         if old is not new and old != new:
             break
         kept += 1
-    return Request(last.head if head == last.head else head, last.body.grown(kept, body[kept:]))
+    return Request(last.head if head == last.head else head, last.body.replace_from(kept, body[kept:]))

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
-from deepnb.core.gate import redact
 from deepnb.core.messages import Message
+from deepnb.core.secrets import redact
 from deepnb.core.values import HistoryMessage, HistorySection
 
 PREFIX = "/conversation_history/"

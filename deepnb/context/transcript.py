@@ -42,7 +42,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from deepnb.core.gate import redact
+from deepnb.core.secrets import redact
 from deepnb.core.subagents import TASK
 from deepnb.core.values import Path
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from deepnb.core.log import Log
+from deepnb.core.growing_list import GrowingList
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -55,11 +55,11 @@ class Added:
     """The number of the model call that it answers."""
 
 
-class Messages(Log[Message]):
+class Messages(GrowingList[Message]):
     """The messages of a thread: a turn keeps them for the price of an int."""
 
     __slots__ = ()
 
-    def grown(self, kept: int, new: Sequence[Message]) -> Messages:
+    def replace_from(self, kept: int, new: Sequence[Message]) -> Messages:
         """The first `kept` of these messages followed by `new`."""
-        return cast(Messages, super().grown(kept, new))
+        return cast(Messages, super().replace_from(kept, new))

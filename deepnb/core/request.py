@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from deepnb.core.log import Log
+from deepnb.core.growing_list import GrowingList
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Request:
     """Tools, system prompt and messages, in the order in which providers cache a prefix.
 
     Kept for every call of a session: the head is one object while nothing in it changes, and the
-    body one log for as long as the thread only grows. So n calls take the room of n messages, not
+    body one list for as long as the thread only grows. So n calls take the room of n messages, not
     of their square.
     """
 
     head: tuple[Sent, ...] = ()
-    body: Log[tuple[Sent, ...]] = field(default_factory=Log)
+    body: GrowingList[tuple[Sent, ...]] = field(default_factory=GrowingList)
     """A tuple of pieces for each message."""
 
     def __iter__(self) -> Iterator[Sent]:

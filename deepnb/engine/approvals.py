@@ -19,7 +19,7 @@ from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
 from deepnb.core.approvals import Decision, Effect, PendingCall, Policy, decide, digest
-from deepnb.core.gate import redact, redact_value
+from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Asked, Decided
 from deepnb.engine import keys
 from deepnb.engine.listen import tell

@@ -15,8 +15,8 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from deepnb.core.anchors import Anchor, anchored, find, joined, lost
 from deepnb.core.budget import Budget, Rule, Size
-from deepnb.core.gate import redact
 from deepnb.core.messages import MEMORY_UPDATE
+from deepnb.core.secrets import redact
 from deepnb.core.values import Event, Flush, Flushed, Notice, Offload
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text

@@ -18,9 +18,9 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
 from deepnb.core.budget import Budget
-from deepnb.core.gate import redact_value
 from deepnb.core.messages import Added
 from deepnb.core.request import Request
+from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.core.values import (
     Call,

@@ -41,7 +41,7 @@ def snapshot(
         binary=binary,
         memory=dict(values.get(keys.TOLD) or values.get(keys.MEMORY) or {}),
         skills=(skills_of or skills)(values.get(keys.SKILLS), values.get(keys.SKILL_ERRORS)),
-        messages=grown(last.messages if last else Messages(), values.get(keys.MESSAGES) or ()),
+        messages=messages_after(last.messages if last else Messages(), values.get(keys.MESSAGES) or ()),
         offload=_offload(values.get(keys.OFFLOAD)),
         next=next,
         checkpoint=checkpoint,
@@ -63,7 +63,7 @@ def file_texts(files: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, int]
     return texts, binary
 
 
-def grown(last: Messages, state: Sequence[BaseMessage]) -> Messages:
+def messages_after(last: Messages, state: Sequence[BaseMessage]) -> Messages:
     """`state` as Messages that share with `last` what has not changed."""
     kept = 0
     for old, new in zip(last, state, strict=False):
@@ -72,7 +72,7 @@ def grown(last: Messages, state: Sequence[BaseMessage]) -> Messages:
         kept += 1
     if kept == len(last) == len(state):
         return last
-    return last.grown(kept, [to_message(m) for m in state[kept:]])
+    return last.replace_from(kept, [to_message(m) for m in state[kept:]])
 
 
 def _is_same(old: Message, new: BaseMessage) -> bool:

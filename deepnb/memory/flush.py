@@ -13,8 +13,9 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
 from deepnb.backends.writer import writing
+from deepnb.core.directives import held_lines, is_directive
 from deepnb.core.errors import DeepnbError
-from deepnb.core.gate import credentials, held_lines, is_directive, redact
+from deepnb.core.secrets import credentials, redact
 from deepnb.core.values import Flush
 from deepnb.engine import keys
 from deepnb.engine.request import is_request, message_text

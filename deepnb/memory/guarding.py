@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer, writing
-from deepnb.core.gate import redact_value
+from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import is_request, message_text

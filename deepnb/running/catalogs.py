@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.latest import Latest
+from deepnb.core.memo import Memo
 from deepnb.core.skills import Skill
 from deepnb.core.subagents import Listed, Subagent
 from deepnb.running.current import Current
@@ -22,7 +22,7 @@ class Catalogs:
     def __init__(self, current: Current, home: Home) -> None:
         self._current = current
         self._home = home
-        self._catalog = Latest(Catalog)
+        self._catalog = Memo(Catalog)
         self._agents = Files()
 
     # -- skills

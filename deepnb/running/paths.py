@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from deepnb.core.latest import Latest
+from deepnb.core.memo import Memo
 from deepnb.core.subagents import FOLDER
 from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
@@ -16,8 +16,8 @@ class Paths:
 
     def __init__(self, current: Current) -> None:
         self._current = current
-        self._guarded = Latest(_guarded)
-        self._shared = Latest(_shared)
+        self._guarded = Memo(_guarded)
+        self._shared = Memo(_shared)
 
     def is_guarded(self, path: str) -> bool:
         """Whether the guard stands before a file: memory, notes, skills and subagents."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.errors import DeepnbError
-from deepnb.core.latest import Latest
+from deepnb.core.memo import Memo
 from deepnb.core.merge import merge
 from deepnb.core.skills import Skill
 from deepnb.core.values import Snapshot, Turn
@@ -34,9 +34,9 @@ class State:
         self._current = current
         self._home = home
         self._graphs = graphs
-        self._overlay = Latest(overlay)
-        self._only = Latest(_only)
-        self._known = Latest(_only)
+        self._overlay = Memo(overlay)
+        self._only = Memo(_only)
+        self._known = Memo(_only)
 
     # -- one thread's checkpoints
 
@@ -304,16 +304,16 @@ class State:
         return newest(self._graphs.checkpointer, thread.config)
 
     @cached_property
-    def _texts(self) -> Latest[tuple[dict[str, str], dict[str, int]]]:
+    def _texts(self) -> Memo[tuple[dict[str, str], dict[str, int]]]:
         from deepnb.engine.probe import file_texts
 
-        return Latest(file_texts)
+        return Memo(file_texts)
 
     @cached_property
-    def _skills(self) -> Latest[tuple[Skill, ...]]:
+    def _skills(self) -> Memo[tuple[Skill, ...]]:
         from deepnb.engine.probe import skills
 
-        return Latest(skills)
+        return Memo(skills)
 
 
 def _only(files: Mapping[str, Any], fits: Callable[[str], bool]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from deepnb.core.deferred import Deferred
+from deepnb.core.lazy_mapping import LazyMapping
 from deepnb.core.messages import Messages
 from deepnb.core.values import Snapshot, Turn
 from deepnb.engine.probe import to_message
@@ -28,7 +28,7 @@ def turns(
     found = list(stored_turns(messages, (call.id for call in thread.asked)))
     log, at, made = Messages(), 0, list[Turn]()
     for one in found:
-        log, at = log.grown(len(log), [to_message(m) for m in messages[at : one.start]]), one.start
+        log, at = log.replace_from(len(log), [to_message(m) for m in messages[at : one.start]]), one.start
         begin = begun.get(one.request)
         before, ended = (
             _state(thread.name, place, log, files_at)
@@ -51,7 +51,7 @@ def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
 
 def _state(thread: str, checkpoint: str | None, messages: Messages, files_at: FilesAt) -> Snapshot:
     place = Snapshot(thread, checkpoint=checkpoint)
-    files = Deferred(lambda: files_at(place) if checkpoint else {})
+    files = LazyMapping(lambda: files_at(place) if checkpoint else {})
     return Snapshot(thread, files=files, messages=messages, checkpoint=checkpoint)
 
 

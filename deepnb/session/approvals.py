@@ -9,7 +9,7 @@ from typing import Any
 from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import DeepnbError
-from deepnb.core.gate import redact
+from deepnb.core.secrets import redact
 from deepnb.core.values import Decided
 from deepnb.running.runner import Runner
 from deepnb.running.workspace import Workspace

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepnb.core.diff import FileDiff
-from deepnb.core.gate import redact
 from deepnb.core.request import Sent
+from deepnb.core.secrets import redact
 from deepnb.core.xray import Changed, Xray
 from deepnb.views import html as h
 from deepnb.views.budget import figure, part_look

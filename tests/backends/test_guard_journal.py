@@ -16,8 +16,8 @@ from langgraph.store.memory import InMemoryStore
 from deepnb import DeepnbError, Session
 from deepnb.backends.journal_file import FULL, JournalFile
 from deepnb.backends.writer import writing
-from deepnb.core.gate import redact
 from deepnb.core.journal import replayed
+from deepnb.core.secrets import redact
 from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
 from tests.support.scripted import Scripted, call
 

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from deepnb import Session
 from deepnb.context.counting import Counter, Meter
 from deepnb.core.budget import PARTS, rule_for
-from deepnb.core.log import Log
+from deepnb.core.growing_list import GrowingList
 from deepnb.core.tokenizer import count
 from deepnb.core.values import ModelStarted
 from deepnb.engine.request import pieces
@@ -212,9 +212,9 @@ def test_a_subagents_requests_are_its_own():
 
 
 def test_a_log_shares_while_it_grows_at_its_end():
-    a = Log("ab")
-    b = a.grown(2, "c")
-    other = a.grown(2, "d")
+    a = GrowingList("ab")
+    b = a.replace_from(2, "c")
+    other = a.replace_from(2, "d")
     assert (list(a), list(b), list(other)) == (["a", "b"], ["a", "b", "c"], ["a", "b", "d"])
     assert b.shares(a) and not other.shares(a)
-    assert list(b.grown(1, "z")) == ["a", "z"]
+    assert list(b.replace_from(1, "z")) == ["a", "z"]

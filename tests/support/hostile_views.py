@@ -17,8 +17,8 @@ import deepnb.views
 from deepnb.core import values
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.diff import FileDiff
+from deepnb.core.growing_list import GrowingList
 from deepnb.core.journal import entry
-from deepnb.core.log import Log
 from deepnb.core.messages import Messages
 from deepnb.core.request import Request, Sent
 from deepnb.views.pieces import Growing
@@ -77,8 +77,8 @@ class Maker:
             values.Event: lambda: values.Notice(x),
             Budget: lambda: Budget({"user": 5, x: 7}, rule_for(10), 1, reported=3),
             Messages: Messages,
-            Log: Log,
-            Request: lambda: Request((Sent("tools", x, x, 2), Sent("system", x, x, 2)), Log()),
+            GrowingList: GrowingList,
+            Request: lambda: Request((Sent("tools", x, x, 2), Sent("system", x, x, 2)), GrowingList()),
             values.Turn: self.turn,
         }
         made = makers.get(kind)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.gate import Sources, came_from, held_lines, is_directive
+from deepnb.core.directives import Sources, came_from, held_lines, is_directive
 from tests import DATA
 
 DIRECTIVES = DATA / "directives"

@@ -8,15 +8,15 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Latest(Generic[T]):
+class Memo(Generic[T]):
     """Calls `work`, unless it is given what it was given last: then the result is the very same object."""
 
     def __init__(self, work: Callable[..., T]) -> None:
         self._work = work
-        self._held: tuple[tuple[Any, ...], T] | None = None
+        self._last: tuple[tuple[Any, ...], T] | None = None
 
     def __call__(self, *given: Any) -> T:
-        held = self._held
-        if held is None or not all(a is b or a == b for a, b in zip(given, held[0], strict=True)):
-            held = self._held = (given, self._work(*given))
-        return held[1]
+        last = self._last
+        if last is None or not all(a is b or a == b for a, b in zip(given, last[0], strict=True)):
+            last = self._last = (given, self._work(*given))
+        return last[1]

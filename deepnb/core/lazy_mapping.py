@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 
-class Deferred(Mapping[str, str]):
+class LazyMapping(Mapping[str, str]):
     """What `make` gives, which is asked once."""
 
     def __init__(self, make: Callable[[], Mapping[str, str]]) -> None:
@@ -26,4 +26,4 @@ class Deferred(Mapping[str, str]):
         return len(self._made)
 
     def __repr__(self) -> str:
-        return f"Deferred({dict(self)!r})" if "_made" in self.__dict__ else "Deferred(...)"
+        return f"LazyMapping({dict(self)!r})" if "_made" in self.__dict__ else "LazyMapping(...)"

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.core.gate.assigned import Span, assigned
-from deepnb.core.gate.kinds import PASSES, PHRASES, TOKENS, Kind
-from deepnb.core.gate.pem import private_keys
 from deepnb.core.regex import regex
+from deepnb.core.secrets.assigned import Span, assigned
+from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
+from deepnb.core.secrets.pem import private_keys
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _SMALLEST_REST = 4

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deepnb.core.gate.shapes import password_like, quoted_password_like, token_like
 from deepnb.core.regex import regex
+from deepnb.core.secrets.shapes import password_like, quoted_password_like, token_like
 
 Span = tuple[int, int, str]
 

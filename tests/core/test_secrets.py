@@ -1,4 +1,4 @@
-"""The gate's rules against samples that were frozen before the rules were written."""
+"""The rules of credentials against samples that were frozen before the rules were written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepnb.core.gate import credentials, redact, redact_value, refusal
+from deepnb.core.secrets import credentials, redact, redact_value, refusal
 from tests.data.clean_lines import lines
 from tests.data.credentials import samples
 
@@ -167,9 +167,7 @@ SEEDS = [
 def test_endless_lines_do_not_hang():
     """In a process of its own, so that a hang is a failure; a quadratic rule would need many minutes for these."""
     seeds = [*SEEDS, "[redacted: password]", "İtoken=", "pass='a "]
-    code = (
-        "import sys; from deepnb.core.gate import credentials as c; [c(s * (200_000 // len(s))) for s in sys.argv[1:]]"
-    )
+    code = "import sys; from deepnb.core.secrets import credentials as c; [c(s * (200_000 // len(s))) for s in sys.argv[1:]]"
     subprocess.run([sys.executable, "-c", code, *seeds], check=True, timeout=120)
 
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deepnb.core.gate.shapes import (
+from deepnb.core.regex import regex
+from deepnb.core.secrets.shapes import (
     basic_pair,
     by_chance,
     letters_by_chance,
@@ -20,7 +21,6 @@ from deepnb.core.gate.shapes import (
     upper_by_chance,
     url_password_like,
 )
-from deepnb.core.regex import regex
 
 # Not inside a longer word; `\n` of a JSON string and `%3D` of a URL end a word, too.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"

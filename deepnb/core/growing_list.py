@@ -9,31 +9,31 @@ from typing import Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class Log(Sequence[T], Generic[T]):
-    """The first `n` values of a log that only grows: a turn keeps one for the price of an int.
+class GrowingList(Sequence[T], Generic[T]):
+    """The first `n` values of a list that only grows: a turn keeps one for the price of an int.
 
-    `grown(kept, new)` shares the log while it is only appended to, and starts another where an
+    `replace_from(kept, new)` shares the list while it is only appended to, and starts another where an
     earlier value was changed or taken away.
     """
 
-    __slots__ = ("_log", "_n")
+    __slots__ = ("_n", "_values")
 
     def __init__(self, values: Iterable[T] = ()) -> None:
-        self._log: list[T] = list(values)
-        self._n = len(self._log)
+        self._values: list[T] = list(values)
+        self._n = len(self._values)
 
-    def grown(self, kept: int, new: Sequence[T]) -> Log[T]:
+    def replace_from(self, kept: int, new: Sequence[T]) -> GrowingList[T]:
         """The first `kept` of these values followed by `new`."""
-        if kept == self._n == len(self._log):
-            grown: Log[T] = object.__new__(type(self))
-            self._log.extend(new)
-            grown._log, grown._n = self._log, len(self._log)
+        if kept == self._n == len(self._values):
+            grown: GrowingList[T] = object.__new__(type(self))
+            self._values.extend(new)
+            grown._values, grown._n = self._values, len(self._values)
             return grown
         return type(self)([*self[:kept], *new])
 
-    def shares(self, other: Log[T]) -> bool:
-        """Whether both are views of one log."""
-        return self._log is other._log
+    def shares(self, other: GrowingList[T]) -> bool:
+        """Whether both are views of one list."""
+        return self._values is other._values
 
     def __len__(self) -> int:
         return self._n
@@ -47,15 +47,15 @@ class Log(Sequence[T], Generic[T]):
     def __getitem__(self, index: slice) -> tuple[T, ...]: ...
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
         if isinstance(index, slice):
-            return tuple(self._log[i] for i in range(*index.indices(self._n)))
+            return tuple(self._values[i] for i in range(*index.indices(self._n)))
         if index < 0:
             index += self._n
         if not 0 <= index < self._n:
             raise IndexError(index)
-        return self._log[index]
+        return self._values[index]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Log) and self[:] == other[:]
+        return isinstance(other, GrowingList) and self[:] == other[:]
 
     __hash__ = None  # type: ignore[assignment]
 

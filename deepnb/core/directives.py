@@ -1,0 +1,193 @@
+"""Lines that tell an agent what to do, in English, Chinese, German and common Spanish and French words.
+
+Generous on purpose: a line that is held only costs a question, and only if a tool's output brought it in.
+A sentence that begins with a command's verb counts (`Run tests with make test`: asked about), the same said
+as a fact does not (`tests run with make test`: passes).
+
+Where a line's words came from is told by how much of it one place in a text covers. Compared are content words
+(stems of sorts), identifiers and CJK bigrams, within a few neighbouring lines, so that a long text which holds
+every word somewhere is no source of everything.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from deepnb.core.regex import regex
+
+_VERBS = (
+    "use|run|call|send|add|write|include|append|prepend|put|prefix|set|avoid|keep|skip|answer|reply|respond|treat|trust|approve"
+    "|delete|remove|commit|push|fetch|download|upload|install|execute|copy|forward|email|e-mail|share|print|say|tell|start|begin|end"
+    "|refer|follow|obey|store|save|record|disable|enable|turn|accept|allow|bypass|visit|act|pretend|assume|consider|recommend"
+    "|let|have|give|grant|convert|translate|format|instruct|inform|notify|contact|prefer|stop|replace|rename|open|read|check|pay"
+    "|drop|hide|reveal|post|publish|switch|go|look|pass|return|show|report|ask|wait|try|pick|choose|select|mark|log|quote"
+)
+_GERMAN = (
+    "sende|schicke|schreibe?|füge|antworte|führe|rufe?|lösche|installiere|lade|öffne|leite|vertraue|behandle|speichere|notiere"
+    "|beachte|nimm|gib|setze|kopiere|teile|schalte|hänge|erwähne|empfiehl|nenne|ziehe|rechne|beende|frage?|hole|starte|halte"
+    "|lass|sage?|zeige|prüfe|überspringe|entferne|ersetze|wechsle|vermeide|wähle|bevorzuge"
+)
+_ROMANCE = (
+    "usa|utiliza|ejecuta|envía|añade|escribe|ignora|responde|borra|guarda|evita|utilisez?|lancez?|envoyez?|ajoutez?|écri(?:s|vez)"
+    "|ignorez?|répond(?:s|ez)|supprimez?|enregistrez?|évitez?"
+)
+_LEAD = r"^[\s>#*+\-/!<|\"'`\[\]{(:,;\d.)]{0,24}(?:(?:[\w ]{1,24}):[\s\"'*]{0,4})?"
+_NO_COMMAND = r"(?![\w\-'(.]|\s*(?:[:=|,)]|\b(?:is|are|was|were|of|has|had|time|times|date|size|shows?|issues?|source|number|difference|replicas?|rate|points?|logs?|cases?|ist|hat|sind)\b))"
+_ENGLISH = regex(
+    r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"
+    r"|whenever|make\s+sure|be\s+sure|ensure|ignore|disregard|forget|note\s+that|you\s+(?:are|will|can|may|have|need|must|should|were)"
+    r"|(?:user|users|owner|admin|customer|team|he|she|they)(?:'s)?\s+(?:wants?|wishes|prefers?|asks?|asked|likes?|expects?|requires?|requested|instructed|"
+    r"insists?|needs?|said|says|told|preference|demands?)|please|only\s+use|use\s+only|(?:before|after|at|in|on)\s+(?:every|each)|(?:every|each)\s+time"
+    r"|instead\s+of|(?:is|are|be)\s+(?:required|mandatory|forbidden|prohibited|important|not\s+allowed|to\s+be)|(?:has|have|need|needs)\s+to"
+    r"|under\s+no\s+circumstances|no\s+longer|at\s+all\s+times|without\s+exception|system\s+prompt|previous\s+instructions?|mandatory|may\s+not|cannot\s+be\s+told)\b"
+    r"|\bnote\s*:|\bimportant\s*:|\brule\s*:|\bpreference\s*:",
+    re.IGNORECASE,
+)
+_CHINESE = regex(
+    r"记住|谨记|牢记|切记|请(?!求|帖|假)|始终|总是|永远|永不|一律|不要|不得|不准|不许|不可以|必须|必需|务必|务请|从现在起|从今|今后|以后|往后|每次|每当|凡是"
+    r"|禁止|严禁|切勿|请勿|勿|应该|应当|应始终|须(?!知)|(?<![类级性区特分个识差辨鉴派告])别(?![名的处人墅针称])|一定要|只(?:用|能|使用|准|许)|优先|忽略|无视|忘记|确保"
+    r"|用户(?:本人)?(?:不)?(?:要求|喜欢|希望|想|偏好|需要|说|指示|规定|要)|都要|你(?:是|现在|要|必|应|将)|無視|必ず|常に|覚えて|してください|禁止|항상|반드시"
+)
+_OTHERS = regex(
+    r"\b(?:immer|nie|niemals|muss|musst|müssen|müsst|soll(?:st|en|t|te|ten)?|merke?\s+(?:dir|euch)|denke?\s+daran|ab\s+(?:jetzt|sofort|heute)|von\s+nun\s+an"
+    r"|künftig|zukünftig|stets|bitte|verwende(?:n|t)?|nutze|benutze|darf(?:st)?|achte|stelle?\s+sicher|ignorier(?:e|en|t)|vergiss|jedes\s+mal"
+    r"|(?:be)?nutzer(?:in)?\s+(?:will|möchte|wünscht|bevorzugt|verlangt|bat|hat\s+gebeten|mag|braucht|zieht|besteht)|(?:vor|nach|bei|in|an)\s+jede[mnrs]?|grundsätzlich"
+    r"|ausschließlich|nur\s+noch|zwingend|unbedingt|keinesfalls|unter\s+keinen\s+umständen|verboten|du\s+(?:bist|sollst|wirst|kannst)|niemandem|zu\s+\w{3,20}en\W{0,3}$"
+    r"|siempre|nunca|jamás|debes?|deben|recuerda|no\s+olvides|por\s+favor|a\s+partir\s+de\s+ahora|de\s+ahora\s+en\s+adelante|asegúrate|el\s+usuario\s+(?:quiere|prefiere|pidió|desea)"
+    r"|toujours|jamais|doi(?:s|t|vent)|devez|n'oublie[zs]?|souviens|s'il\s+(?:te|vous)\s+plaît|désormais|à\s+partir\s+de\s+maintenant|assurez?"
+    r"|l'utilisateur\s+(?:veut|préfère|souhaite|a\s+demandé))\b",
+    re.IGNORECASE,
+)
+_COMMAND = regex(rf"{_LEAD}(?:{_VERBS}|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
+_SENTENCE = regex(r"(?<=[.!?;])\s+|\\n|[。！？；]|<!--|\*/|/\*")
+_LONGEST = 4000  # of a line; a rule hidden further along is looked for in pieces of this length
+
+# Measured on tests/data/directives: rewordings cover 0.55 to 1.0 of what they say, rules that the texts do not
+# hold at most 0.33, but for one of 120 at 0.5 ("this file"): asking once too often costs little.
+THRESHOLD = 0.5
+
+_PIECE = regex(
+    r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"
+    r"|(?P<cjk>[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,400})"
+)
+_ESCAPED = regex(r"\\u([0-9a-fA-F]{4})")
+_STOP_TEXT = """
+a aber all alle allen aller alles als always am an and any are as ask asked asks at auch auf aus be been bei
+beim benutzer bevorzugt bin bis bist bitte but by can con could da damit dann dans das dass de dem den denn der
+des did die dies diese diesem diesen dieser dir do doch does du each ein eine einem einen einer el elle en
+ensure es est et every for forward from fuer future für geht going haben had has hat have he her his how i ich
+if ihm ihn ihr il im immer important in instead into is ist it its ja jede jedem jeden jeder jedes just kann
+kein keine la las le les like likes los make man may me merke mit more most muss musst must my möchte müssen
+nach need needs never nicht nie niemals no noch nor not note now nun nur nutze nutzer ob oder of ohne on only or
+our out para please por pour prefer preference prefers que remember se sein shall she should sich sie sind so
+sobald soll sollen sollst sollte some stets such sur sure than that the their them then there these they this
+those to too un una und under une uns unter until up use used user users using verwende verwenden vom von vor
+want wants war was we wenn wer werden were what when whenever which while who wie will wird with would wurde
+wünscht y you your zu zum zur über
+"""
+_STOP = frozenset(_STOP_TEXT.split())
+_CJK_STOP = regex(
+    "用户(?:本人)?(?:要求|喜欢|不喜欢|希望|偏好|规定|想要|需要|想)?|请(?:记住)?|记住|切记|牢记|始终|总是|永远|一律|不要|不得|必须|务必"
+    "|从现在起|今后|以后|每次|每当|禁止|应该|应当|都要|都是|都|[的了在是把被和与也就还很吧呢吗]"
+)
+_ENDINGS = ("ungen", "ing", "ung", "ern", "est", "ed", "en", "em", "er", "es", "st", "e", "s", "n", "t")
+_SPAN = 3  # lines of a source that may be taken together
+_ROW = 600  # a longer line is cut
+
+
+def is_directive(line: str) -> bool:
+    """Whether a line reads like an instruction, a rule or a wish of the user's."""
+    pieces = [line[at : at + _LONGEST] for at in range(0, len(line), _LONGEST - 100)] or [""]
+    return any(_directive(piece) for piece in pieces)
+
+
+def held_lines(
+    added_lines: Iterable[str], tool_texts: Iterable[str] | Sources, user_texts: Iterable[str] | Sources
+) -> tuple[str, ...]:
+    """The added lines that instruct, came out of a tool's output, and are not what the user said."""
+    directives = [line for line in added_lines if is_directive(line)]
+    if not directives:
+        return ()
+    tools = tool_texts if isinstance(tool_texts, Sources) else Sources(tool_texts)
+    users = user_texts if isinstance(user_texts, Sources) else Sources(user_texts)
+    return tuple(line for line in directives if came_from(line, tools) and not came_from(line, users))
+
+
+def came_from(line: str, sources: Sources) -> bool:
+    """Whether at least half of what the line says stands in one place of the sources."""
+    return sources.cover(line) >= THRESHOLD
+
+
+class Sources:
+    """Texts, indexed once; time and room are linear in their size."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._rows: dict[str, list[int]] = defaultdict(list)
+        self._next = 0
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """One more text, which stands apart from those before it; a JSON string's escapes are read."""
+        plain = _ESCAPED().sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n")
+        for line in plain.splitlines():
+            for at in range(0, len(line), _ROW):
+                words = content(line[at : at + _ROW + 40])
+                for word in words:
+                    self._rows[word].append(self._next)
+                self._next += bool(words)
+        self._next += _SPAN
+
+    def cover(self, line: str) -> float:
+        """The largest part of the line's content words that stand together in one place, 0 to 1."""
+        words = content(line)
+        if not words:
+            return 0.0
+        best: dict[int, float] = defaultdict(float)
+        for word in words:
+            weight = _weight(word)
+            for row in {row - back for row in self._rows.get(word, ()) for back in range(_SPAN)}:
+                best[row] += weight
+        return max(best.values(), default=0.0) / sum(map(_weight, words))
+
+
+def _directive(text: str) -> bool:
+    if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
+        return True
+    return any(_COMMAND().match(sentence) for sentence in _SENTENCE().split(text) if sentence)
+
+
+def content(text: str) -> frozenset[str]:
+    """The words of a text that say what it is about, folded: an identifier whole and in parts, CJK in pairs."""
+    return frozenset(_content(text))
+
+
+def _content(text: str) -> Iterator[str]:
+    for match in _PIECE().finditer(unicodedata.normalize("NFKC", text).casefold()):
+        if match["cjk"]:
+            for run in _CJK_STOP().split(match["cjk"]):
+                yield from (run[i : i + 2] for i in range(len(run) - 1))
+            continue
+        word = match["name"]
+        if len(parts := re.split(r"[.\-/@:_]", word)) > 1:
+            yield word.rstrip(".")
+        yield from (_stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit()))
+
+
+def _stem(word: str) -> str:
+    """A stem of sorts for English and German: `geladen` stays apart from `lade`, `tests` meets `test`."""
+    if len(word) < 5 or not word.isalpha():
+        return word[:-1] if len(word) == 4 and word.endswith(("s", "e", "t")) else word
+    for _ in range(2):
+        ending = next((e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= 4), "")
+        word = word[: len(word) - len(ending)]
+    word = word[2:] if word.startswith("ge") and len(word) > 6 else word
+    return word.replace("ä", "a").replace("ö", "o").replace("ü", "u")
+
+
+def _weight(word: str) -> float:
+    """Identifiers say more about where a line came from than words do."""
+    return 2.0 if not word.isalpha() and len(word) > 3 else 1.0
