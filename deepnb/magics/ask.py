@@ -19,8 +19,8 @@ from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
 from deepnb.views.footer import footer_view
 from deepnb.views.notice import notice_view
-from deepnb.views.segments import Answer
 from deepnb.views.text_file import text_view
+from deepnb.views.turn_segments import Answer
 from deepnb.views.view import View
 from deepnb.widgets.screen import Counted, Screen
 from deepnb.widgets.turn import QuietTurn, turn_display

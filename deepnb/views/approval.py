@@ -9,8 +9,8 @@ from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.diff import FileDiff
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html
-from deepnb.views.figures import counted
-from deepnb.views.plain import clean, middle_cut, page, short, title_line
+from deepnb.views.numbers import counted
+from deepnb.views.text import clean, middle_cut, page, short, title_line
 from deepnb.views.tool import call_line, pretty
 
 _LINES = 60

@@ -9,10 +9,10 @@ from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.core.subagents import Spent
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline
-from deepnb.views.figures import cost as cost_words
-from deepnb.views.figures import counted, percent
-from deepnb.views.plain import COLUMNS, indent, page, short, title_line
+from deepnb.views.numbers import cost as cost_words
+from deepnb.views.numbers import counted, percent
 from deepnb.views.table import table_html, table_text
+from deepnb.views.text import COLUMNS, indent, page, short, title_line
 
 EMPTY = "no model call yet: type %agent PROMPT"
 WIDE = 60

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from deepnb.core.anchors import Anchor
 from deepnb.core.values import Flush, Offload
 from deepnb.views import html as h
-from deepnb.views.figures import counted
-from deepnb.views.plain import pad, page, quoted, short, title_line
-from deepnb.views.sought import NOTHING, Sought
+from deepnb.views.numbers import counted
+from deepnb.views.search_marks import NO_TERMS, SearchTerms
+from deepnb.views.text import pad, page, quoted, short, title_line
 
 CAUSES = {"trigger": "at the trigger", "by hand": "by hand", "overflow": "the model said too long"}
 
@@ -77,24 +77,24 @@ def by_kind(found: Sequence[Anchor]) -> list[tuple[str, str]]:
     return out
 
 
-def facts_text(offload: Offload, sought: Sought = NOTHING) -> list[str]:
+def facts_text(offload: Offload, terms: SearchTerms = NO_TERMS) -> list[str]:
     """What was kept of it: the daily note, the anchors, the summary."""
     out = [_row("daily note", flushed(offload.flush))]
-    out += [_row("", sought.text(note)) for note in _lines(offload.flush)]
+    out += [_row("", terms.text(note)) for note in _lines(offload.flush)]
     out.append(_row("anchors", anchors(offload)))
-    out += [_row("", sought.text(short(f"{kind}: {texts}", 84))) for kind, texts in by_kind(offload.anchors)]
-    return [*out, _row("summary", ""), *quoted(sought.text(offload.summary.strip() or "no summary"))]
+    out += [_row("", terms.text(short(f"{kind}: {texts}", 84))) for kind, texts in by_kind(offload.anchors)]
+    return [*out, _row("summary", ""), *quoted(terms.text(offload.summary.strip() or "no summary"))]
 
 
-def facts_html(offload: Offload, sought: Sought = NOTHING) -> h.Html:
+def facts_html(offload: Offload, terms: SearchTerms = NO_TERMS) -> h.Html:
     """The same; the summary and the anchors fold."""
-    notes = [h.el("li", sought.html(note.removeprefix("- "))) for note in _lines(offload.flush)]
-    kinds = [h.el("li", h.muted(kind, ": "), sought.html(texts)) for kind, texts in by_kind(offload.anchors)]
-    opened = bool(sought)
+    notes = [h.el("li", terms.html(note.removeprefix("- "))) for note in _lines(offload.flush)]
+    kinds = [h.el("li", h.muted(kind, ": "), terms.html(texts)) for kind, texts in by_kind(offload.anchors)]
+    opened = bool(terms)
     return h.join(
         _listed(h.join("daily note: ", flushed(offload.flush)), notes, opened),
         _listed(h.join("anchors: ", anchors(offload)), kinds, opened),
-        h.fold("summary", h.pre(sought.html(offload.summary.strip() or "no summary")), opened=opened, framed=False),
+        h.fold("summary", h.pre(terms.html(offload.summary.strip() or "no summary")), opened=opened, framed=False),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from deepnb.core.diff import FileDiff, Hunk
 from deepnb.views import html as h
-from deepnb.views.plain import page, title_line
+from deepnb.views.text import page, title_line
 from deepnb.views.word_diff import Piece, split_lines, word_diff
 
 Sign = Literal["+", "-", " ", "@", "\\"]

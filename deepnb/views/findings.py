@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from deepnb.core.skills import Finding
 from deepnb.views import html as h
-from deepnb.views.figures import counted
-from deepnb.views.plain import page, title_line
+from deepnb.views.numbers import counted
 from deepnb.views.table import table_html
+from deepnb.views.text import page, title_line
 
 
 @dataclass(frozen=True)

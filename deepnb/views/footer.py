@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from deepnb.core.values import Call, Turn
 from deepnb.views import html as h
-from deepnb.views.figures import cost, counted, seconds
-from deepnb.views.plain import page
+from deepnb.views.numbers import cost, counted, seconds
+from deepnb.views.text import page
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from deepnb.core.clock import moment
 from deepnb.core.values import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views import compaction
 from deepnb.views import html as h
-from deepnb.views.figures import counted
-from deepnb.views.plain import indent, middle_cut, pad, page, quoted, short, title_line
-from deepnb.views.sought import NOTHING, Sought, sought
+from deepnb.views.numbers import counted
+from deepnb.views.search_marks import NO_TERMS, SearchTerms, search_terms
+from deepnb.views.text import indent, middle_cut, pad, page, quoted, short, title_line
 
 EMPTY = (
     "nothing was offloaded yet: it happens when the context passes the trigger (%agent budget), or at %agent compact"
@@ -42,7 +42,7 @@ class Shown:
     section: HistorySection
     items: tuple[HistoryMessage, ...]
     """All of its messages, or those that hold what was looked for."""
-    sought: Sought
+    terms: SearchTerms
 
     @property
     def title(self) -> str:
@@ -57,7 +57,7 @@ class Shown:
             found.append(compaction.CAUSES.get(offload.cause, offload.cause))
         found.append(counted(self.section.messages, "message") + (" → summary" if offload else ""))
         found += [compaction.tokens(offload)] if offload and compaction.tokens(offload) else []
-        found += [f"{len(self.items):,} found"] if self.sought else []
+        found += [f"{len(self.items):,} found"] if self.terms else []
         return tuple(found)
 
 
@@ -67,7 +67,7 @@ class HistoryView:
 
     sections: tuple[HistorySection, ...]
     stamp: str = ""
-    sought: Sought = NOTHING
+    terms: SearchTerms = NO_TERMS
     brought: BroughtBack | None = None
     """What stands before the next prompt."""
     brief: bool = False
@@ -76,7 +76,7 @@ class HistoryView:
     @property
     def shown(self) -> tuple[Shown, ...]:
         """The sections with what is shown of each."""
-        return tuple(_shown(self.sections, self.sought))
+        return tuple(_shown(self.sections, self.terms))
 
     @property
     def title(self) -> str:
@@ -87,11 +87,11 @@ class HistoryView:
     @property
     def found(self) -> str | None:
         """How often what was looked for was found; None where nothing was."""
-        if not self.sought:
+        if not self.terms:
             return None
         messages = sum(len(shown.items) for shown in self.shown)
         where = f"{counted(messages, 'message')} in {counted(len(self.shown), 'section')}"
-        return f"looked for {self.sought}: {where if self.shown else 'found nowhere'}"
+        return f"looked for {self.terms}: {where if self.shown else 'found nowhere'}"
 
     @property
     def waiting(self) -> str | None:
@@ -126,7 +126,7 @@ class HistoryView:
             )
         room = _room(self.shown)
         folds = [
-            h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.sought))
+            h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.terms))
             for shown in self.shown
         ]
         hint = h.muted(BRING) if self.shown else None
@@ -142,7 +142,9 @@ def history_view(
     sections: Sequence[HistorySection], stamp: str = "", search: str | None = None, brought: BroughtBack | None = None
 ) -> HistoryView:
     """The sections by time; those of the same time in the order they came in. `search` are words, or "a phrase"."""
-    return HistoryView(tuple(sorted(sections, key=lambda section: moment(section.at))), stamp, sought(search), brought)
+    return HistoryView(
+        tuple(sorted(sections, key=lambda section: moment(section.at))), stamp, search_terms(search), brought
+    )
 
 
 def head_html(shown: Shown) -> h.Html:
@@ -154,10 +156,10 @@ def section_html(shown: Shown) -> h.Html:
     """What a section came to: its daily note, anchors and summary, and where its words are."""
     where = h.el("div", h.muted("word for word in ", h.code(shown.section.path)))
     offload = shown.section.offload
-    return h.join(compaction.facts_html(offload, shown.sought) if offload else None, where)
+    return h.join(compaction.facts_html(offload, shown.terms) if offload else None, where)
 
 
-def message_html(item: HistoryMessage, terms: Sought, room: int = _MOST) -> h.Html:
+def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST) -> h.Html:
     """One message, folded under its number, role and first words; what was looked for opens it."""
     line = h.join(h.el("b", f"{item.number}"), f" {role(item)} ", h.muted("· ", short(item.text, 70)))
     text = middle_cut(item.text, room * 3 // 4, room // 4)
@@ -169,7 +171,7 @@ def role(item: HistoryMessage) -> str:
     return item.role or "messages that can't be told apart: the file was edited"
 
 
-def _shown(sections: Sequence[HistorySection], terms: Sought) -> Iterator[Shown]:
+def _shown(sections: Sequence[HistorySection], terms: SearchTerms) -> Iterator[Shown]:
     for number, section in enumerate(sections, 1):
         items = section.items
         if terms:
@@ -190,19 +192,19 @@ def _around(section: HistorySection) -> str:
 
 def _section_lines(shown: Shown) -> list[str]:
     section = shown.section
-    lines = compaction.facts_text(section.offload, shown.sought) if section.offload else []
+    lines = compaction.facts_text(section.offload, shown.terms) if section.offload else []
     if not section.items:
         return [*lines, f"  word for word in {section.path}", *_some_lines(section.text)]
     lines.append(f"  word for word in {section.path}:")
     wide = max((len(role(item)) for item in shown.items), default=0)
-    items = [line for item in shown.items for line in _item_lines(item, min(wide, 24), shown.sought)]
+    items = [line for item in shown.items for line in _item_lines(item, min(wide, 24), shown.terms)]
     head, tail = _LINES
-    if shown.sought or len(items) <= head + tail + 1:
+    if shown.terms or len(items) <= head + tail + 1:
         return lines + items
     return [*lines, *items[:head], f"  … {len(items) - head - tail:,} messages left out …", *items[-tail:]]
 
 
-def _item_lines(item: HistoryMessage, wide: int, terms: Sought) -> list[str]:
+def _item_lines(item: HistoryMessage, wide: int, terms: SearchTerms) -> list[str]:
     head = f"  {item.number:>4}  {pad(short(role(item), wide), wide)}  "
     if not terms:
         return [head + short(item.text, max(20, 98 - len(head)))]
@@ -228,6 +230,6 @@ def _items_html(shown: Shown, room: int) -> Iterator[h.Html]:
         yield h.pre(middle_cut(shown.section.text, *_HTML), low=True)
     elif shown.items:
         yield h.label("messages")
-    yield from (message_html(item, shown.sought, room) for item in shown.items[:_ITEMS])
+    yield from (message_html(item, shown.terms, room) for item in shown.items[:_ITEMS])
     if (more := len(shown.items) - _ITEMS) > 0:
         yield h.el("div", h.muted(f"{more:,} more are in the file, and found by a search"))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from deepnb.views import html as h
-from deepnb.views.figures import counted
-from deepnb.views.plain import page, quoted, title_line
-from deepnb.views.sought import Sought
+from deepnb.views.numbers import counted
+from deepnb.views.search_marks import SearchTerms
+from deepnb.views.text import page, quoted, title_line
 
 
 class Found(Protocol):
@@ -33,7 +33,7 @@ class HitsView:
 
     query: str
     hits: tuple[Found, ...]
-    terms: Sought
+    terms: SearchTerms
     stamp: str = ""
 
     @property
@@ -60,7 +60,7 @@ class HitsView:
 
 def hits_view(query: str, hits: Sequence[Found], terms: Iterable[str], stamp: str = "") -> HitsView:
     """What was found; `terms` are the words to mark."""
-    return HitsView(" ".join(query.split()), tuple(hits), Sought(tuple(dict.fromkeys(terms))), stamp)
+    return HitsView(" ".join(query.split()), tuple(hits), SearchTerms(tuple(dict.fromkeys(terms))), stamp)
 
 
 def _place(hit: Found) -> str:

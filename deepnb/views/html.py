@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from html import escape
 
-from deepnb.views.plain import clean
+from deepnb.views.text import clean
 
 LINE = "rgba(128,128,128,0.3)"
 MUTED = "color:#7a7a7a"

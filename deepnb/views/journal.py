@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from deepnb.core.journal import Entry
 from deepnb.views import html as h
-from deepnb.views.figures import counted
-from deepnb.views.plain import clean, indent, middle_cut, page, short, title_line
+from deepnb.views.numbers import counted
+from deepnb.views.text import clean, indent, middle_cut, page, short, title_line
 
 EMPTY = "no change yet: %memory add TEXT makes one"
 _CUT = (4_000, 2_000)

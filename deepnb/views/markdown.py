@@ -18,7 +18,7 @@ import nh3
 from markdown_it import MarkdownIt
 
 from deepnb.views import html as h
-from deepnb.views.plain import clean
+from deepnb.views.text import clean
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

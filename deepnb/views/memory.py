@@ -10,8 +10,8 @@ from deepnb.core.diff import FileDiff
 from deepnb.core.values import Snapshot
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html
-from deepnb.views.figures import counted
-from deepnb.views.plain import indent, middle_cut, page, quoted, title_line
+from deepnb.views.numbers import counted
+from deepnb.views.text import indent, middle_cut, page, quoted, title_line
 
 State = Literal["same", "newer", "new", "gone", "empty", "binary"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deepnb.views import html as h
-from deepnb.views.plain import page
+from deepnb.views.text import page
 
 Kind = Literal["note", "ok", "warning", "error"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from deepnb.core.diff import FileDiff
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html, diff_view
-from deepnb.views.figures import counted
-from deepnb.views.plain import clean, title_line
+from deepnb.views.numbers import counted
+from deepnb.views.text import clean, title_line
 
 EMPTY = "nothing waits for you"
 

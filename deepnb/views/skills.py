@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from deepnb.core.skills import Skill, SkillRead, skill_line
 from deepnb.core.values import ranges
 from deepnb.views import html as h
-from deepnb.views.figures import counted
-from deepnb.views.plain import pad, page, quoted, short, title_line, width
+from deepnb.views.numbers import counted
 from deepnb.views.table import table_html
+from deepnb.views.text import pad, page, quoted, short, title_line, width
 
 EMPTY = "no skills yet: type %skills new NAME, or %skills add for those that come with deepnb"
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from deepnb.core.stack import Layer, Stack
 from deepnb.views import html as h
-from deepnb.views.figures import counted, percent
-from deepnb.views.plain import COLUMNS, indent, page, short, title_line
+from deepnb.views.numbers import counted, percent
 from deepnb.views.table import table_text
+from deepnb.views.text import COLUMNS, indent, page, short, title_line
 
 _WIDE = 24
 """Cells of the bar in text."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from deepnb.core.budget import Budget
 from deepnb.views import html as h
 from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words
-from deepnb.views.figures import counted, percent
 from deepnb.views.footer import model_words
-from deepnb.views.plain import page, title_line
+from deepnb.views.numbers import counted, percent
 from deepnb.views.table import table_html
+from deepnb.views.text import page, title_line
 
 KINDS = {
     "empty": "empty: memory, notes and skills of its own",

@@ -11,8 +11,8 @@ from typing import Protocol
 from deepnb.core.subagents import TASK
 from deepnb.core.values import Usage
 from deepnb.views import html as h
-from deepnb.views.figures import counted, seconds
-from deepnb.views.plain import clean, indent, middle_cut, page, short
+from deepnb.views.numbers import counted, seconds
+from deepnb.views.text import clean, indent, middle_cut, page, short
 from deepnb.views.tool import COLOURS, WORDS, Tool, call_line, long_text
 
 _TASK = 60

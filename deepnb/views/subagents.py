@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from deepnb.core.subagents import Listed, Spent
 from deepnb.views import html as h
-from deepnb.views.figures import counted
-from deepnb.views.plain import pad, page, quoted, short, title_line, width
+from deepnb.views.numbers import counted
 from deepnb.views.table import table_html
+from deepnb.views.text import pad, page, quoted, short, title_line, width
 
 OFF = "subagents are switched off: enable_subagents=True lets the agent hand tasks on"
 NONE = "no subagents: type %agent subagents add NAME"

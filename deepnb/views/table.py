@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepnb.views import html as h
-from deepnb.views.plain import COLUMNS, clean, pad, short, title_line, width
+from deepnb.views.text import COLUMNS, clean, pad, short, title_line, width
 
 _GAP = 2
 _LEAST = 8

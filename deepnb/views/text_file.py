@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deepnb.views import html as h
-from deepnb.views.plain import clean, title_line
+from deepnb.views.text import clean, title_line
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from deepnb.core.values import ThreadInfo, Turn
 from deepnb.views import html as h
-from deepnb.views.figures import counted, seconds
-from deepnb.views.plain import short
+from deepnb.views.numbers import counted, seconds
 from deepnb.views.table import TableView, table_view
+from deepnb.views.text import short
 
 NO_THREADS = "no thread yet: type %agent new NAME"
 NO_TURNS = "no turn yet: type %agent PROMPT"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deepnb.views import html as h
-from deepnb.views.figures import seconds
-from deepnb.views.plain import clean, middle_cut, short, width
+from deepnb.views.numbers import seconds
+from deepnb.views.text import clean, middle_cut, short, width
 
 Status = Literal["running", "ok", "error", "cut"]
 

@@ -12,9 +12,9 @@ from deepnb.core.xray import Changed, Xray
 from deepnb.views import html as h
 from deepnb.views.budget import figure, part_look
 from deepnb.views.diff import diff_html
-from deepnb.views.figures import counted, percent
-from deepnb.views.plain import indent, middle_cut, page, quoted, title_line
+from deepnb.views.numbers import counted, percent
 from deepnb.views.table import table_html, table_text
+from deepnb.views.text import indent, middle_cut, page, quoted, title_line
 
 EMPTY = "no model call yet: type %agent PROMPT"
 WHERE = "what was sent, word for word: %agent xray, or %agent xray TURN.CALL"

@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepnb.views.pieces import Piece
+from deepnb.views.growing_markdown import Piece
 from deepnb.views.view import View
 from deepnb.widgets.screen import Output, Screen
 

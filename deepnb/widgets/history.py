@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from deepnb.core.values import HistoryMessage
-from deepnb.views.figures import counted
 from deepnb.views.history import EMPTY, HistoryView, Shown, head_html, message_html, section_html
 from deepnb.views.html import box, frame, muted
 from deepnb.views.notice import notice_view
+from deepnb.views.numbers import counted
 from deepnb.widgets.actions import attempt, close
 from deepnb.widgets.button import button
 
@@ -58,7 +58,7 @@ class HistoryPanel:
         self._waits.value = notice_view(view.waiting, "ok").html() if view.waiting else ""
         self._found.value = box(muted(view.found)) if view.found else ""
         shown = view.shown
-        if (now := (view.sections, view.sought)) != self._shown:
+        if (now := (view.sections, view.terms)) != self._shown:
             self._shown = now
             there = {(n, item.number) for n, section in enumerate(view.sections, 1) for item in section.items}
             self._chosen &= there
@@ -73,10 +73,10 @@ class HistoryPanel:
         if earlier := len(shown) - len(room):
             made.append(self._line("earlier", f"{counted(earlier, 'earlier section')}: search for their messages", old))
         for one, left in zip(shown[earlier:], room, strict=True):
-            head: Key = (one.number, one.section, one.sought, len(one.items))
+            head: Key = (one.number, one.section, one.terms, len(one.items))
             made.append(self._kept(head, old, partial(self._head, one)))
             for item in one.items[:left]:
-                key: Key = (one.number, one.section.at, item, one.sought)
+                key: Key = (one.number, one.section.at, item, one.terms)
                 row = self._kept(key, old, partial(self._row, one, item))
                 row.children[0].value = (one.number, item.number) in self._chosen
                 made.append(row)
@@ -108,7 +108,7 @@ class HistoryPanel:
         )
         tick.layout = self._w.Layout(width="6em", flex="0 0 6em")
         tick.observe(lambda change: self._choose(place, change["new"]), names="value")
-        text = self._w.HTML(message_html(item, one.sought), layout=self._w.Layout(flex="1 1 auto", min_width="0"))
+        text = self._w.HTML(message_html(item, one.terms), layout=self._w.Layout(flex="1 1 auto", min_width="0"))
         return self._w.HBox([tick, text], layout=self._w.Layout(align_items="flex-start"))
 
     def _choose(self, place: Place, chosen: bool) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deepnb.views.figures import counted
 from deepnb.views.html import box, muted
+from deepnb.views.numbers import counted
 from deepnb.views.view import View
 
 Place = tuple[int, int]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from deepnb.core.values import Event, ToolStarted
-from deepnb.views.plain import indent
-from deepnb.views.segments import Answer, Segment, Thinking, ToolSegment
 from deepnb.views.subagent_card import is_task, task_end, task_head
+from deepnb.views.text import indent
+from deepnb.views.turn_segments import Answer, Segment, Thinking, ToolSegment
 
 _EDGE = "  │ "
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TextIO
 
 from deepnb.core.values import Asked, Event, ModelStarted, TextDelta, ThinkingDelta
+from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.notice import notice_view
-from deepnb.views.pieces import Growing, Piece
-from deepnb.views.segments import Answer, Segments, Thinking
+from deepnb.views.turn_segments import Answer, Segments, Thinking
 from deepnb.views.view import View
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.progress import Silence
@@ -60,7 +60,7 @@ class NotebookTurn:
         self._segments = Segments()
         self._most = most
         self._flow = Flow(screen, max(most - _BELOW, 1), _SHORT)
-        self._growing: dict[int, Growing] = {}
+        self._growing: dict[int, GrowingMarkdown] = {}
         self._known = 0
         self._flushed = float("-inf")
         self._credit = _FREE
@@ -133,7 +133,7 @@ class NotebookTurn:
         if not isinstance(segment, Answer) or not isinstance(event, TextDelta):
             self._place(segment) if new else self._changed(segment)
             return
-        growing = self._growing.setdefault(at, Growing())
+        growing = self._growing.setdefault(at, GrowingMarkdown())
         growing.add(event.text)
         self._place(growing.end) if new else self._changed(growing.end)
         enough = _WHOLE if growing.end.above is None else _SHORT

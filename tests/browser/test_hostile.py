@@ -15,7 +15,7 @@ import nbformat
 import pytest
 
 from deepnb.views import html as h
-from deepnb.views.segments import Answer
+from deepnb.views.turn_segments import Answer
 from tests import IMPORT_TESTS
 from tests.data import hostile
 from tests.support.browsers import TOKEN, Notebook, jupyter_lab, marks, open_chromium, written
@@ -241,7 +241,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     notary = NotebookNotary(data_dir=str(place / "home" / "data"))
     notary.sign(nbformat.read(place / "notebooks" / "trusted.ipynb", as_version=4))
     notary.store.close()
-    setup = IMPORT_TESTS + LIVE + "\nfrom deepnb.views.plain import clean"
+    setup = IMPORT_TESTS + LIVE + "\nfrom deepnb.views.text import clean"
     written(place / "notebooks" / "live.ipynb", (setup, *SHOWN))
     with jupyter_lab(place / "notebooks", place / "home") as address:
         yield address

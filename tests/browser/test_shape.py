@@ -13,7 +13,7 @@ from deepnb.core.stack import Layer, Stack
 from deepnb.views.budget import budget_view
 from deepnb.views.history import history_view
 from deepnb.views.hits import HitsView
-from deepnb.views.sought import Sought
+from deepnb.views.search_marks import SearchTerms
 from deepnb.views.stack import stack_view
 from deepnb.views.text_file import text_view
 from deepnb.views.view import View
@@ -54,7 +54,7 @@ def shown() -> dict[str, View]:
         "gauge": budget_view(budget, "turn 3", [900, 2_000, 6_900, 3_100, 4_500], [3]),
         "stack": stack_view(Stack(layers, "offline", "turn 1")),
     }
-    found = HitsView("alpha", (Found("alpha beta"),), Sought(("alpha",)))
+    found = HitsView("alpha", (Found("alpha beta"),), SearchTerms(("alpha",)))
     more["a long line"] = text_view("line", "a" * 3_000)
     return {**dict(views()), **more, "hits": found, "history searched": history_view(history(), "turn 3", "word91")}
 

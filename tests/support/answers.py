@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deepnb.views.pieces import Growing, Piece
+from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 
 CODE = "".join(f"line {i} = <{i}>\n" for i in range(30))
 ROWS = "".join(f"| row {i} | {i} |\n" for i in range(30))
@@ -32,7 +32,7 @@ ANSWERS = {
 
 def pieces(answer: str, every: int, step: int = 1) -> list[Piece]:
     """The pieces of an answer that came `step` characters at a time."""
-    growing, done = Growing(), []
+    growing, done = GrowingMarkdown(), []
     for at in range(0, len(answer), step):
         growing.add(answer[at : at + step])
         end = growing.end

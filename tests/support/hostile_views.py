@@ -21,9 +21,9 @@ from deepnb.core.growing_list import GrowingList
 from deepnb.core.journal import entry
 from deepnb.core.messages import Messages
 from deepnb.core.request import Request, Sent
-from deepnb.views.pieces import Growing
-from deepnb.views.segments import Segments, turn_segments
-from deepnb.views.sought import sought
+from deepnb.views.growing_markdown import GrowingMarkdown
+from deepnb.views.search_marks import search_terms
+from deepnb.views.turn_segments import Segments, turn_segments
 from deepnb.views.view import View
 
 
@@ -98,8 +98,8 @@ class Maker:
             return entry(changes(self.x), id=self.x, at=self.x, origin="agent", thread=self.x, cell=self.x, note=self.x)
         if name == "Found":
             return Found(self.x)
-        if name == "Sought":
-            return sought(self.x)
+        if name == "SearchTerms":
+            return search_terms(self.x)
         if kind in (str, Any, object, inspect.Parameter.empty):
             return self.x
         if kind is bool:
@@ -169,7 +169,7 @@ def views(x: str) -> Iterator[tuple[str, View]]:
     """(its name, a view) of all of these, then the pieces of an answer that grows."""
     for name, make in makers(x):
         yield name, make()
-    growing = Growing()
+    growing = GrowingMarkdown()
     growing.add(f"before\n\n{x}\n\nafter ")
     pieces = [growing.end]
     for at in range(0, min(len(x), 300), 9):

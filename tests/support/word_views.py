@@ -21,7 +21,7 @@ from deepnb.core.values import (
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.history import history_view
 from deepnb.views.memory import memory_view
-from deepnb.views.segments import Segments
+from deepnb.views.turn_segments import Segments
 from deepnb.views.view import View
 from tests.support.hostile_views import Maker, arguments, functions
 

@@ -11,7 +11,7 @@ from deepnb.core.anchors import Anchor
 from deepnb.core.values import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
 from deepnb.views.compaction import compaction_view, line
 from deepnb.views.history import BRING, history_view
-from deepnb.views.sought import sought
+from deepnb.views.search_marks import search_terms
 from tests.support.histories import FLUSH, ITEMS, LATER, OFFLOAD, SECTION
 
 
@@ -194,10 +194,10 @@ def test_what_waits_is_said():
 
 
 def test_terms():
-    assert sought('a "b  c" “d e” a').terms == ("a", "b c", "d e")
-    assert not sought(None) and not sought('  "" ')
-    assert sought("b a.b").text("xabx a.b ab") == "xa»b«x »a.b« a»b«"
-    assert sought('"b c"').all_in("B\n C")
+    assert search_terms('a "b  c" “d e” a').terms == ("a", "b c", "d e")
+    assert not search_terms(None) and not search_terms('  "" ')
+    assert search_terms("b a.b").text("xabx a.b ab") == "xa»b«x »a.b« a»b«"
+    assert search_terms('"b c"').all_in("B\n C")
 
 
 def test_an_offload_that_says_little():

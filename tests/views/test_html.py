@@ -39,11 +39,11 @@ from deepnb.views.html import Html, el, esc
 from deepnb.views.markdown import markdown_html
 from deepnb.views.memory import memory_view
 from deepnb.views.notice import notice_view
-from deepnb.views.segments import turn_segments
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
+from deepnb.views.turn_segments import turn_segments
 
 TAGS = {
     *("a", "b", "blockquote", "br", "code", "del", "details", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr"),

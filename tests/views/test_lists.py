@@ -19,14 +19,14 @@ from deepnb.core.values import (
     Turn,
     Usage,
 )
-from deepnb.views.figures import cost, counted, percent, seconds
 from deepnb.views.footer import footer_view
 from deepnb.views.notice import notice_view
-from deepnb.views.plain import clean, middle_cut, short, width
+from deepnb.views.numbers import cost, counted, percent, seconds
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_text, table_view
+from deepnb.views.text import clean, middle_cut, short, width
 from deepnb.views.threads import ThreadCard, flags, lane, threads_view, tree, turns_view
 from deepnb.views.view import View
 

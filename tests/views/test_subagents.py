@@ -15,8 +15,8 @@ from deepnb.core.subagents import GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.core.values import Call, ModelEnded, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.views.budget import budget_view
 from deepnb.views.footer import footer_view
-from deepnb.views.segments import Segments, turn_segments
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
+from deepnb.views.turn_segments import Segments, turn_segments
 from deepnb.widgets.screen import Terminal
 from deepnb.widgets.turn import TerminalTurn
 from tests.support.scripted import Paid, Scripted, call

@@ -25,8 +25,8 @@ from deepnb.core.values import (
 )
 from deepnb.views import compaction
 from deepnb.views import html as h
-from deepnb.views.plain import clean, indent, page, short
 from deepnb.views.subagent_card import doing, is_task, task_html, task_text
+from deepnb.views.text import clean, indent, page, short
 from deepnb.views.tool import Tool, tool_html, tool_text
 
 __all__ = ["Answer", "Compaction", "Note", "Segment", "Segments", "Thinking", "ToolSegment", "turn_segments"]

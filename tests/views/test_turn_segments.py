@@ -20,7 +20,7 @@ from deepnb.core.values import (
     Turn,
     Usage,
 )
-from deepnb.views.segments import Answer, Compaction, Note, Segments, ToolSegment, turn_segments
+from deepnb.views.turn_segments import Answer, Compaction, Note, Segments, ToolSegment, turn_segments
 from tests.support.histories import FLUSH, OFFLOAD
 
 STARTED = ToolStarted("t1", "write_file", {"file_path": "/AGENTS.md", "content": "- The user prefers metric units"})

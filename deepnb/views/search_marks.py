@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from deepnb.views import html as h
-from deepnb.views.plain import clean
+from deepnb.views.text import clean
 
 _TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')
 _MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
@@ -15,7 +15,7 @@ _AROUND = 60
 
 
 @dataclass(frozen=True)
-class Sought:
+class SearchTerms:
     """Terms that a text must hold, each of them, whatever their case; words in quotes are one term."""
 
     terms: tuple[str, ...] = ()
@@ -62,14 +62,14 @@ class Sought:
         return re.compile("|".join(_pattern(term).pattern for term in longest), re.IGNORECASE)
 
 
-NOTHING = Sought()
+NO_TERMS = SearchTerms()
 """Where nothing is looked for."""
 
 
-def sought(text: str | None) -> Sought:
+def search_terms(text: str | None) -> SearchTerms:
     """What somebody typed, as terms."""
     found = (" ".join("".join(groups).split()) for groups in _TERM.findall(text or ""))
-    return Sought(tuple(dict.fromkeys(term for term in found if term)))
+    return SearchTerms(tuple(dict.fromkeys(term for term in found if term)))
 
 
 def _pattern(term: str) -> re.Pattern[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deepnb.views import html as h
-from deepnb.views.plain import clean
+from deepnb.views.text import clean
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -58,7 +58,7 @@ class Piece:
         return Piece(self.markdown + after.markdown, self.above, after.below, self.links)
 
 
-class Growing:
+class GrowingMarkdown:
     """An answer as it comes: `end` is the piece that still grows."""
 
     def __init__(self) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.markdown import markdown_html
-from deepnb.views.pieces import Growing, Piece
 from tests.support.answers import ANSWERS, SAID, pieces
 
 _HIDDEN = re.compile(r'<thead>\s*<tr style="[^"]*visibility:collapse">.*?</thead>', re.DOTALL)
@@ -95,7 +95,7 @@ def test_a_link_is_known_to_all_pieces_once_it_is_defined() -> None:
 
 
 def test_half_a_line_end_waits_for_the_other() -> None:
-    growing = Growing()
+    growing = GrowingMarkdown()
     for piece in ("a\r", "\nb\r", "c"):
         growing.add(piece)
     assert growing.end.markdown == "a\nb␍c"
