@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
-from deepnb.widgets.button import button
 
 
 class Refreshable(Protocol):
@@ -97,8 +96,21 @@ def attempt(act: Callable[[], object], said: Any) -> None:
         said.value = notice_view(str(error), "error").html()
 
 
+def button(word: str, tooltip: str = "", style: str = "", width: str | None = "auto") -> Any:
+    """A button; `style` is one of ipywidgets' (`primary`, `success`, `danger`), a width of None is its usual one.
+
+    It is seen as one in forced colours, too: there its ground is gone and an unseen border shows.
+    """
+    import ipywidgets as w
+
+    layout = w.Layout(width=width, border="1px solid transparent")
+    return w.Button(description=word, tooltip=tooltip, button_style=style, layout=layout)
+
+
 def close(widget: Any) -> None:
     """Close a widget and all below it: ipywidgets keeps one for ever unless it is closed."""
     for child in getattr(widget, "children", ()):
         close(child)
-    widget.close()
+    for part in (getattr(widget, "layout", None), getattr(widget, "style", None), widget):
+        if part is not None:
+            part.close()

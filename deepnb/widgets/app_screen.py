@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from deepnb.views.view import View
-from deepnb.widgets.screen import Output
+from deepnb.widgets.screen import Output, widget_data
 
 
 def in_voila() -> bool:
@@ -52,6 +52,5 @@ def _shown(widget: Any, text: str) -> _Box:
     from IPython.display import publish_display_data
 
     box = w.VBox([widget])
-    view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
-    publish_display_data({"application/vnd.jupyter.widget-view+json": view, "text/plain": text})
+    publish_display_data({**widget_data(box), "text/plain": text})
     return _Box(box)

@@ -12,8 +12,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.tool import pretty
 from deepnb.views.view import View
-from deepnb.widgets.actions import close
-from deepnb.widgets.button import button
+from deepnb.widgets.actions import button, close
 
 Decide = Callable[[Decision], object]
 
@@ -63,15 +62,13 @@ class ApprovalButtons:
 
     def _row(self, number: int, call: PendingCall) -> list[Any]:
         w, name = self._w, f"call {number}, {call.name}"
-        approve = self._button("approve", f"approve {name}", "success")
+        approve = button("approve", f"approve {name}", "success")
         reason = w.Text(
             placeholder="reason, then Enter rejects", description="why not", tooltip=f"why {name} is rejected"
         )
-        reject = self._button("reject", f"reject {name}", "danger")
-        edit = self._button("edit ...", f"change the arguments of {name}")
-        allow = self._button(
-            f"allow {call.name} in this thread", f"approve {name}, and ask no more about its tool here"
-        )
+        reject = button("reject", f"reject {name}", "danger")
+        edit = button("edit ...", f"change the arguments of {name}")
+        allow = button(f"allow {call.name} in this thread", f"approve {name}, and ask no more about its tool here")
         text = pretty(dict(call.args))
         area = w.Textarea(
             text,
@@ -80,7 +77,7 @@ class ApprovalButtons:
             tooltip=f"arguments of {name}, as JSON",
             layout=w.Layout(width="99%"),
         )
-        run = self._button("approve as edited", f"run {name} with these arguments", "success")
+        run = button("approve as edited", f"run {name} with these arguments", "success")
         editor = w.VBox([area, run], layout=w.Layout(display="none", width="100%"))
 
         def toggle(_: Any) -> None:
@@ -97,9 +94,7 @@ class ApprovalButtons:
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         more = [allow]
         if call.name in self._offer:
-            these = self._button(
-                f"allow {', '.join(self._offer)} in this thread", f"approve {name}, and what skills ask for"
-            )
+            these = button(f"allow {', '.join(self._offer)} in this thread", f"approve {name}, and what skills ask for")
             these.on_click(lambda _: self._click(lambda: call.approve(also=self._offer)))
             more = [allow, these] if self._offer != (call.name,) else [these]
         return [w.HBox([label, approve, reason, reject, edit, *more], layout=flow), editor]
@@ -107,9 +102,6 @@ class ApprovalButtons:
     def _entered(self, content: Any, reason: Any, call: PendingCall) -> None:
         if content.get("event") == "submit" and reason.value.strip():
             self._click(lambda: call.reject(reason.value))
-
-    def _button(self, word: str, tooltip: str, style: str = "") -> Any:
-        return button(word, tooltip, style)
 
     def _click(self, made: Callable[[], Decision]) -> None:
         self.say("")

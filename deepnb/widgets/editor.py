@@ -8,8 +8,7 @@ from typing import Any
 from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
-from deepnb.widgets.actions import close
-from deepnb.widgets.button import button
+from deepnb.widgets.actions import button, close
 from deepnb.widgets.screen import Screen
 
 Save = Callable[[str], "Saved"]

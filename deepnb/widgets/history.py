@@ -11,8 +11,7 @@ from deepnb.views.history import EMPTY, HistoryView, Shown, head_html, message_h
 from deepnb.views.html import box, frame, muted
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
-from deepnb.widgets.actions import attempt, close
-from deepnb.widgets.button import button
+from deepnb.widgets.actions import attempt, button, close
 
 ROWS, SECTIONS = 150, 20
 """Messages and sections that are listed at once, the newest; a search finds the others."""

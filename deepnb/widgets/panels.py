@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from deepnb.views.notice import notice_view
 from deepnb.views.view import Parted, View
-from deepnb.widgets.actions import Refreshable
-from deepnb.widgets.button import button
+from deepnb.widgets.actions import Refreshable, button, close
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -18,20 +17,6 @@ MAX_LIVE = 8
 """Panels that follow a session; each is drawn again after every change, so that there has to be an end."""
 
 _ENDED = "newer panels follow the session now: run this cell again to have this one follow it"
-
-
-class Panel:
-    """Named pictures, shown as tabs; `refresh` shows them as they are now."""
-
-    def __init__(self, tabs: Sequence[tuple[str, Source]]) -> None:
-        import ipywidgets as w
-
-        self._pages = [Page(source) for _, source in tabs]
-        self.widget: Any = w.Tab(children=[page.widget for page in self._pages], titles=[name for name, _ in tabs])
-
-    def refresh(self) -> None:
-        for page in self._pages:
-            page.refresh()
 
 
 class Page:
@@ -45,7 +30,7 @@ class Page:
         self.refresh()
 
     def refresh(self) -> None:
-        _fill(self.widget, _drawn(self._source))
+        _set(self.widget, _drawn(self._source).html())
 
 
 class TurnPanel:
@@ -86,7 +71,7 @@ class TurnPanel:
 
     def _show_turn(self) -> None:
         self._earlier.disabled, self._later.disabled = self._turn.value == 0, self._turn.value == self._turn.max
-        _fill(self._diff, _drawn(lambda: self._at(self._turn.value)))
+        _set(self._diff, _drawn(lambda: self._at(self._turn.value)).html())
 
 
 class Live:
@@ -138,7 +123,7 @@ class _Shown:
         """Follow no more; ipywidgets keeps a widget for ever unless it is closed."""
         self._unsubscribe()
         if self.panel is not None:
-            _close(self.panel.widget)
+            close(self.panel.widget)
 
     def _refresh(self) -> None:
         if self.panel is not None:
@@ -183,18 +168,6 @@ def _drawn(source: Source) -> View:
         return notice_view(f"this can't be shown: {error}", "error")
 
 
-def _close(widget: Any) -> None:
-    for child in getattr(widget, "children", ()):
-        _close(child)
-    for part in (getattr(widget, "layout", None), getattr(widget, "style", None), widget):
-        if part is not None:
-            part.close()
-
-
-def _fill(page: Any, view: View) -> None:
-    _set(page, view.html())
-
-
 def _fill_parts(column: Any, view: View) -> None:
     """Show a view in a column of pages, one for each of its parts: those that stay the same are not sent again."""
     import ipywidgets as w
@@ -207,7 +180,7 @@ def _fill_parts(column: Any, view: View) -> None:
     if gone or len(pages) < len(parts):
         column.children = [*pages, *(w.HTML(part) for part in parts[len(pages) :])]
     for page in gone:
-        _close(page)
+        close(page)
 
 
 def _set(page: Any, html: str) -> None:

@@ -20,9 +20,7 @@ class Progress:
         self._output: Output | None = None
         self._ended = False
         self._lock = threading.Lock()
-        # The context says which cell an output belongs to.
-        self._timer = threading.Timer(after, copy_context().run, args=(self._begin,))
-        self._timer.daemon = True
+        self._timer = _timer(after, self._begin)
         self._timer.start()
 
     def say(self, line: str) -> None:
@@ -71,11 +69,8 @@ class Silence:
     def begins(self, line: str) -> None:
         """From now on nothing comes; `line` is what to say."""
         self.ends()
-        # The context says which cell an output belongs to.
-        timer = threading.Timer(self._patience, copy_context().run, args=(self._over, line))
-        timer.daemon = True
-        self._timer = timer
-        timer.start()
+        self._timer = _timer(self._patience, self._over, line)
+        self._timer.start()
 
     def ends(self) -> None:
         """Something came: nothing is said any more. To be called with the lock held."""
@@ -87,3 +82,10 @@ class Silence:
         with self._lock:
             if self._timer is threading.current_thread():
                 self._say(line)
+
+
+def _timer(seconds: float, act: Callable[..., None], *args: str) -> threading.Timer:
+    """Acts in the context of now, which says which cell an output belongs to."""
+    timer = threading.Timer(seconds, copy_context().run, args=(act, *args))
+    timer.daemon = True
+    return timer

@@ -131,13 +131,13 @@ class Notebook:
     notebook = True
 
     def show(self, view: View) -> Output:
-        shown = _Displayed(_new_id())
-        shown.publish(view, update=False)
+        shown = _Displayed()
+        shown.update(view)
         return shown
 
     def widget(self, widget: Any, text: str) -> Output:
-        shown = _Displayed(_new_id())
-        shown.publish_widget(widget, text, update=False)
+        shown = _Displayed()
+        shown.become(widget, text)
         return shown
 
 
@@ -150,32 +150,24 @@ class _Printed:
 
 
 class _Displayed:
-    def __init__(self, id_: str) -> None:
-        self.id = id_
-        self._last: tuple[str, str] | None = None
+    """An output with a display id: what comes first makes it, what comes later takes its place."""
+
+    def __init__(self) -> None:
+        self._id = f"deepnb-{_KERNEL}-{next(_NUMBER)}"
+        self._last: dict[str, Any] = {}
 
     def update(self, view: View) -> None:
-        self.publish(view, update=True)
+        self._publish({"text/html": view.html(), "text/plain": view.text()})
 
     def become(self, widget: Any, text: str) -> None:
-        self.publish_widget(widget, text, update=True)
+        self._publish({**widget_data(widget), "text/plain": text})
 
-    def publish_widget(self, widget: Any, text: str, *, update: bool) -> None:
+    def _publish(self, data: dict[str, Any]) -> None:
         from IPython.display import publish_display_data
 
-        self._last = None
-        mime = "application/vnd.jupyter.widget-view+json"
-        view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
-        publish_display_data({mime: view, "text/plain": text}, transient={"display_id": self.id}, update=update)
-
-    def publish(self, view: View, *, update: bool) -> None:
-        from IPython.display import publish_display_data
-
-        now = (view.html(), view.text())
-        if now != self._last:
-            self._last = now
-            data = {"text/html": now[0], "text/plain": now[1]}
-            publish_display_data(data, transient={"display_id": self.id}, update=update)
+        if data != self._last:
+            publish_display_data(data, transient={"display_id": self._id}, update=bool(self._last))
+            self._last = data
 
 
 class _Views:
@@ -233,5 +225,7 @@ _KERNEL = uuid.uuid4().hex[:8]
 _NUMBER = itertools.count(1)
 
 
-def _new_id() -> str:
-    return f"deepnb-{_KERNEL}-{next(_NUMBER)}"
+def widget_data(widget: Any) -> dict[str, Any]:
+    """An ipywidget as a front end is sent it."""
+    view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+    return {"application/vnd.jupyter.widget-view+json": view}

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deepnb.views.notice import notice_view
-from deepnb.widgets.actions import ActionPanel, Row, attempt
-from deepnb.widgets.button import button
+from deepnb.widgets.actions import ActionPanel, Row, attempt, button
 
 
 class ThreadsPanel:

@@ -10,7 +10,8 @@ from ipywidgets import Widget
 
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
-from deepnb.widgets.panels import MAX_LIVE, Folded, Live, Panel, Stack, TurnPanel
+from deepnb.widgets.actions import Tabs
+from deepnb.widgets.panels import MAX_LIVE, Folded, Live, Page, Stack, TurnPanel
 from deepnb.widgets.screen import Terminal
 from tests.support.screen import Cell
 
@@ -104,7 +105,7 @@ def test_a_panel_comes_back_from_turns_that_are_gone() -> None:
 
 def test_tabs_show_what_is_now() -> None:
     story = Story()
-    panel = Panel([("Now", story.now), ("Same", lambda: notice_view("same", "ok"))])
+    panel = Tabs([("Now", Page(story.now)), ("Same", Page(lambda: notice_view("same", "ok")))])
     story.turns = 5
     panel.refresh()
     assert panel.widget.titles == ("Now", "Same")
@@ -163,7 +164,7 @@ def test_a_picture_that_fails_is_said_and_ends_no_turn() -> None:
             raise ValueError("no such picture")
         return story.now()
 
-    Live(story.subscribe).show(cell, Panel([("Now", failing)]), failing, "panel", "a")
+    Live(story.subscribe).show(cell, Page(failing), failing, "panel", "a")
     story.go_on()
     assert cell.last[1] == "error: this can't be shown: no such picture"
     story.go_on()
