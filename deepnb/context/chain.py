@@ -9,29 +9,11 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from deepnb.context.transcript import ENVELOPE, safe_id
+from deepnb.core import values
 from deepnb.core.messages import Added, Message
 from deepnb.core.secrets import redact, redact_value
-from deepnb.core.values import (
-    Asked,
-    Call,
-    Compacted,
-    Decided,
-    Event,
-    Flushed,
-    ModelEnded,
-    ModelStarted,
-    Notice,
-    Offload,
-    Path,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    Turn,
-    Usage,
-)
 
-Told = tuple[str, dict[str, Any], Path]
+Told = tuple[str, dict[str, Any], values.Path]
 """(type, data, path) of a line to be written."""
 
 
@@ -47,9 +29,9 @@ class Chain:
         self._head: str | None = None
         self._parents: dict[str, str | None] = {}
         self._told: dict[str, int] = {}
-        self._nested: dict[Path, str] = {}
-        self._asked: dict[tuple[Path, str], str] = {}
-        self._calls: dict[int, Call] = {}
+        self._nested: dict[values.Path, str] = {}
+        self._asked: dict[tuple[values.Path, str], str] = {}
+        self._calls: dict[int, values.Call] = {}
         self._facts: dict[str, dict[str, Any]] = {}
         self._pieces: list[str] = []
 
@@ -58,48 +40,48 @@ class Chain:
         """The id of the thread's last message, as it is written."""
         return _written(self._head)
 
-    def event(self, event: Event | Added) -> Iterator[Told]:
+    def event(self, event: values.Event | Added) -> Iterator[Told]:
         """The lines of an event. Pieces of an answer make none (the answer does, when it has ended), nor do thoughts."""
         path = event.path
         match event:
             case Added():
                 yield from self._added(event)
-            case TextDelta():
+            case values.TextDelta():
                 self._pieces += [] if path else [event.text]
-            case ThinkingDelta():
+            case values.ThinkingDelta():
                 pass
-            case ModelStarted():
+            case values.ModelStarted():
                 if not path:
                     self._pieces.clear()
-            case ModelEnded(call=call) if call.purpose == "answer":
+            case values.ModelEnded(call=call) if call.purpose == "answer":
                 self._calls[call.number] = call
-            case ModelEnded(call=call):
+            case values.ModelEnded(call=call):
                 yield "call", {**_call(call), "purpose": call.purpose}, path
-            case ToolStarted():
+            case values.ToolStarted():
                 args = {} if (path, event.id) in self._asked else _some(args=_plain(redact_value(dict(event.args))))
                 yield "tool_start", {"id": safe_id(event.id), "name": redact(event.name), **args}, path
-            case ToolEnded():
+            case values.ToolEnded():
                 if path and event.status != "cut":  # no state of a nested agent is seen: this is its message
                     yield from self.message(_result(event), path)
                 ended = {"status": event.status, "seconds": round(event.seconds, 3)}
                 yield "tool_end", {"id": safe_id(event.id), "name": redact(event.name), **ended}, path
-            case Compacted(offload=offload):
+            case values.Compacted(offload=offload):
                 yield "compacted", _offload(offload), path
-            case Flushed(flush=flush):
+            case values.Flushed(flush=flush):
                 saved = _some(lines=[redact(line) for line in flush.lines])
                 yield "flushed", {"file": flush.file, **saved, "how": flush.how}, path
-            case Decided(decision=word):
+            case values.Decided(decision=word):
                 args = _plain(redact_value(dict(word.args or {})))
                 said = _some(decision=word.kind, args=args, reason=redact(word.reason))
                 yield "approval", {"id": safe_id(word.call.id), "name": redact(word.call.name), **said}, path
-            case Asked():
+            case values.Asked():
                 return  # the message says what was asked, and `approval` what came of it
-            case Notice(text=text):
+            case values.Notice(text=text):
                 yield "notice", {"text": redact(text)}, path
             case _:
                 yield _kind(event), _generic(event), path
 
-    def message(self, message: Message, path: Path = ()) -> Iterator[Told]:
+    def message(self, message: Message, path: values.Path = ()) -> Iterator[Told]:
         """The line of a message that joined a conversation; none where it is told already, word for word."""
         id_, words = message.id, hash((message.text, message.status, repr(message.tool_calls)))
         known = id_ in self._told
@@ -142,11 +124,11 @@ class Chain:
         if why != "head" or stands != before:
             yield why, {**facts, "head": self.head}, ()
 
-    def end(self, turn: Turn) -> Told:
+    def end(self, turn: values.Turn) -> Told:
         """The line of a turn's end."""
         unfinished = "".join(self._pieces) if turn.interrupted or turn.error else ""
         told = _some(
-            usage=_usage(turn.usage) if turn.usage != Usage() else None,
+            usage=_usage(turn.usage) if turn.usage != values.Usage() else None,
             interrupted=redact(turn.interrupted or ""),
             error=redact(turn.error or ""),
             text=redact(unfinished),
@@ -164,7 +146,7 @@ class Chain:
                 self._pieces.clear()
         yield from self.message(added.message, added.path)
 
-    def _last(self, path: Path) -> str | None:
+    def _last(self, path: values.Path) -> str | None:
         """The message behind which the next one of an agent stands."""
         if not path:
             return self._head
@@ -191,7 +173,7 @@ def _body(message: Message) -> dict[str, Any]:
     return {"role": message.role, **told}
 
 
-def _result(event: ToolEnded) -> Message:
+def _result(event: values.ToolEnded) -> Message:
     return Message(
         "/".join((*event.path, event.id)),
         "tool",
@@ -202,12 +184,12 @@ def _result(event: ToolEnded) -> Message:
     )
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call(call: values.Call) -> dict[str, Any]:
     told = _some(usage=_usage(call.usage) if call.usage else None)
     return {"call": call.number, "tokens": call.budget.total, **told, "seconds": round(call.seconds, 3)}
 
 
-def _offload(offload: Offload) -> dict[str, Any]:
+def _offload(offload: values.Offload) -> dict[str, Any]:
     told = _some(
         summary=redact(offload.summary),
         file=offload.path,
@@ -219,7 +201,7 @@ def _offload(offload: Offload) -> dict[str, Any]:
     return {**figures, "cause": offload.cause, **told}
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
+def _usage(usage: values.Usage) -> dict[str, Any]:
     cost = {} if usage.cost is None else {"cost": usage.cost}
     return {"input": usage.input, "output": usage.output, "cached": usage.cached, **cost}
 

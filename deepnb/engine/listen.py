@@ -17,25 +17,12 @@ from langchain_core.outputs import LLMResult
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
+from deepnb.core import values
 from deepnb.core.budget import Budget
 from deepnb.core.messages import Added
 from deepnb.core.request import Request
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
-from deepnb.core.values import (
-    Call,
-    Event,
-    ModelEnded,
-    ModelStarted,
-    Notice,
-    Path,
-    Purpose,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    Usage,
-)
 from deepnb.engine import keys
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text, thinking_text
@@ -48,18 +35,23 @@ class Ledger(Protocol):
     """Calls of the turn before this run."""
 
     def sent(
-        self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose, agent: str
+        self,
+        messages: Sequence[BaseMessage],
+        tools: Sequence[Any],
+        path: values.Path,
+        purpose: values.Purpose,
+        agent: str,
     ) -> tuple[Budget, Request]:
         """What a request of an agent costs by part, and its pieces."""
 
     def label(self, agent: str) -> str:
         """What the model of a subagent is called that has one of its own; empty for any other."""
 
-    def billed(self, usage: Usage, model: str, path: Path, agent: str) -> Usage:
+    def billed(self, usage: values.Usage, model: str, path: values.Path, agent: str) -> values.Usage:
         """The usage with its cost, where the price is known."""
 
 
-_PURPOSES: dict[str, Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
+_PURPOSES: dict[str, values.Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
 
 
 class Cancelled(KeyboardInterrupt):
@@ -83,7 +75,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def __init__(
         self,
-        emit: Callable[[Event], None],
+        emit: Callable[[values.Event], None],
         ledger: Ledger,
         max_steps: int | None = None,
         max_tokens: int | None = None,
@@ -96,13 +88,13 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._ledger = ledger
         self._max_steps = max_steps
         self._max_tokens = max_tokens
-        self._steps: Counter[Path] = Counter()
+        self._steps: Counter[values.Path] = Counter()
         self._spent = 0
         self._parent: dict[UUID, UUID | None] = {}
         self._tools: dict[UUID, tuple[str, str, float]] = {}
         self._called: dict[UUID, str] = {}
         """Run of a `task` call -> the name of the subagent it is for."""
-        self._models: dict[UUID, tuple[Call, float]] = {}
+        self._models: dict[UUID, tuple[values.Call, float]] = {}
         self._spoke: set[UUID] = set()
         self._thought: set[UUID] = set()
         self._busy: dict[UUID, int] = {}
@@ -161,10 +153,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         tools = (invocation_params or {}).get("tools") or ()
         budget, request = self._ledger.sent(messages[0], tools, path, purpose, agent)
         model = str((metadata or {}).get("ls_model_name") or "") or self._ledger.label(agent)
-        call = Call(self._calls, purpose, path, budget, model=model, agent=agent, request=request)
+        call = values.Call(self._calls, purpose, path, budget, model=model, agent=agent, request=request)
         self._models[run_id] = (call, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
-        self._emit(ModelStarted(call, call.path))
+        self._emit(values.ModelStarted(call, call.path))
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         self._check()
@@ -193,7 +185,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._spent += told.input + told.output if told else 0
         paid = self._ledger.billed(told, call.model, call.path, call.agent) if told else None
         ended = replace(call, usage=paid, seconds=time.perf_counter() - began)
-        self._emit(ModelEnded(ended, call.path))
+        self._emit(values.ModelEnded(ended, call.path))
         if call.purpose == "answer" and message is not None:
             self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
@@ -227,7 +219,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if name == TASK and inputs is not None:
             self._called[run_id] = str(inputs.get("subagent_type") or "")
         args = redact_value(dict(inputs) if inputs is not None else {"input": input_str})
-        self._emit(ToolStarted(id_, name, args, path))
+        self._emit(values.ToolStarted(id_, name, args, path))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         status = "error" if isinstance(output, ToolMessage) and output.status == "error" else "ok"
@@ -261,7 +253,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if self._cancelled.is_set():
             raise Cancelled
 
-    def _count(self, path: Path, agent: str) -> None:
+    def _count(self, path: values.Path, agent: str) -> None:
         """Steps are those of one agent, the main one or one nested in it; tokens those of all."""
         if self._max_tokens is not None and self._spent >= self._max_tokens:
             raise LimitReached(f"reached the limit of {self._max_tokens:,} tokens")
@@ -273,18 +265,18 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def _say(self, run_id: UUID, text: str) -> None:
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
             self._spoke.add(run_id)
-            self._emit(TextDelta(text, known[0].number, known[0].path))
+            self._emit(values.TextDelta(text, known[0].number, known[0].path))
 
     def _think(self, run_id: UUID, text: str) -> None:
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
             self._thought.add(run_id)
-            self._emit(ThinkingDelta(text, known[0].number, known[0].path))
+            self._emit(values.ThinkingDelta(text, known[0].number, known[0].path))
 
     def _tool_ended(self, run_id: UUID, result: str, status: Any) -> None:
         path = self._path(self._parent.get(run_id))
         if known := self._forget_tool(run_id):
             id_, name, began = known
-            self._emit(ToolEnded(id_, name, result, status, time.perf_counter() - began, path))
+            self._emit(values.ToolEnded(id_, name, result, status, time.perf_counter() - began, path))
 
     def _forget_tool(self, run_id: UUID) -> tuple[str, str, float] | None:
         self._busy.pop(run_id, None)
@@ -292,7 +284,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._called.pop(run_id, None)
         return self._tools.pop(run_id, None)
 
-    def _path(self, run_id: UUID | None) -> Path:
+    def _path(self, run_id: UUID | None) -> values.Path:
         found: list[str] = []
         while run_id is not None:
             if tool := self._tools.get(run_id):
@@ -307,23 +299,23 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         return self._called[run_id] if run_id is not None else ""
 
 
-def tell(event: Callable[[Path], Event]) -> None:
+def tell(event: Callable[[values.Path], values.Event]) -> None:
     """Send an event from inside a run: `event` is given the path of the agent that tells it."""
     dispatch_custom_event(keys.TELL, event)
 
 
 def tell_notice(line: str) -> None:
     """Send one line the user should see from inside a run."""
-    tell(lambda path: Notice(line, path))
+    tell(lambda path: values.Notice(line, path))
 
 
-def usage(message: BaseMessage | None) -> Usage | None:
+def usage(message: BaseMessage | None) -> values.Usage | None:
     """Tokens as the provider reported them with its answer; None where it did not."""
     if not isinstance(message, AIMessage) or not message.usage_metadata:
         return None
     told = message.usage_metadata
     cached = (told.get("input_token_details") or {}).get("cache_read") or 0
-    return Usage(told["input_tokens"], told["output_tokens"], cached)
+    return values.Usage(told["input_tokens"], told["output_tokens"], cached)
 
 
 def tool_result(output: Any) -> str:

@@ -6,18 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from deepagents.backends.protocol import (
-    BackendProtocol,
-    DeleteResult,
-    EditResult,
-    FileDownloadResponse,
-    FileUploadResponse,
-    GlobResult,
-    GrepResult,
-    LsResult,
-    ReadResult,
-    WriteResult,
-)
+from deepagents.backends import protocol
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
@@ -25,64 +14,68 @@ from deepnb.memory.layers import NOTES, note_day
 from deepnb.memory.scope import Scope
 
 
-class ScopedBackend(BackendProtocol):
+class ScopedBackend(protocol.BackendProtocol):
     """`inner` less the files that the scope of the moment keeps back."""
 
     def __init__(self, inner: GuardedBackend, scope: Callable[[], Scope]) -> None:
         self.inner = inner
         self._scope = scope
 
-    def ls(self, path: str) -> LsResult:
+    def ls(self, path: str) -> protocol.LsResult:
         found = self.inner.ls(path)
         return replace(found, entries=self._mine(found.entries)) if found.entries else found
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         if problem := self._kept_back(file_path):
-            return ReadResult(error=problem.removeprefix("Error: "))
+            return protocol.ReadResult(error=problem.removeprefix("Error: "))
         return self.inner.read(file_path, offset, limit)
 
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> GrepResult:
+    ) -> protocol.GrepResult:
         if self._scope().whole:
             return self.inner.grep(pattern, path, glob, max_count=max_count)
         found = self.inner.grep(pattern, path, glob)
         return replace(found, matches=self._mine(found.matches)[:max_count]) if found.matches else found
 
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
         found = self.inner.glob(pattern, path)
         return replace(found, matches=self._mine(found.matches)) if found.matches else found
 
-    def write(self, file_path: str, content: str) -> WriteResult:
+    def write(self, file_path: str, content: str) -> protocol.WriteResult:
         problem = self._kept_back(file_path) or _only_grows(file_path)
-        return WriteResult(error=problem) if problem else self.inner.write(file_path, content)
+        return protocol.WriteResult(error=problem) if problem else self.inner.write(file_path, content)
 
     def append_text(self, path: str, text: str) -> str | None:
         """Add to the end of one of the engine's own records; gives the error, if any."""
         return self._kept_back(path) or append_text(self.inner, path, text)
 
-    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
         problem = self._kept_back(file_path) or _only_grows(file_path)
-        return EditResult(error=problem) if problem else self.inner.edit(file_path, old_string, new_string, replace_all)
+        return (
+            protocol.EditResult(error=problem)
+            if problem
+            else self.inner.edit(file_path, old_string, new_string, replace_all)
+        )
 
-    def delete(self, file_path: str) -> DeleteResult:
+    def delete(self, file_path: str) -> protocol.DeleteResult:
         gone = [file_path, *(m["path"] for m in self.inner.glob("**/*", file_path).matches or ())]
         problem = next((p for path in gone if (p := self._kept_back(path) or _only_grows(path))), None)
-        return DeleteResult(error=problem) if problem else self.inner.delete(file_path)
+        return protocol.DeleteResult(error=problem) if problem else self.inner.delete(file_path)
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
         denied = {path for path, _ in files if self._kept_back(path) or _only_grows(path)}
         done = iter(self.inner.upload_files([(path, content) for path, content in files if path not in denied]))
         return [
-            FileUploadResponse(path=path, error="permission_denied") if path in denied else next(done)
+            protocol.FileUploadResponse(path=path, error="permission_denied") if path in denied else next(done)
             for path, _ in files
         ]
 
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
         """One batch; what is kept back is not found."""
         done = iter(self.inner.download_files([p for p in paths if not self._kept_back(p)]))
         return [
-            FileDownloadResponse(path=path, content=None, error="file_not_found")
+            protocol.FileDownloadResponse(path=path, content=None, error="file_not_found")
             if self._kept_back(path)
             else next(done)
             for path in paths

@@ -9,20 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from deepnb.core.values import (
-    Compacted,
-    Event,
-    ModelEnded,
-    Notice,
-    Offload,
-    Path,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    Turn,
-    Usage,
-)
+from deepnb.core import values
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.subagent_card import doing, is_task, task_html, task_text
@@ -105,7 +92,7 @@ class Note:
 class Compaction:
     """The moment at which the older part of the thread left the prompt."""
 
-    offload: Offload
+    offload: values.Offload
 
     @property
     def line(self) -> str:
@@ -131,7 +118,7 @@ class ToolSegment(Tool):
     nested: Segments | None = None
     calls: int = 0
     """Model calls made inside, those of agents nested deeper included."""
-    usage: Usage = field(default_factory=Usage)
+    usage: values.Usage = field(default_factory=values.Usage)
     """What they cost."""
 
     @property
@@ -204,45 +191,45 @@ class Segments:
         self._answers: dict[int, int] = {}
         self._tools: dict[str, int] = {}
 
-    def add(self, event: Event) -> int | None:
+    def add(self, event: values.Event) -> int | None:
         """The index of the segment that `event` made or changed; None where there is nothing to show."""
         return self._add(event, event.path)
 
-    def _add(self, event: Event, path: Path) -> int | None:
+    def _add(self, event: values.Event, path: values.Path) -> int | None:
         if path:
             return self._nest(event, path)
-        if not isinstance(event, ThinkingDelta):
+        if not isinstance(event, values.ThinkingDelta):
             self._thought()
         match event:
-            case ThinkingDelta(text=text, call=call) if text:
+            case values.ThinkingDelta(text=text, call=call) if text:
                 return self._think(text, call)
-            case TextDelta(text=text, call=call) if text:
+            case values.TextDelta(text=text, call=call) if text:
                 return self._say(text, call)
-            case ToolStarted():
+            case values.ToolStarted():
                 at = self._tool(event.id, event.name)
                 tool = self._at(at)
                 tool.name, tool.args = event.name, event.args
                 tool.result, tool.status, tool.seconds = None, "running", None
                 return at
-            case ToolEnded():
+            case values.ToolEnded():
                 at = self._tool(event.id, event.name)
                 tool = self._at(at)
                 tool.result, tool.status, tool.seconds = event.result, event.status, event.seconds
                 return at
-            case Notice(text=text):
+            case values.Notice(text=text):
                 return self._append(Note(text))
-            case Compacted(offload=offload):
+            case values.Compacted(offload=offload):
                 return self._append(Compaction(offload))
         return None
 
-    def _nest(self, event: Event, path: Path) -> int | None:
+    def _nest(self, event: values.Event, path: values.Path) -> int | None:
         """Hand the event to the tool call it happened in; one that was never seen to start gets a card."""
         known = path[0] in self._tools
         nested = self._at(self._tools[path[0]]).nested if known else None
         nested = nested or Segments()
-        if isinstance(event, ModelEnded) and known:
+        if isinstance(event, values.ModelEnded) and known:
             tool = self._at(self._tools[path[0]])
-            tool.calls, tool.usage = tool.calls + 1, tool.usage + (event.call.usage or Usage())
+            tool.calls, tool.usage = tool.calls + 1, tool.usage + (event.call.usage or values.Usage())
         if nested._add(event, path[1:]) is None:
             return None
         at = self._tool(path[0], "task")
@@ -308,7 +295,7 @@ class Segments:
         return h.el("div", *(h.Html(segment.html()) for segment in self.segments))
 
 
-def turn_segments(turn: Turn) -> Segments:
+def turn_segments(turn: values.Turn) -> Segments:
     """The segments of a turn that is over; a tool call without an end is shown as cut."""
     segments = Segments()
     for event in turn.events:
