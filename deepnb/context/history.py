@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
+from deepnb.core.diff import lines_of
 from deepnb.core.messages import Message
 from deepnb.core.secrets import redact
 from deepnb.core.values import HistoryMessage, HistorySection
@@ -110,7 +111,7 @@ class _Section:
         counts = [word.partition(":")[2] for word in self.head[4].split()]
         if not self.whole or not all(counts) or sum(map(int, counts)) != self.body.count("\n"):
             return []
-        lines, parts = _kept_lines(self.body), []
+        lines, parts = lines_of(self.body), []
         for count in map(int, counts):
             parts.append("".join(lines[:count]))
             del lines[:count]
@@ -159,11 +160,6 @@ def _lines(messages: Sequence[Message], body: str) -> list[int]:
 def _by_headings(body: str) -> list[str]:
     starts = [found.start() for found in _MESSAGE.finditer(body)]
     return [body[start:end] for start, end in zip(starts, [*starts[1:], len(body)], strict=False)]
-
-
-def _kept_lines(text: str) -> list[str]:
-    """Its lines, each with its line feed, which alone ends one."""
-    return [f"{line}\n" for line in text.split("\n")[:-1]]
 
 
 def _message(message: Message) -> str:

@@ -181,20 +181,12 @@ def waiting(checkpointer: Any, thread: str, tasks: Iterable[Any]) -> tuple[Pendi
 
 def answers(decisions: Iterable[Decision]) -> Command[Any]:
     """What a graph is given to go on with: each answer names the one call it is for."""
-    return Command(resume={d.call.key: _answer(d) for d in decisions})
-
-
-def _answer(decision: Decision) -> dict[str, Any]:
-    call = decision.call
-    ours = {
-        "id": call.id,
-        "digest": call.digest,
-        "key": call.key,
-        "kind": decision.kind,
-        "args": None if decision.args is None else dict(decision.args),
-        "reason": decision.reason,
-    }
-    return {"type": decision.kind, _OURS: ours}
+    given: dict[str, dict[str, Any]] = {}
+    for one in decisions:
+        ours: dict[str, Any] = {"id": one.call.id, "digest": one.call.digest, "key": one.call.key, "kind": one.kind}
+        ours |= {"args": None if one.args is None else dict(one.args), "reason": one.reason}
+        given[one.call.key] = {"type": one.kind, _OURS: ours}
+    return Command(resume=given)
 
 
 def _is_ours(value: Any) -> bool:
@@ -223,16 +215,13 @@ def _used(checkpointer: Any, thread: str, value: Mapping[str, Any]) -> bool:
     place, _, step = str(value[_OURS]["ns"]).rpartition(keys.STEP)
     at = place.rpartition(keys.LEVEL)[0]
     found = checkpointer.get_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": at}})
-    writes = (
-        [(channel, written) for task, channel, written in (found.pending_writes or ()) if task == step] if found else []
-    )
+    pending = (found and found.pending_writes) or ()
+    writes = [(channel, written) for task, channel, written in pending if task == step]
     given = [
-        w
-        for channel, written in writes
-        if channel == keys.RESUME
-        for w in (written if isinstance(written, list) else [written])
+        written if isinstance(written, list) else [written] for channel, written in writes if channel == keys.RESUME
     ]
-    return not any(channel == keys.INTERRUPT for channel, _ in writes) or any(_fits(value, w) for w in given)
+    asked_there = any(channel == keys.INTERRUPT for channel, _ in writes)
+    return not asked_there or any(_fits(value, answer) for answers in given for answer in answers)
 
 
 def _message(call: Mapping[str, Any], text: str) -> ToolMessage:

@@ -162,9 +162,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._check()
         text = token
         if chunk is not None and hasattr(chunk, "message"):
-            self._think(run_id, thinking_text(chunk.message))
+            self._grow(run_id, thinking_text(chunk.message), values.ThinkingDelta)
             text = message_text(chunk.message)
-        self._say(run_id, text if isinstance(text, str) else "")
+        self._grow(run_id, text if isinstance(text, str) else "", values.TextDelta)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
@@ -176,8 +176,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if run_id not in self._spoke and message is not None:
             self._models[run_id] = known
             if run_id not in self._thought:
-                self._think(run_id, thinking_text(message))
-            self._say(run_id, message_text(message))
+                self._grow(run_id, thinking_text(message), values.ThinkingDelta)
+            self._grow(run_id, message_text(message), values.TextDelta)
             del self._models[run_id]
         self._spoke.discard(run_id)
         self._thought.discard(run_id)
@@ -262,15 +262,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             raise LimitReached(f"reached the limit of {steps}{f' in the subagent {agent}' if path else ''}")
         self._steps[path] += 1
 
-    def _say(self, run_id: UUID, text: str) -> None:
+    def _grow(self, run_id: UUID, text: str, kind: type[values.TextDelta | values.ThinkingDelta]) -> None:
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
-            self._spoke.add(run_id)
-            self._emit(values.TextDelta(text, known[0].number, known[0].path))
-
-    def _think(self, run_id: UUID, text: str) -> None:
-        if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
-            self._thought.add(run_id)
-            self._emit(values.ThinkingDelta(text, known[0].number, known[0].path))
+            (self._spoke if kind is values.TextDelta else self._thought).add(run_id)
+            self._emit(kind(text, known[0].number, known[0].path))
 
     def _tool_ended(self, run_id: UUID, result: str, status: Any) -> None:
         path = self._path(self._parent.get(run_id))

@@ -136,22 +136,15 @@ class Flusher:
 
     def _added(self, file: str, lines: Sequence[str], facts: Facts, head: str, follows: bool) -> list[str]:
         """Add the lines under a heading; gives those that stand in the note. The guard refuses or holds the others."""
-        odd = {
-            i
-            for i, line in enumerate(lines)
-            if credentials(line) or (is_directive(line) and held_lines([line], *facts))
-        }
-        good = [line for i, line in enumerate(lines) if i not in odd]
+        odd = [line for line in lines if credentials(line) or (is_directive(line) and held_lines([line], *facts))]
+        good = [line for line in lines if line not in odd]
         with writing(origin="flush", heard=lambda: facts):
             text = "\n".join([*([""] if follows else []), head, *good])
-            if good and (problem := self._append(file, text)):
+            if good and (problem := self._backend.append(file, text)):
                 raise DeepnbError(problem.removeprefix("Error: "))
-            for i in sorted(odd):
-                self._append(file, lines[i])
+            for line in odd:
+                self._backend.append(file, line)
         return good
-
-    def _append(self, file: str, text: str) -> str | None:
-        return self._backend.append(file, text)  # type: ignore[no-any-return]
 
 
 def _clean(text: str) -> list[str]:

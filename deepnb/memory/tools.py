@@ -66,14 +66,8 @@ class MemoryToolsMiddleware(AgentMiddleware):
         """What is found, as text."""
         assert self._search is not None
         index = self._search()
-        hits = index.search(
-            texts_of(self._backend),
-            query,
-            max(1, min(int(k), MOST)),
-            self._now(),
-            may_read=self._backend.may_read,
-            tokens=TOKENS,
-        )
+        k, files = max(1, min(int(k), MOST)), texts_of(self._backend)
+        hits = index.search(files, query, k, self._now(), may_read=self._backend.may_read, tokens=TOKENS)
         while index.notices:
             tell_notice(index.notices.pop(0))
         return hits_text(hits) or "Nothing in memory fits that."
@@ -103,12 +97,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
         return [
             _tool(SEARCH, _SEARCH, query, lambda query="", k=6, **_: self.search(str(query), k)),
-            _tool(
-                GET,
-                _GET,
-                place,
-                lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines),
-            ),
+            _tool(GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)),
         ]
 
 

@@ -14,7 +14,7 @@ from deepnb.search.grams import LONGEST, Vocabulary
 from deepnb.search.keys import chunks_of, files_of
 from deepnb.search.passages import Row
 from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
-from deepnb.search.vectors import Cached, Vectors, nearest, units_of
+from deepnb.search.vectors import Embeddings, Vectors, embeddings, nearest, units_of
 from deepnb.search.words import CJK, Query, labelling
 
 ALIKE = 0.25
@@ -43,7 +43,7 @@ class Reader:
         self._generation = -1
         self._size = Size(0, 0)
         self.paths: dict[int, str] = {}
-        self._vectors: dict[str, Cached] = {}
+        self._vectors: dict[str, Embeddings] = {}
         self._kept: dict[tuple[str, ...], Postings] = {}
         self._kept_size = 0
         self._headings: dict[int, str] = {}
@@ -88,7 +88,7 @@ class Reader:
 
     def vector(self, model: str, query: Vectors) -> Leg:
         if not self.db.vectors and model not in self._vectors:
-            self._vectors[model] = Cached(self.db, model)
+            self._vectors[model] = embeddings(self.db, model)
         found = dict(nearest(self.db, model, query, NEAREST, self._vectors.get(model)))
         rows = [(unit, found[chunk]) for chunk, unit in units_of(self.db, list(found)) if found[chunk] > 0]
         return Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))

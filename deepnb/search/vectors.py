@@ -18,6 +18,8 @@ BATCH = 256
 """Texts that an embedder is given at once."""
 
 Vectors = NDArray[np.float32]
+Embeddings = tuple[NDArray[np.int64], Vectors]
+"""Chunks, and the vector of each."""
 
 
 class Embedder(Protocol):
@@ -58,18 +60,19 @@ def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -
     db.many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
 
 
-def nearest(db: Database, model: str, query: Vectors, most: int, cached: Cached | None) -> list[tuple[int, float]]:
-    """The chunks with the highest cosines and these, best first, ties by place; `cached` is not needed by sqlite-vec."""
-    if cached is None:
+def nearest(db: Database, model: str, query: Vectors, most: int, every: Embeddings | None) -> list[tuple[int, float]]:
+    """The chunks with the highest cosines and these, best first, ties by place; `every` is not needed by sqlite-vec."""
+    if every is None:
         found = db.rows(
             "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ?"
             " WHERE length(e.vector) = ? ORDER BY vec_distance_cosine(e.vector, ?), c.id LIMIT ?",
             (model, query.nbytes, query.tobytes(), most + 16),
         )
-        ids = np.array([row[0] for row in found], np.int64)
-        matrix = np.frombuffer(b"".join(row[1] for row in found), np.float32).reshape(len(found), len(query))
+        ids, matrix = _stacked(found, len(query))
     else:
-        ids, matrix = cached.matching(query)
+        ids, matrix = every
+        if matrix.shape[1] != len(query):
+            return []
         if len(ids) > most + 16:
             rough = matrix @ query
             near = np.argpartition(-rough, most + 15)[: most + 16]
@@ -81,23 +84,19 @@ def nearest(db: Database, model: str, query: Vectors, most: int, cached: Cached 
     return [(int(ids[i]), float(cosines[i])) for i in order]
 
 
-class Cached:
-    """All the embeddings by one model in memory, for the scan in NumPy."""
+def embeddings(db: Database, model: str) -> Embeddings:
+    """All the embeddings by one model, for the scan in NumPy."""
+    found = db.rows(
+        "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ? ORDER BY c.id",
+        (model,),
+    )
+    size = max((len(row[1]) for row in found), default=0)
+    return _stacked([row for row in found if len(row[1]) == size], size // 4)
 
-    def __init__(self, db: Database, model: str) -> None:
-        found = db.rows(
-            "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.hash = c.hash AND e.model = ? ORDER BY c.id",
-            (model,),
-        )
-        size = max((len(row[1]) for row in found), default=0)
-        found = [row for row in found if len(row[1]) == size]
-        self.ids = np.array([row[0] for row in found], np.int64)
-        self.matrix = np.frombuffer(b"".join(row[1] for row in found), np.float32).reshape(len(found), size // 4)
 
-    def matching(self, query: Vectors) -> tuple[NDArray[np.int64], Vectors]:
-        if not len(self.ids) or self.matrix.shape[1] != query.shape[0]:
-            return np.empty(0, np.int64), np.empty((0, len(query)), np.float32)
-        return self.ids, self.matrix
+def _stacked(rows: Sequence[tuple[int, bytes]], width: int) -> Embeddings:
+    matrix = np.frombuffer(b"".join(vector for _, vector in rows), np.float32)
+    return np.array([id_ for id_, _ in rows], np.int64), matrix.reshape(len(rows), width)
 
 
 def units_of(db: Database, chunks: Sequence[int]) -> list[tuple[int, int]]:

@@ -22,7 +22,8 @@ def wrong_name(name: str) -> str | None:
     if len(name) > LONGEST:
         return f"the name has {len(name):,} characters, {LONGEST} at most"
     if strange := next((c for c in name if not c.isalnum() and c != "-"), None):
-        shown = repr(strange) if strange.isprintable() and not unicodedata.combining(strange) else _code(strange)
+        plain = strange.isprintable() and not unicodedata.combining(strange)
+        shown = repr(strange) if plain else f"U+{ord(strange):04X}"
         return f"the name can't hold {shown}: lowercase letters, digits and single hyphens"
     if name != name.lower():
         return "the name is not all lowercase"
@@ -36,7 +37,3 @@ def near(name: str, otherwise: str = "my-skill") -> str:
     kept = "".join(c if c.isalnum() else "-" for c in normal(name).lower())
     made = "-".join(filter(None, kept.split("-")))[:LONGEST].strip("-")
     return made if wrong_name(made) is None else otherwise
-
-
-def _code(character: str) -> str:
-    return f"U+{ord(character):04X}"

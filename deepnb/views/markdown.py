@@ -206,16 +206,12 @@ def _size(tokens: list[Token], table: int, widths: Sequence[int]) -> None:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False})
     parser.enable(["table", "strikethrough"])
-    parser.validateLink = _link  # type: ignore[assignment, method-assign]
+    # What may be no link stays in the text as it was written.
+    parser.validateLink = lambda address: bool(_SAFE_LINK.match(address))  # type: ignore[assignment, method-assign]
     for name in ("fence", "code_block", "code_inline", "image", "link_open"):
         parser.add_render_rule(name, globals()[f"_{name}"])
     parser.core.ruler.push("deepnb_styles", _style)
     return parser
-
-
-def _link(address: str) -> bool:
-    """Whether an address may be one of a link; what may not stays in the text as it was written."""
-    return bool(_SAFE_LINK.match(address))
 
 
 def _style(state: Any) -> None:

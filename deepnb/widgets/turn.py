@@ -212,35 +212,35 @@ class TerminalTurn:
         segment = self._segments.segments[at]
         if (lines := self._tasks.take(segment, event)) is not None:
             for line in lines:
-                self._line()
-                self._print(line + "\n")
-                self._printed = at
+                self._print_line(line)
+            at = at if lines else self._printed
         elif isinstance(segment, Thinking):
             if at != self._printed:
-                self._line()
-                self._print(segment.text() + "\n")
-            self._printed = at
+                self._print_line(segment.text())
         elif isinstance(segment, Answer) and isinstance(event, TextDelta):
             if at != self._printed:
                 self._line()
                 self._print("\n" if self._printed >= 0 else "")
             self._print(event.text)
-            self._printed = at
         elif getattr(segment, "status", "ok") != "running":
-            self._line()
-            self._print(segment.text() + "\n")
-            self._printed = at
+            self._print_line(segment.text())
+        else:
+            return
+        self._printed = at
 
     def _say(self, line: str) -> None:
         """Say what is waited for: what a terminal has printed stays, so each only once."""
         if line not in self._said:
             self._said.add(line)
-            self._line()
-            self._print(notice_view(line).text() + "\n")
+            self._print_line(notice_view(line).text())
 
     def _line(self) -> None:
         if self._column:
             self._print("\n")
+
+    def _print_line(self, text: str) -> None:
+        self._line()
+        self._print(text + "\n")
 
     def _print(self, text: str) -> None:
         self._out.write(text)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 
 _OPENINGS = (
-    (r"I prefer ", "The user prefers "),
     (r"I (?:really )?like ", "The user likes "),
-    (r"I love ", "The user loves "),
-    (r"I hate ", "The user hates "),
-    (r"I use ", "The user uses "),
-    (r"I want ", "The user wants "),
-    (r"I need ", "The user needs "),
-    (r"I work ", "The user works "),
-    (r"I live ", "The user lives "),
+    *(
+        (f"I {verb} ", f"The user {verb}s ")
+        for verb in ("prefer", "love", "hate", "use", "want", "need", "work", "live")
+    ),
     (r"I (?:don't|do not) ", "The user does not "),
     (r"I(?:'m| am) ", "The user is "),
     (r"I(?:'ve| have) ", "The user has "),
