@@ -8,15 +8,16 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from deepnb.core.values import Asked, Event, ModelStarted, TextDelta, ThinkingDelta
+from deepnb.core.values import Asked, Event, ModelStarted, TextDelta, ThinkingDelta, ToolStarted
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.notice import notice_view
-from deepnb.views.turn_segments import Answer, Segments, Thinking
+from deepnb.views.subagent_card import is_task, task_end, task_head
+from deepnb.views.text import indent
+from deepnb.views.turn_segments import Answer, Segment, Segments, Thinking, ToolSegment
 from deepnb.views.view import View
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.progress import Silence
 from deepnb.widgets.screen import Reserved, Screen
-from deepnb.widgets.task_lines import TaskLines
 
 MAX_OUTPUTS = 20
 """JupyterLab hides a cell's outputs from the 51st on; a turn never makes more than this."""
@@ -37,6 +38,7 @@ _WAITING = {
     "summary": "the context is compacted: summing up ...",
     "flush": "the context is compacted: asking what is worth keeping ...",
 }
+_EDGE = "  │ "
 
 
 class NotebookTurn:
@@ -269,3 +271,47 @@ def turn_display(screen: Screen, *, hz: float) -> NotebookTurn | TerminalTurn:
     if not screen.notebook:
         return TerminalTurn(screen)
     return NotebookTurn(screen, hz, most=screen.free if isinstance(screen, Reserved) else MAX_OUTPUTS)
+
+
+class TaskLines:
+    """What to print of tasks: the first to run line by line, those beside it whole when it has ended."""
+
+    def __init__(self) -> None:
+        self._open: ToolSegment | None = None
+        self._shown = 0
+        self._later: list[ToolSegment] = []
+
+    def take(self, segment: Segment, event: Event) -> list[str] | None:
+        """The texts to print now that an event has changed a segment; None where it is no task's."""
+        if not isinstance(segment, ToolSegment) or not is_task(segment):
+            return None
+        if self._open is None and segment.status == "running" and isinstance(event, ToolStarted) and not event.path:
+            self._open, self._shown = segment, 0
+            return [task_head(segment)]
+        if segment is not self._open:
+            if segment.status == "running":
+                return []
+            if self._open is None:
+                return [segment.text()]
+            self._later.append(segment)
+            return []
+        if segment.status == "running":
+            return self._finished(segment)
+        end = [*self._rest(segment), task_end(segment, segment.calls, segment.usage, segment.said_last)]
+        late, self._later, self._open = [one.text() for one in self._later], [], None
+        return [*end, *late]
+
+    def _finished(self, task: ToolSegment) -> list[str]:
+        """What is finished inside and not printed yet: an answer or a thought is where something follows it."""
+        out = []
+        for i in range(self._shown, len(task.children)):
+            child = task.children[i]
+            growing = isinstance(child, Answer | Thinking) and i == len(task.children) - 1
+            if growing or getattr(child, "status", "ok") == "running":
+                break
+            out.append(indent(child.text(), _EDGE))
+            self._shown = i + 1
+        return out
+
+    def _rest(self, task: ToolSegment) -> list[str]:
+        return [indent(child.text(), _EDGE) for child in task.children[self._shown :]]

@@ -10,9 +10,9 @@ from langchain_core.tools import tool
 from deepnb.core.tokenizer import count, tokens
 from deepnb.models.teaching import TeachingModel
 from deepnb.models.teaching.conversation import conversation
+from deepnb.models.teaching.files import edit, parse
 from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
-from deepnb.models.teaching.text_files import edit, parse
 
 TOOLS = ("ls", "read_file", "write_file", "edit_file", "task", "list_variables", "inspect_variable")
 WORDS = [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from deepnb.models.teaching import delegating, files, flush, frames, memory, notes, skills, summary, talk
+from deepnb.models.teaching import delegating, files, frames, memory, notes, skills, summary, talk
 from deepnb.models.teaching.moves import Intent
 
 INTENTS = (
     Intent("compact", summary.wants_compaction, summary.compact),
-    Intent("flush", flush.wants_flush, flush.put_down),
+    Intent("flush", summary.wants_flush, summary.put_down),
     Intent("delegate by name", delegating.wants_named, delegating.delegate),
     Intent("remember a file", memory.wants_remember_file, memory.remember_file),
     Intent("note", notes.wants_note, notes.note),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Iterator
 
-from deepnb.models.teaching import earlier
+from deepnb.core.anchors import CLOSE, OPEN
+from deepnb.core.messages import BROUGHT_BACK, SUMMARY
 from deepnb.models.teaching.conversation import Conversation, Step, summarized_facts
 from deepnb.models.teaching.facts import bullet, looks_secret
-from deepnb.models.teaching.files import PATH, absolute
+from deepnb.models.teaching.files import PATH, Read, absolute, edit, parse, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.prompt import MemoryFile, fact_text
-from deepnb.models.teaching.text_files import Read, edit, parse, read
 from deepnb.models.teaching.words import coverage, first_match, short, words
 
 POLITE = (
@@ -62,6 +63,9 @@ _GENERIC = words(
 )
 SHOWN = 12
 """Lines of memory quoted in one answer."""
+_EARLIER = re.compile(r"<earlier>\n(.*)\n</earlier>", re.DOTALL)
+_MOST = 3
+"""Lines quoted of either."""
 
 
 def wants_remember(c: Conversation) -> str | None:
@@ -242,7 +246,7 @@ def wants_matching(c: Conversation) -> frozenset[str] | None:
     )
     asked = words(c.request) - _GENERIC
     known = any(coverage(asked, f) for m in c.memory for f in m.facts)
-    return asked if question and (known or earlier.brought_back(c, asked) or earlier.anchors(c, asked)) else None
+    return asked if question and (known or brought_back(c, asked) or anchors(c, asked)) else None
 
 
 def recall(c: Conversation, asked: frozenset[str]) -> str:
@@ -253,9 +257,9 @@ def recall(c: Conversation, asked: frozenset[str]) -> str:
     said = [s for s in _said(c) if fact_text(bullet(s)) not in known]
     said = [s for s in said if not asked or coverage(asked, s)]
     answer: list[str] = []
-    if back := earlier.brought_back(c, asked):
+    if back := brought_back(c, asked):
         answer += [c.tell("What was brought back from earlier says:", "从历史里带回来的内容说："), *back]
-    if beside := [] if back else earlier.anchors(c, asked):
+    if beside := [] if back else anchors(c, asked):
         answer += [c.tell("Beside the summary of what was said earlier stands:", "之前对话的摘要旁边写着："), *beside]
     if not best and (back or beside):
         lines = []
@@ -295,3 +299,39 @@ def _said(c: Conversation) -> list[str]:
         elif first_match(message.text, r"^\s*(?:I|I'm|my|we|our)\b[^?]*$", r"^\s*我[^？?吗]*$"):
             said.append(message.text.strip())
     return [s for s in dict.fromkeys(said) if not looks_secret(s)]
+
+
+def brought_back(c: Conversation, asked: frozenset[str]) -> list[str]:
+    """The lines of brought back messages that say most of what is asked, each with who said it; no questions."""
+    return _best(asked, ((line, f'- "{short(line, 200)}" ({role})') for role, line in _lines(c)))
+
+
+def anchors(c: Conversation, asked: frozenset[str]) -> list[str]:
+    """The same of the anchors beside a summary."""
+    return _best(asked, ((line, f'- "{short(line, 200)}"') for line in _anchors(c)))
+
+
+def _best(asked: frozenset[str], lines: Iterator[tuple[str, str]]) -> list[str]:
+    scored = [(coverage(asked, line), shown) for line, shown in lines if not looks_secret(line)]
+    best = max((score for score, _ in scored), default=0.0)
+    return list(dict.fromkeys(shown for score, shown in scored if score == best > 0))[:_MOST]
+
+
+def _lines(c: Conversation) -> Iterator[tuple[str, str]]:
+    for message in c.earlier:
+        found = _EARLIER.search(message.text) if message.source == BROUGHT_BACK else None
+        role = "?"
+        for line in found[1].splitlines() if found else ():
+            if line.startswith("### "):
+                role = line[4:]
+            elif line.strip() and not line.rstrip().endswith(("?", "？")):
+                yield role, line.strip()
+
+
+def _anchors(c: Conversation) -> Iterator[str]:
+    for message in c.earlier:
+        if message.source == SUMMARY and OPEN in message.text:
+            inside = message.text.partition(OPEN)[2].partition(CLOSE)[0]
+            for line in inside.splitlines():
+                label, _, facts = line.partition(": ")
+                yield from (f"{label}: {fact}" for fact in facts.split(" | ") if facts)

@@ -6,9 +6,9 @@ import re
 
 from deepnb.core.values import Skill
 from deepnb.models.teaching.conversation import Conversation
+from deepnb.models.teaching.files import parse
 from deepnb.models.teaching.frames import look, wants_frame
 from deepnb.models.teaching.moves import Script, Use
-from deepnb.models.teaching.text_files import parse
 from deepnb.models.teaching.words import chinese, first_match, short, words
 
 _LIST = (

@@ -1,4 +1,4 @@
-"""Summaries by rule: what was asked, what was to be remembered, which files were touched."""
+"""Summaries by rule: what was asked, what was to be remembered, which files were touched; and the note before one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count, tokens
 from deepnb.models.teaching.conversation import COUNT, IN_PROGRESS, Conversation, is_summary, summarized_facts
-from deepnb.models.teaching.facts import looks_secret
+from deepnb.models.teaching.facts import bullet, looks_secret
 from deepnb.models.teaching.memory import says, wants_forget, wants_remember
+from deepnb.models.teaching.moves import Script, Use
+from deepnb.models.teaching.prompt import fact_text
 from deepnb.models.teaching.words import chinese, first_match, short
 
 LIMIT = 240
@@ -33,6 +35,11 @@ READ = ("Files read: ", "读过的文件：")
 _OWN = (
     r"\b(?:summari[sz]e|recap|sum up)\b.{0,25}\b(?:conversation|chat|thread|discussion|we\b|so far)|\bsummary of (?:our|the|this) (?:conversation|chat|thread)",
     r"(?:总结|概括|回顾).{0,8}(?:对话|聊天|谈话|会话)",
+)
+_OPENING, _CLOSING = "\n<leaving>\n", "\n</leaving>"
+_DECIDED = (
+    r"\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b|\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b|\bdue (?:on|by)\b"
+    r"|决定|约定|截止|计划是|目标是|原因是"
 )
 
 
@@ -180,3 +187,25 @@ def _args(text: str) -> dict[str, object]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def wants_flush(c: Conversation) -> str | None:
+    """The messages that leave, where the prompt says that some do and the note can be written."""
+    start, end = c.request.find(_OPENING), c.request.rfind(_CLOSING)
+    return c.request[start + len(_OPENING) : end] if "note" in c.tools and 0 <= start < end else None
+
+
+def put_down(c: Conversation, text: str) -> Script:
+    """One call with a fact a line; `NO_REPLY` where all is written down already, or nothing lasts."""
+    messages = messages_of(text)
+    written = " ".join(str(a) for m in messages for call in m.tool_calls for a in call.args.values())
+    decided = [
+        " ".join(m.text.split())
+        for m in messages
+        if m.role == "user" and not m.source and first_match(m.text, _DECIDED)
+    ]
+    facts = dict.fromkeys(bullet(fact) for fact in (*digest(messages).facts, *decided) if not looks_secret(fact))
+    new = [line for line in facts if fact_text(line) not in written]
+    if new:
+        yield Use("note", {"text": "\n".join(new)})
+    return "NO_REPLY"
