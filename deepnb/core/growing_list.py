@@ -39,7 +39,7 @@ class GrowingList(Sequence[T], Generic[T]):
         return self._n
 
     def __iter__(self) -> Iterator[T]:
-        return islice(self._log, self._n)
+        return islice(self._values, self._n)
 
     @overload
     def __getitem__(self, index: int) -> T: ...
