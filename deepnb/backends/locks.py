@@ -31,8 +31,9 @@ from deepagents.backends.protocol import BackendProtocol
 from filelock import lock_descriptor, unlock_descriptor
 from langgraph.store.memory import InMemoryStore
 
+from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.split import NoFiles, SplitBackend
+from deepnb.backends.split import SplitBackend
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import LOCK, Refused, Tree
 from deepnb.core.errors import DeepnbError
@@ -190,7 +191,9 @@ def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
     elif isinstance(backend, SplitBackend):
         yield from _locks(backend.here)
         yield from _locks(backend.there)
-    elif not isinstance(backend, NoFiles):
+    elif isinstance(backend, ChosenFiles):
+        yield from _locks(backend.disk)
+    else:
         yield f"here {id(backend)}", _in_process(backend)
 
 

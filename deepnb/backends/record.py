@@ -157,8 +157,9 @@ class Record:
             self._save(root)
 
     def entries(self) -> tuple[Entry, ...]:
-        """The entries of all roots, by time."""
-        return tuple(sorted((e for r in self.roots for e in r.journal.entries), key=lambda e: moment(e.at)))
+        """The entries of all roots, by time; of a mount those made while it stood where it stands now."""
+        mine = (e for r in self.roots for e in r.journal.entries if e.path.startswith(r.prefix))
+        return tuple(sorted(mine, key=lambda e: moment(e.at)))
 
     # -- a run, a rewind, another backend
 

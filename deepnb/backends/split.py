@@ -101,41 +101,5 @@ class SplitBackend(BackendProtocol):
         return self._of(path) is backend or any(self._of(m["path"]) is backend for m in below)
 
 
-class NoFiles(BackendProtocol):
-    """A backend that holds nothing and takes nothing."""
-
-    def __init__(self, why: str) -> None:
-        self._why = f"Error: {why}"
-
-    def ls(self, path: str) -> LsResult:
-        return LsResult(entries=[])
-
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        return ReadResult(error=f"File '{file_path}' not found")
-
-    def write(self, file_path: str, content: str) -> WriteResult:
-        return WriteResult(error=self._why)
-
-    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
-        return EditResult(error=self._why)
-
-    def delete(self, file_path: str) -> DeleteResult:
-        return DeleteResult(error=f"Error: File '{file_path}' not found")
-
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        return GlobResult(matches=[])
-
-    def grep(
-        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> GrepResult:
-        return GrepResult(matches=[])
-
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        return [FileUploadResponse(path=path, error="permission_denied") for path, _ in files]
-
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        return [FileDownloadResponse(path=path, content=None, error="file_not_found") for path in paths]
-
-
 def _is_dir(found: Any) -> bool:
     return bool(found.get("is_dir"))

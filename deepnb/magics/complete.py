@@ -22,12 +22,13 @@ _CELL = re.compile(rf"%%({_NAMES})\s(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Names:
-    """What there is to name: models and variables that hold one, threads, memory files, skills."""
+    """What there is to name: models and variables that hold one, threads, memory files, those of the disk, skills."""
 
     models: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     subagents: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
 
@@ -35,7 +36,7 @@ class Names:
         """The names that a word of this kind may be."""
         by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "file": self.memory}
         by_kind["subagents"] = ("add", "remove", *self.subagents)
-        by_kind |= {"skill": self.skills, "tool": self.tools}
+        by_kind |= {"skill": self.skills, "tool": self.tools, "source": ("user", "project", *self.sources)}
         return by_kind.get(kind, ())
 
 

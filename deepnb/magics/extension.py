@@ -208,6 +208,7 @@ def _check(options: Mapping[str, Any]) -> None:
 def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.Names:
     """What can be completed in a session just now; asks nothing that would start the engine."""
     from deepnb.models.names import EXAMPLES
+    from deepnb.running.sources import paths
 
     snapshot = session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
@@ -217,6 +218,7 @@ def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.N
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         tools=session.approvals.known,
         skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),
+        sources=paths(session.memory.joined),
         subagents=session.subagents.names(),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What a word must look like, by kind; `text` and `file` take the rest of the line, spaces and all.
+# What a word must look like, by kind; `text`, `file` and `source` take the rest of the line, spaces and all.
 # A word to search is one alone, or stands in quotes: `%agent history of Rome` is a prompt.
 # A name or a model does not end like a sentence does: `%agent new york?` and `%agent use this!` are prompts.
 KINDS: dict[str, str] = {
@@ -23,7 +23,7 @@ KINDS: dict[str, str] = {
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
-TAKES_THE_REST = ("text", "json", "file", "subagents")
+TAKES_THE_REST = ("text", "json", "file", "source", "subagents")
 
 
 @dataclass(frozen=True)

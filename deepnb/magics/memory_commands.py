@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.paths import check_path
@@ -13,7 +13,7 @@ from deepnb.core.subagents import FOLDER
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import written
-from deepnb.session.disk import at_hand
+from deepnb.running.sources import at_hand
 from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
 from deepnb.views.memory import MemoryView, memory_view
@@ -25,6 +25,9 @@ from deepnb.views.view import View
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
 from deepnb.widgets.editor import Editor, Saved
 from deepnb.widgets.panels import Folded, Stack, TurnPanel
+
+if TYPE_CHECKING:
+    from deepnb.session.memory import SessionMemory
 
 
 def memory_picture(scene: Scene, args: Args) -> Result:
@@ -213,18 +216,29 @@ def memory_keep(scene: Scene, args: Args) -> Result:
 
 
 def memory_sources(scene: Scene, args: Args) -> Result:
-    if args["add"]:
-        if not args["name"]:
-            raise DeepnbError("sources add needs user, project or a path", "%memory sources add project")
-        scene.session.memory.add_source(args["name"])
+    what, name, memory = args["what"], args["name"], scene.session.memory
+    if what and not name:
+        raise DeepnbError(f"sources {what} needs user, project or a path", f"%memory sources {what} project")
+    line = _source_added(memory, name) if what == "add" else _source_removed(memory, name) if what else None
     files = scene.session.files
     rows = [
         (str(i), p, "there" if p in files else "not there yet") for i, p in enumerate(scene.session.memory.shown, 1)
     ]
     table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
-    return Stack(
-        table, *(notice_view(f"{file} is there, too: %memory sources add {name}") for name, file in _more(scene))
-    )
+    more = (notice_view(f"{file} is there, too: %memory sources add {name}") for name, file in _more(scene))
+    return Stack(*([notice_view(line, "ok")] if line else []), table, *more)
+
+
+def _source_added(memory: SessionMemory, name: str) -> str:
+    before = memory.sources
+    paths = memory.add_source(name)
+    new, known = [p for p in paths if p not in before], [p for p in paths if p in before]
+    lines = [f"joined in: {', '.join(new)}"] if new else []
+    return "; ".join([*lines, f"joined in before: {', '.join(known)}"] if known else lines)
+
+
+def _source_removed(memory: SessionMemory, name: str) -> str:
+    return f"no longer joined in: {', '.join(memory.remove_source(name))} (on your disk nothing changed)"
 
 
 def _changed(scene: Scene, before: Any, title: str) -> View:
@@ -239,7 +253,7 @@ def _picture(scene: Scene) -> MemoryView:
 
 def _more(scene: Scene) -> Iterator[tuple[str, str]]:
     """Memory files of the disk that are not joined in."""
-    return at_hand(Path.cwd(), Path.home(), scene.session.memory.sources)
+    return at_hand(Path.cwd(), Path.home(), scene.session.memory.joined)
 
 
 def _pending(scene: Scene) -> View:

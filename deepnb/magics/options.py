@@ -255,7 +255,7 @@ def _value(sub: Sub, arg: Arg, text: str) -> Value:
         return text or None
     if arg.kind == "json":
         return text if re.match(r"(?:[0-9]{1,3}\s+)?\{", text) else None
-    if arg.kind == "file":
+    if arg.kind in ("file", "source"):
         return _unquoted(text) or None
     return _typed(arg.kind, text)
 

@@ -210,10 +210,11 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "memory",
         "sources",
-        "the files memory is read from, in order; add joins in those of your disk",
+        "the files memory is read from, in order; add joins in those of your disk, remove takes them out again (on the"
+        " disk nothing changes)",
         (
-            Arg("add", "add", "choice", needed=False, choices=("add",)),
-            Arg("name", "user|project|PATH", "file", needed=False),
+            Arg("what", "", "choice", needed=False, choices=("add", "remove")),
+            Arg("name", "user|project|PATH", "source", needed=False),
         ),
     ),
     Sub(

@@ -9,6 +9,7 @@ from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
 from deepnb.running.current import Current
 from deepnb.running.paths import Paths
+from deepnb.running.sources import Sources, paths
 from deepnb.running.thread import Pool, Thread
 
 if TYPE_CHECKING:
@@ -56,6 +57,23 @@ class Home:
         """The directory in which a thread's memory is kept from now on; None for the kernel."""
         storage = self._storages.get(thread.pool)
         return storage.kept if storage else None
+
+    @property
+    def sources(self) -> Sources:
+        """The files of the disk that are joined in as memory, where the thread's files are that are meant."""
+        storage = self._storages.get(self._current.files.pool)
+        return storage.sources if storage else ()
+
+    def join(self, sources: Sources) -> tuple[str, ...]:
+        """Have memory read from these, in the place of those joined in before; gives all paths of memory files then.
+
+        A path that is joined in where threads have another memory stays one.
+        """
+        others = {p for one in self._storages.values() if one is not self.storage for p in paths(one.sources)}
+        gone = set(paths(self.sources)) - set(paths(sources)) - others
+        self.storage.join(sources)
+        kept = (path for path in self._current.options.memory if path not in gone)
+        return tuple(dict.fromkeys((*kept, *paths(sources))))
 
     def elsewhere(self, thread: Thread) -> Mapping[str, str]:
         """path -> text of the thread's memory files that are not in the kernel's state."""

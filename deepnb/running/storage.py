@@ -7,17 +7,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
 from deepnb.backends.record import Root
-from deepnb.backends.split import NoFiles, SplitBackend
+from deepnb.backends.split import SplitBackend
+from deepnb.core.errors import DeepnbError
 from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.running.current import Current
 from deepnb.running.paths import Paths
+from deepnb.running.sources import SourceMount, Sources
 
 
 class Storage:
@@ -28,6 +31,9 @@ class Storage:
     ) -> None:
         """`given` is a backend in place of the kernel's state; `shared`: one into which others may write, too."""
         self.mounts: dict[str, Mount] = {}
+        """All of them by prefix: the user's own, and those of memory sources."""
+        self.user_mounts: dict[str, Mount] = {}
+        self._source_mounts: dict[SourceMount, Mount] = {}
         self.kept: str | None = None
         """The directory in which memory, notes, skills and the journal are kept; None for the kernel."""
         self._current, self._paths, self._outside = current, paths, outside
@@ -49,22 +55,22 @@ class Storage:
     def mount(self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None) -> Mount:
         """Put the files below a path on a disk, in a store, or back into the kernel's state."""
         prefix = mount_prefix(path)
+        if any(one.prefix == prefix for one in self.sources):
+            raise DeepnbError(f"memory sources of your disk are joined in at {prefix}", "%memory sources remove PATH")
         mount = parse_mount(spec, base=base, store=store, assistant_id=assistant_id, prefix=prefix)
-        kept = {p: m for p, m in self.mounts.items() if p != prefix}
-        self.mounts = kept if mount.backend is None else {**kept, prefix: mount}
+        kept = {p: m for p, m in self.user_mounts.items() if p != prefix}
+        self.user_mounts = kept if mount.backend is None else {**kept, prefix: mount}
         self._rewire()
         return mount
 
-    def add_files(self, prefix: str, directory: Path, files: tuple[str, ...]) -> None:
-        """Put these files of a directory, and none of its others, below a path."""
-        wanted = {f"/{name}" for name in files}
-        disk = DiskBackend(directory)
-        alone = SplitBackend(
-            NoFiles(f"only {', '.join(files)} of {directory} can be written here"),
-            disk,
-            lambda path: path in wanted or path.startswith("/.deepnb/"),
-        )
-        self.mounts = {**self.mounts, prefix: Mount(prefix, "disk", str(directory), alone)}
+    @property
+    def sources(self) -> Sources:
+        """The files of the disk that are joined in as memory."""
+        return tuple(self._source_mounts)
+
+    def join(self, sources: Sources) -> None:
+        """Have these files of the disk joined in, and no others; no other file of their directories is seen."""
+        self._source_mounts = {one: self._source_mounts.get(one) or _source_mount(one) for one in sources}
         self._rewire()
 
     def keep(self, directory: Path) -> int:
@@ -103,6 +109,7 @@ class Storage:
         return texts
 
     def _rewire(self, *, forget_home: bool = False) -> None:
+        self.mounts = {**self.user_mounts, **{m.prefix: m for m in self._source_mounts.values()}}
         inner = mounted(self._default, self.mounts)
         roots = [self._root_of_home(), *(self._root(m, inner) for m in self.mounts.values())]
         self.guard.rewire(inner, roots, forget_home=forget_home)
@@ -126,3 +133,8 @@ class Storage:
     def _root(self, mount: Mount, inner: Any) -> Root:
         lock = backend_lock(mount.backend or self._default)
         return Root(mount.prefix, JournalFile(inner, mount.prefix), lock, shared=True)
+
+
+def _source_mount(source: SourceMount) -> Mount:
+    files = ChosenFiles(DiskBackend(source.directory), source.files)
+    return Mount(source.prefix, "disk", str(source.directory), files)

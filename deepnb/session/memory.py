@@ -20,6 +20,7 @@ from deepnb.core.values import Flush, Snapshot
 from deepnb.memory.daily import addition
 from deepnb.memory.layers import ALWAYS, layers, note_path
 from deepnb.memory.scope import LONG_TERM
+from deepnb.running.sources import Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import Files, refused
@@ -257,15 +258,40 @@ class SessionMemory:
             self._workspace.transcripts.keep(name)
         return count
 
-    def add_source(self, name: str) -> tuple[str, ...]:
-        """Join in memory files of the disk: `user`, `project`, or a Markdown file; gives their paths."""
-        from deepnb.session.disk import place
+    @property
+    def joined(self) -> Sources:
+        """The files of the disk that are joined in as memory, in the current thread."""
+        return self._workspace.home.sources
 
-        found = place(name, Path.cwd(), Path.home())
-        self._workspace.home.storage.add_files(found.prefix, found.directory, found.files)
-        new = tuple(p for p in found.paths if p not in self.sources)
-        self._workspace.configure({"memory": (*self.sources, *new)})
-        return found.paths
+    def add_source(self, name: str) -> tuple[str, ...]:
+        """Join in memory files of the disk: `user`, `project`, or a Markdown file; gives their paths.
+
+        One that is joined in already stays where it is, and so does one in the directory in which memory is kept.
+        """
+        wanted, storage = source(name, Path.cwd(), Path.home()), self._workspace.home.storage
+        kept = {Path(storage.kept, p[1:]).resolve(): p for p in (*ALWAYS, *self.sources)} if storage.kept else {}
+        sources = with_source(self.joined, wanted, storage.user_mounts, kept)
+        if sources != self.joined:
+            self._join(sources)
+        return (*(kept[real] for real in wanted.real if real in kept), *paths_of(sources, wanted))
+
+    def remove_source(self, name: str) -> tuple[str, ...]:
+        """Take files out that were joined in, named as for `add_source` or by their paths; gives these.
+
+        They leave the prompt at the next call. Nothing on the disk changes.
+        """
+        before = self.joined
+        self._join(without_source(before, name, Path.cwd(), Path.home()))
+        left = paths(self.joined)
+        gone = tuple(path for path in paths(before) if path not in left)
+        self._workspace.threads.rebase()
+        self._workspace.current.tell()
+        return gone
+
+    def _join(self, sources: Sources) -> None:
+        work = self._workspace
+        work.current.idle()
+        work.configure({"memory": work.home.join(sources)})
 
     def paths(self) -> tuple[str, ...]:
         """The memory files and notes that exist."""

@@ -192,8 +192,9 @@ def test_an_empty_cell_is_an_empty_prompt():
         ("add --dry-run is safe", Command("add", {"text": "--dry-run is safe", "to": None})),
         ("diff", Command("diff", {"a": None, "b": None})),
         ("diff 2 4", Command("diff", {"a": 2, "b": 4})),
-        ("sources", Command("sources", {"add": None, "name": None})),
-        ("sources add project", Command("sources", {"add": "add", "name": "project"})),
+        ("sources", Command("sources", {"what": None, "name": None})),
+        ("sources add project", Command("sources", {"what": "add", "name": "project"})),
+        ("sources remove my notes/a.md", Command("sources", {"what": "remove", "name": "my notes/a.md"})),
         ("forget the cat --yes", Command("forget", {"text": "the cat", "yes": True})),
         ("help add", Command("help", {"sub": "add"})),
         ("add -h", Command("help", {"sub": "add"})),
@@ -310,7 +311,7 @@ USAGES = {
     "memory": (
         "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"
         " load [--to PATH] FILE; save [--from PATH] [--yes] FILE|DIR; rm PATH;"
-        " forget [--yes] TEXT...; pending; accept ID; drop ID; keep DIR; sources [add [user|project|PATH]]; "
+        " forget [--yes] TEXT...; pending; accept ID; drop ID; keep DIR; sources [add|remove [user|project|PATH]]; "
         "search [-k N] [--transcripts] QUERY...; daily [TEXT...]; flush; promote [--yes] [N...]; help [SUB]"
     ),
     "skills": "panel; list; show NAME; new NAME [DESCRIPTION...]; add [--yes] [NAME|DIR|ZIP]; validate [NAME|PATH]; enable NAME;"

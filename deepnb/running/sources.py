@@ -1,0 +1,136 @@
+"""Memory files on the user's disk that can be joined in: the user's own, the project's, any Markdown file.
+
+What is joined in is a value: which directories, where each stands among the agent's files, which of its files.
+A directory stands at one path however many of its files are joined in, and whatever it was called by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from pathlib import Path
+
+from deepnb.core.errors import DeepnbError
+
+AGENT = "agent"
+"""The name under `~/.deepagents/` when no other is given."""
+
+
+@dataclass(frozen=True)
+class SourceMount:
+    """Files of one directory that are joined in, and the path below which they stand."""
+
+    prefix: str
+    directory: Path
+    """Without links in its path."""
+    files: tuple[str, ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files as the agent sees them."""
+        return tuple(f"{self.prefix}{name}" for name in self.files)
+
+    @property
+    def real(self) -> tuple[Path, ...]:
+        """The files as they are on the disk, links followed: two names of one file are the same."""
+        return tuple((self.directory / name).resolve() for name in self.files)
+
+
+Sources = tuple[SourceMount, ...]
+
+
+def source(name: str, here: Path, home: Path) -> SourceMount:
+    """What `user`, `project` or the path of a Markdown file means, below the path that suits it."""
+    if name == "user":
+        return SourceMount("/user/", (home / ".deepagents" / AGENT).resolve(), ("AGENTS.md",))
+    if name == "project":
+        return SourceMount("/project/", project_root(here).resolve(), (".deepagents/AGENTS.md", "AGENTS.md"))
+    try:
+        path = here / Path(name).expanduser()
+        path = path.parent.resolve() / path.name
+        is_file = path.suffix == ".md" and path.name.isprintable() and not path.is_dir()
+    except (OSError, RuntimeError, ValueError):  # a home that nobody has, links in a circle
+        is_file = False
+    if not is_file:
+        raise DeepnbError(f"{name!r} is no memory file", "type user, project, or the path of a Markdown file")
+    folder = "".join(c if c.isalnum() or c in "._-" else "-" for c in path.parent.name).lstrip(".") or "files"
+    return SourceMount(f"/sources/{folder}/", path.parent, (path.name,))
+
+
+def with_source(
+    sources: Sources, wanted: SourceMount, taken: Collection[str] = (), known: Collection[Path] = ()
+) -> Sources:
+    """The sources and what is wanted beside them; a file that is joined in already stays where it is.
+
+    `taken` are paths at which something else is mounted, `known` files of the disk that are memory already.
+    """
+    there = {*known, *chain.from_iterable(one.real for one in sources)}
+    new = tuple(name for name, real in zip(wanted.files, wanted.real, strict=True) if real not in there)
+    if not new:
+        return sources
+    if any(one.directory == wanted.directory for one in sources):
+        return tuple(replace(s, files=(*s.files, *new)) if s.directory == wanted.directory else s for s in sources)
+    used = {*taken, *(one.prefix for one in sources)}
+    names = chain([wanted.prefix], (f"{wanted.prefix[:-1]}-{n}/" for n in count(2)))
+    return (*sources, replace(wanted, prefix=next(p for p in names if p not in used), files=new))
+
+
+def without_source(sources: Sources, name: str, here: Path, home: Path) -> Sources:
+    """The sources without those that `user`, `project`, a path of the disk or the path shown means."""
+    if any(name in one.paths for one in sources):
+        gone = {real for one in sources for path, real in zip(one.paths, one.real, strict=True) if path == name}
+    else:
+        gone = set(source(name, here, home).real)
+    left = (replace(one, files=_without(one, gone)) for one in sources)
+    out = tuple(one for one in left if one.files)
+    if out == sources:
+        there = ", ".join(paths(sources)) or "nothing"
+        raise DeepnbError(
+            f"{name!r} is not joined in from your disk ({there} is)", "%memory sources remove user|project|PATH"
+        )
+    return out
+
+
+def paths(sources: Sources) -> tuple[str, ...]:
+    """All files that are joined in, as the agent sees them."""
+    return tuple(chain.from_iterable(one.paths for one in sources))
+
+
+def paths_of(sources: Sources, wanted: SourceMount) -> tuple[str, ...]:
+    """Where the files that are wanted stand among the agent's, as far as they are joined in."""
+    real = set(wanted.real)
+    return tuple(path for one in sources for path, at in zip(one.paths, one.real, strict=True) if at in real)
+
+
+def project_root(here: Path) -> Path:
+    """The nearest directory with `.git` or `pyproject.toml`, else `here`."""
+    for directory in (here, *here.parents):
+        if (directory / ".git").exists() or (directory / "pyproject.toml").is_file():
+            return directory
+    return here
+
+
+def at_hand(here: Path, home: Path, sources: Sources = ()) -> Iterator[tuple[str, str]]:
+    """(name to add, file) of the memory files on this disk that are not joined in; nothing of them is read."""
+    known = set(chain.from_iterable(one.real for one in sources))
+    for name in ("user", "project"):
+        found = source(name, here, home)
+        for file, real in zip(found.files, found.real, strict=True):
+            if real not in known and _is_file(found.directory / file):
+                yield name, _shown(found.directory / file, home.resolve())
+
+
+def _without(one: SourceMount, gone: Collection[Path]) -> tuple[str, ...]:
+    return tuple(name for name, real in zip(one.files, one.real, strict=True) if real not in gone)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a directory that may not be looked into
+        return False
+
+
+def _shown(file: Path, home: Path) -> str:
+    return f"~/{file.relative_to(home).as_posix()}" if file.is_relative_to(home) else str(file)
