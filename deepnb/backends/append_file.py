@@ -24,7 +24,7 @@ class AppendFile:
         """
         while True:
             with self._tree.folder(self._at[:-1], create=True) as folder:
-                fd = folder.ours(self._at[-1], os.O_APPEND)
+                fd = folder.open_own(self._at[-1], os.O_APPEND)
                 try:
                     size = os.fstat(fd).st_size
                     os.lseek(fd, max(size - 1, 0), os.SEEK_SET)

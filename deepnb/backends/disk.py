@@ -89,16 +89,16 @@ class DiskBackend(BackendProtocol):
                 return ReadResult(file_data=FileData(content=base64.b64encode(data).decode(), encoding="base64"))
             return slice_read_response(FileData(content=data.decode(), encoding="utf-8"), offset, limit)
         except (FileNotFoundError, IsADirectoryError):
-            return ReadResult(error=f"File '{_shown(file_path)}' not found")
+            return ReadResult(error=f"File '{_printable(file_path)}' not found")
         except (OSError, UnicodeDecodeError) as error:
-            return ReadResult(error=f"Error reading file '{_shown(file_path)}': {_why(error)}")
+            return ReadResult(error=f"Error reading file '{_printable(file_path)}': {_why(error)}")
 
     def write(self, file_path: str, content: str) -> WriteResult:
         """Make `content` the file, as UTF-8 and with its line ends as they are."""
         try:
             self.tree.write(_file(file_path), content.encode())
         except (OSError, UnicodeEncodeError) as error:
-            return WriteResult(error=f"Error writing file '{_shown(file_path)}': {_why(error)}")
+            return WriteResult(error=f"Error writing file '{_printable(file_path)}': {_why(error)}")
         return WriteResult(path=file_path)
 
     def append_text(self, path: str, text: str) -> str | None:
@@ -106,7 +106,7 @@ class DiskBackend(BackendProtocol):
         try:
             self.tree.append(_file(path), text.encode())
         except (OSError, UnicodeEncodeError) as error:
-            return f"Error writing file '{_shown(path)}': {_why(error)}"
+            return f"Error writing file '{_printable(path)}': {_why(error)}"
         return None
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
@@ -123,9 +123,9 @@ class DiskBackend(BackendProtocol):
             edited = result[0].replace("\n", "\r\n") if crlf else result[0]
             self.tree.write(at, edited.encode())
         except (FileNotFoundError, IsADirectoryError):
-            return EditResult(error=f"Error: File '{_shown(file_path)}' not found")
+            return EditResult(error=f"Error: File '{_printable(file_path)}' not found")
         except (OSError, UnicodeError) as error:
-            return EditResult(error=f"Error editing file '{_shown(file_path)}': {_why(error)}")
+            return EditResult(error=f"Error editing file '{_printable(file_path)}': {_why(error)}")
         return EditResult(path=file_path, occurrences=result[1])
 
     def delete(self, file_path: str) -> DeleteResult:
@@ -138,9 +138,9 @@ class DiskBackend(BackendProtocol):
                 raise Refused("the path of a file does not end in /")
             self.tree.remove(at)
         except FileNotFoundError:
-            return DeleteResult(error=f"Error: '{_shown(file_path)}' not found")
+            return DeleteResult(error=f"Error: '{_printable(file_path)}' not found")
         except OSError as error:
-            return DeleteResult(error=f"Error deleting '{_shown(file_path)}': {_why(error)}")
+            return DeleteResult(error=f"Error deleting '{_printable(file_path)}': {_why(error)}")
         return DeleteResult(path=file_path)
 
     # -- bytes, many files at once
@@ -180,9 +180,9 @@ class DiskBackend(BackendProtocol):
         except FileNotFoundError:
             return LsResult(entries=[])
         except NotADirectoryError:
-            return LsResult(error=f"Path '{_shown(path)}': not_a_directory")
+            return LsResult(error=f"Path '{_printable(path)}': not_a_directory")
         except OSError as error:
-            return LsResult(error=f"Cannot list '{_shown(path)}': {_why(error)}")
+            return LsResult(error=f"Cannot list '{_printable(path)}': {_why(error)}")
         infos = [_info((*at, name), info) for name, info in found if (*at, name) != LOCK]
         return LsResult(entries=sorted(infos, key=lambda i: i["path"]))
 
@@ -216,7 +216,7 @@ class DiskBackend(BackendProtocol):
         except InvalidGlobPatternError as error:
             return GlobResult(error=str(error))
         except OSError as error:
-            return GlobResult(error=f"Error globbing path '{_shown(path)}': {_why(error)}", matches=[])
+            return GlobResult(error=f"Error globbing path '{_printable(path)}': {_why(error)}", matches=[])
         matches, unreadable, late = [], False, False
         end = time.monotonic() + GLOB_SECONDS
         for found, info in self.tree.walk(at):
@@ -244,7 +244,7 @@ class DiskBackend(BackendProtocol):
         except (FileNotFoundError, NotADirectoryError):
             found = None
         except OSError as error:
-            return GrepResult(error=f"Error searching path '{_shown(path)}': {_why(error)}", matches=[])
+            return GrepResult(error=f"Error searching path '{_printable(path)}': {_why(error)}", matches=[])
         if found is None:
             return GrepResult(matches=[])
         base = at if stat.S_ISDIR(found.st_mode) else at[:-1]
@@ -336,7 +336,7 @@ def _code(error: OSError) -> str:
     return _CODES.get(error.errno or 0) or _why(error)
 
 
-def _shown(path: str) -> str:
+def _printable(path: str) -> str:
     """A path as it is put in a message: one line, not too long."""
     line = "".join("?" if is_control(c) else c for c in path)
     return line if len(line) <= 200 else f"{line[:200]}..."

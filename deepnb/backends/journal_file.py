@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deepnb.core.journal import DoesNotFit, Entry, Told, entries, to_json
+from deepnb.core.journal import DoesNotFit, Entry, JournalTexts, entries, to_json
 from deepnb.core.secrets import redact
 
 FOLDER = ".deepnb"
@@ -26,7 +26,7 @@ class JournalFile:
         self._root = root.rstrip("/")
         self._saved: list[Entry] = []
         self._files: dict[int, str] = {}
-        self._told = Told()
+        self._told = JournalTexts()
         self._last = 0
         self.unsaved: list[Entry] = []
 
@@ -128,7 +128,7 @@ class JournalFile:
             number += 1
 
     def _forget(self) -> None:
-        self._saved, self._told, self._last = [], Told(), 0
+        self._saved, self._told, self._last = [], JournalTexts(), 0
 
     def _text(self, number: int) -> str | None:
         found = self._backend.download_files([self.path(number)])[0]

@@ -111,7 +111,7 @@ def _lock(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> Iterato
         finally:
             _depths.count[key] -= 1
         return
-    fd = _acquired(tree, at, what, seconds)
+    fd = _acquire(tree, at, what, seconds)
     _depths.count[key] = 1
     try:
         yield
@@ -123,12 +123,12 @@ def _lock(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> Iterato
             os.close(fd)
 
 
-def _acquired(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int:
+def _acquire(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int:
     """A locked descriptor of the file that is under these names now."""
     end, pause = time.monotonic() + seconds, 0.002
     while True:
         try:
-            fd = _tried(tree, at)
+            fd = _try_lock(tree, at)
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise DeepnbError(f"{what!r} can't be locked ({why})", "see that you may write there") from None
@@ -143,10 +143,10 @@ def _acquired(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int
         pause = min(pause * 1.5, 0.05)
 
 
-def _tried(tree: Tree, at: tuple[str, ...]) -> int | None:
+def _try_lock(tree: Tree, at: tuple[str, ...]) -> int | None:
     """A locked descriptor, or None where another holds the lock or the file was replaced meanwhile."""
     with tree.folder(at[:-1], create=True) as folder:
-        fd = folder.ours(at[-1])
+        fd = folder.open_own(at[-1])
         try:
             if lock_descriptor(fd, blocking=False):
                 with suppress(FileNotFoundError):  # its name is gone: as good as replaced

@@ -55,7 +55,7 @@ def parse_mount(
     raise DeepnbError(f"{spec!r} is not a place for files", f"type {_KINDS}")
 
 
-def mounted(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendProtocol:
+def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendProtocol:
     """The default with other backends at these paths; the default itself where there are none."""
     placed = {mount_prefix(path): mount for path, mount in mounts.items()}
     routes = {prefix: mount.backend for prefix, mount in placed.items() if mount.backend is not None}

@@ -129,7 +129,7 @@ class Record:
                 root.journal.read()
             self._known[path] = root.journal.text_of(path)
         text, known = self.text(path), self._known[path]
-        if text != known and (text is None or redact(text) != known) and not self._resumed(root, path, text):
+        if text != known and (text is None or redact(text) != known) and not self._enter_resumed(root, path, text):
             self.enter(path, text, origin, note)
         return text
 
@@ -216,7 +216,7 @@ class Record:
             if root.journal.unsaved and (problem := root.journal.save()):
                 self._held_changes.notice(f"the journal can't be written ({problem}); it waits in the kernel")
 
-    def _resumed(self, root: Root, path: str, text: str | None) -> bool:
+    def _enter_resumed(self, root: Root, path: str, text: str | None) -> bool:
         """Enter changes of an interrupted run that its state shows now that it goes on."""
         mine = [e for e in self._cut if e.path == path]
         found = self._known[path]

@@ -174,7 +174,7 @@ class Folder:
             return None
         return None if unfit(said) else said
 
-    def ours(self, name: str, flags: int = 0) -> int:
+    def open_own(self, name: str, flags: int = 0) -> int:
         """A descriptor of a file of our own, made if it is missing."""
         return self._opened(name, os.O_RDWR | os.O_CREAT | flags)
 

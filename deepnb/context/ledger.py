@@ -54,7 +54,7 @@ class Recorder:
         """What the model of a subagent is called that has one of its own; empty for any other."""
         return self._nested[agent][1] if agent in self._nested else ""
 
-    def billed(self, usage: Usage, model: str, path: Path, agent: str = "") -> Usage:
+    def with_cost(self, usage: Usage, model: str, path: Path, agent: str = "") -> Usage:
         """The usage with its cost, where a price was given for the model that answered."""
         if not model and path:
             return usage

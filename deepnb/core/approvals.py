@@ -99,7 +99,7 @@ class Policy:
         """As it is given to `Session(approve=...)` and `DeepNB.approve`."""
         return {EVERY: self.mode, **self.rules} if self.rules else self.mode
 
-    def ruled(self, name: str, rule: Rule) -> Policy:
+    def with_rule(self, name: str, rule: Rule) -> Policy:
         """The policy with another rule for a tool."""
         return replace(self, rules={**self.rules, name: rule})
 

@@ -10,7 +10,7 @@ FORGOTTEN = "[forgotten]"
 
 
 @dataclass(frozen=True)
-class Found:
+class Occurrences:
     """Where some words stand: (path, lines) of files that lose those lines, and how often elsewhere."""
 
     text: str
@@ -44,6 +44,6 @@ def without(words: str, text: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not sought.search(line))
 
 
-def blotted(words: str, text: str) -> str:
+def blot_out(words: str, text: str) -> str:
     """A text with the words themselves taken out: for records of what was said."""
     return pattern(words).sub(FORGOTTEN, text)

@@ -86,7 +86,7 @@ def entries(text: str) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-class Told:
+class JournalTexts:
     """The texts of files as entries tell them, taken one after the other.
 
     An entry that makes a file, or removes it, says all there is to know: the chain begins anew there,
@@ -119,21 +119,21 @@ class Told:
             raise DoesNotFit(path)
         return self._texts.get(path)
 
-    def copy_of(self, path: str) -> Told:
+    def copy_of(self, path: str) -> JournalTexts:
         """The same, for one path alone."""
-        made = Told()
+        made = JournalTexts()
         if path in self._texts:
             made._texts[path] = self._texts[path]
         made.broken = self.broken & {path}
         return made
 
 
-def replayed(path: str, log: Iterable[Entry]) -> str | None:
+def replay(path: str, log: Iterable[Entry]) -> str | None:
     """The text of a file as its entries tell it, from the first on; None where there is no such file then.
 
     Raises DoesNotFit where the entries do not follow from each other.
     """
-    told = Told()
+    told = JournalTexts()
     for one in log:
         if one.path == path:
             told.take(one)

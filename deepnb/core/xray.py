@@ -26,7 +26,7 @@ class Prefix:
 
 
 @dataclass(frozen=True)
-class Changed:
+class PieceChange:
     """A piece that is another now; `before` is None for a new one, `after` for one that is gone."""
 
     before: Sent | None
@@ -60,7 +60,7 @@ class Xray:
         return {part: tuple(found[part]) for part in PARTS if part in found}
 
     @property
-    def changes(self) -> tuple[Changed, ...]:
+    def changes(self) -> tuple[PieceChange, ...]:
         """What came, went or changed since the request before, in order."""
         return () if self.before is None else changes(tuple(self.before), tuple(self.request))
 
@@ -82,25 +82,25 @@ def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
     return Prefix(same, sum(len(_bytes(p)) for p in before), sum(len(_bytes(p)) for p in after))
 
 
-def changes(before: Sequence[Sent], after: Sequence[Sent]) -> tuple[Changed, ...]:
+def changes(before: Sequence[Sent], after: Sequence[Sent]) -> tuple[PieceChange, ...]:
     """What differs between two requests: those of one part and label in the same place count as one that changed."""
     start = _alike(before, after)
     end = _alike(before[start:][::-1], after[start:][::-1])
     old, new = list(before[start : len(before) - end]), list(after[start : len(after) - end])
-    out: list[Changed] = []
+    out: list[PieceChange] = []
     for piece in new:
         at = next((i for i, o in enumerate(old) if (o.part, o.label) == (piece.part, piece.label)), None)
         if at is None or piece.part not in _STANDING:
             same = next((i for i, o in enumerate(old) if o == piece), None)
             if same is None:
-                out.append(Changed(None, piece))
+                out.append(PieceChange(None, piece))
             else:
                 del old[same]
             continue
         was = old.pop(at)
         if was.text != piece.text:
-            out.append(Changed(was, piece))
-    return (*(Changed(piece, None) for piece in old), *out)
+            out.append(PieceChange(was, piece))
+    return (*(PieceChange(piece, None) for piece in old), *out)
 
 
 _STANDING = ("system", "memory", "skills", "tools", "summary")

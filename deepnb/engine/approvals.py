@@ -161,19 +161,19 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
     )
 
 
-def asked(interrupts: Iterable[Any], thread: str) -> tuple[Asked, ...]:
+def asked_events(interrupts: Iterable[Any], thread: str) -> tuple[Asked, ...]:
     """The events of interrupts that are ours."""
     calls = (to_call(i.value, i.id, thread) for i in interrupts if _is_ours(i.value))
     return tuple(Asked(call, call.path) for call in calls)
 
 
-def foreign(interrupts: Iterable[Any]) -> list[str]:
+def foreign_requests(interrupts: Iterable[Any]) -> list[str]:
     """What interrupts that are not ours ask, each in one short line."""
     values = [i.value for i in interrupts if not _is_ours(i.value)]
     return [" ".join(redact(repr(v)).split())[:120] for v in values]
 
 
-def waiting(checkpointer: Any, thread: str, tasks: Iterable[Any]) -> tuple[PendingCall, ...]:
+def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any]) -> tuple[PendingCall, ...]:
     """The calls that these tasks of a thread's state wait for, less those whose answer was used already."""
     found = [i for task in tasks for i in task.interrupts if _is_ours(i.value)]
     return tuple(to_call(i.value, i.id, thread) for i in found if not _used(checkpointer, thread, i.value))

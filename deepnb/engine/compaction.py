@@ -13,16 +13,16 @@ from typing import Any
 from deepagents.middleware.summarization import SummarizationMiddleware as Upstream
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
-from deepnb.core.anchors import Anchor, anchored, find, joined, lost
+from deepnb.core.anchors import Anchor, anchor_block, find, lost, union
 from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.secrets import redact
 from deepnb.core.values import Event, Flush, Flushed, Notice, Offload
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
+from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import is_request, message_text, source_of
-from deepnb.engine.skills import PINNED, pinned_name
 
 _SUMMARY_ROOM = 500
 """Tokens set aside for the summary that takes the place of what goes."""
@@ -126,7 +126,7 @@ class CompactionSteps(Upstream):
         summary = self._summary(said, len(new), path, tell)
         before = _anchors(messages[0])
         found = find((to_message(m) for m in said if source_of(m) not in _OURS), redact)
-        beside = anchored(lost(joined(before, found), summary), self._room, self._count, path)
+        beside = anchor_block(lost(union(before, found), summary), self._room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
         offload = replace(
@@ -140,7 +140,7 @@ class CompactionSteps(Upstream):
             flush=flush,
             messages=len(new),
         )
-        message.additional_kwargs.update(recorded(offload), pinned=list(pinned))
+        message.additional_kwargs.update(offload_record(offload), pinned=list(pinned))
         return Done(offload, message, cutoff, session)
 
     def _flushed(
@@ -238,7 +238,7 @@ class CompactionSteps(Upstream):
         return self._rule.window
 
 
-def recorded(offload: Offload) -> dict[str, Any]:
+def offload_record(offload: Offload) -> dict[str, Any]:
     """A compaction as it is kept with its summary message; `offload_of` reads it back."""
     return {
         "lc_source": keys.SUMMARY_SOURCE,

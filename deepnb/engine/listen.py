@@ -47,7 +47,7 @@ class Ledger(Protocol):
     def label(self, agent: str) -> str:
         """What the model of a subagent is called that has one of its own; empty for any other."""
 
-    def billed(self, usage: values.Usage, model: str, path: values.Path, agent: str) -> values.Usage:
+    def with_cost(self, usage: values.Usage, model: str, path: values.Path, agent: str) -> values.Usage:
         """The usage with its cost, where the price is known."""
 
 
@@ -183,7 +183,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._thought.discard(run_id)
         told = usage(message)
         self._spent += told.input + told.output if told else 0
-        paid = self._ledger.billed(told, call.model, call.path, call.agent) if told else None
+        paid = self._ledger.with_cost(told, call.model, call.path, call.agent) if told else None
         ended = replace(call, usage=paid, seconds=time.perf_counter() - began)
         self._emit(values.ModelEnded(ended, call.path))
         if call.purpose == "answer" and message is not None:

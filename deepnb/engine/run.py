@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from deepnb.core.messages import Added
 from deepnb.core.values import Event
 from deepnb.engine import keys
-from deepnb.engine.approvals import asked, foreign
+from deepnb.engine.approvals import asked_events, foreign_requests
 from deepnb.engine.listen import Cancelled, Ledger, LimitReached, Listener
 from deepnb.engine.probe import new_messages
 
@@ -21,7 +21,7 @@ _GRACE = 2.0
 """Seconds a cancelled run is waited for; after that it is left to end by itself."""
 
 
-def apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledger) -> T:
+def run_apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledger) -> T:
     """Do something outside a graph whose model calls are told of all the same."""
     from langchain_core.runnables import RunnableLambda
 
@@ -93,7 +93,7 @@ class Run:
 
     def unanswerable(self) -> str:
         """What asked the user something that no approval is, in a few words; empty where nothing did, or a call waits."""
-        found = foreign(self.interrupts)
+        found = foreign_requests(self.interrupts)
         if not found or len(found) < len(self.interrupts):
             return ""
         return f"the run stopped with interrupt({found[0]}), and a session can't answer it"
@@ -103,7 +103,7 @@ class Run:
         known = {one.id for one in self.interrupts}
         new = [one for one in interrupts if one.id not in known]
         self.interrupts = (*self.interrupts, *new)
-        for event in asked(new, config["configurable"]["thread_id"]):
+        for event in asked_events(new, config["configurable"]["thread_id"]):
             self._emit(event)
 
     def _emit(self, event: Event) -> None:

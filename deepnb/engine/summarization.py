@@ -20,7 +20,7 @@ from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, Event, Offload, Path
 from deepnb.engine import keys
-from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, recorded, turn_start
+from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import is_request, source_of
 
@@ -111,12 +111,12 @@ class SummarizationMiddleware(CompactionSteps):
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
 
-        def told(event: Event) -> None:
+        def tell_at(event: Event) -> None:
             tell(lambda at: _at(event, at))
 
-        pinned = self._pinned(messages, cutoff, plan.fixed, told)
+        pinned = self._pinned(messages, cutoff, plan.fixed, tell_at)
         try:
-            return self._compact(plan.request, cutoff, session, offload, told, pinned)
+            return self._compact(plan.request, cutoff, session, offload, tell_at, pinned)
         except NotOffloaded as why:
             tell_notice(f"not compacted, and nothing dropped: {why}")
             return None
@@ -130,7 +130,7 @@ class SummarizationMiddleware(CompactionSteps):
         if self._rebased:  # the cached prefix is gone anyway
             smaller = self._rebased(smaller)
         offload = replace(done.offload, after=self._budget(smaller.messages, smaller).total)
-        done.message.additional_kwargs.update(recorded(offload))
+        done.message.additional_kwargs.update(offload_record(offload))
         tell(lambda path: Compacted(offload, path))
         return smaller
 
@@ -168,7 +168,7 @@ class SummarizationMiddleware(CompactionSteps):
             raise DeepnbError(f"not compacted, and nothing dropped: {why}", "mend that, then %agent compact") from None
         after = fixed + self.token_counter([done.message, *messages[cutoff:]])
         made = replace(done.offload, after=after)
-        done.message.additional_kwargs.update(recorded(made))
+        done.message.additional_kwargs.update(offload_record(made))
         tell(Compacted(made))
         return _update(done, len(state)), made
 

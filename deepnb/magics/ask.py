@@ -12,7 +12,7 @@ from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.values import Turn
-from deepnb.magics.interpolate import Filled, fill
+from deepnb.magics.interpolate import FilledPrompt, fill
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
 from deepnb.running.runner import TurnStream
@@ -32,7 +32,7 @@ _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.
 
 def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt as one turn and show it."""
-    filled = fill(run.prompt, scene.namespace) if cell and not run.raw else Filled(run.prompt, (), ())
+    filled = fill(run.prompt, scene.namespace) if cell and not run.raw else FilledPrompt(run.prompt, (), ())
     session = scene.session
     events = session.stream(
         filled.text,
@@ -55,7 +55,7 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
 
 def resume(scene: Scene, decision: str | None) -> None:
     """Go on with the interrupted turn and show what comes."""
-    watch(scene, scene.session.resume(decision), deliver=_kept(scene, scene.session.thread))
+    watch(scene, scene.session.resume(decision), deliver=_delivery(scene, scene.session.thread))
 
 
 def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None) -> None:
@@ -63,7 +63,7 @@ def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None
     thread = words[0].call.thread
     if scene.session.approvals.decide(words):
         try:
-            watch(scene, scene.session.resume(thread=thread), deliver=_kept(scene, thread), screen=screen)
+            watch(scene, scene.session.resume(thread=thread), deliver=_delivery(scene, thread), screen=screen)
         except DeepnbError as error:
             if screen is None:
                 raise
@@ -77,7 +77,7 @@ def watch(
     events: TurnStream,
     *,
     quiet: bool = False,
-    filled: Filled | None = None,
+    filled: FilledPrompt | None = None,
     notes: Sequence[str] = (),
     deliver: Callable[[Turn], Sequence[View]] = lambda turn: (),
     screen: Screen | None = None,
@@ -89,13 +89,13 @@ def watch(
     """
     place = screen or Counted(scene.screen)
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
-    problem, stopped = _shown(display, events)
+    problem, stopped = _show_events(display, events)
     if (turn := events.turn) is None:
         raise problem or DeepnbError("interrupted before the turn began", "run the cell again")
     try:
         with uninterrupted():
-            views, problem = _ended(scene, turn, problem, deliver)
-            placeholders = filled or Filled("", (), ())
+            views, problem = _end(scene, turn, problem, deliver)
+            placeholders = filled or FilledPrompt("", (), ())
             footer = footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes])
             below = display.finish(*views, footer)
             if turn.asked and problem is None:
@@ -110,7 +110,7 @@ def watch(
     return turn
 
 
-def _shown(display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
+def _show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
     """Show what happens until it ends; gives what went wrong, and whether it was interrupted."""
     try:
         for event in events:
@@ -121,18 +121,18 @@ def _shown(display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
     except DeepnbError as error:
         return error, False
     finally:
-        _closed(events)
+        _close(events)
     return None, False
 
 
-def _ended(
+def _end(
     scene: Scene, turn: Turn, problem: DeepnbError | None, deliver: Callable[[Turn], Sequence[View]]
 ) -> tuple[Sequence[View], DeepnbError | None]:
     """What to show of a turn that has ended above its footer, and what is wrong with it."""
     if turn.interrupted is not None:
         return (), DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
     if turn.asked:
-        scene.unfinished[turn.thread] = deliver
+        scene.deliveries[turn.thread] = deliver
         return (), problem
     if problem is not None:
         return (), problem
@@ -142,12 +142,12 @@ def _ended(
         return [text_view("", turn.text)], error
 
 
-def _kept(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
+def _delivery(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
     """What was to be done with the answer of a thread's turn before it waited."""
-    return scene.unfinished.pop(thread, lambda turn: ())
+    return scene.deliveries.pop(thread, lambda turn: ())
 
 
-def _closed(events: TurnStream) -> None:
+def _close(events: TurnStream) -> None:
     """End a run that is still going on; a second interrupt does not stop the ending."""
     while True:
         try:

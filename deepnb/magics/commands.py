@@ -119,7 +119,7 @@ def agent_compact(scene: Scene, args: Args) -> Result:
     notes: list[str] = []
     progress = Progress(scene.screen, "compacting the context ...")
 
-    def told(event: Event) -> None:
+    def report(event: Event) -> None:
         if isinstance(event, ModelStarted):
             doing = {"flush": "asking what is worth keeping", "summary": "summing up"}.get(event.call.purpose)
             progress.say(f"compacting the context: {doing} ..." if doing else "compacting the context ...")
@@ -127,7 +127,7 @@ def agent_compact(scene: Scene, args: Args) -> Result:
             notes.append(event.text)
 
     try:
-        offload = scene.session.compact(told)
+        offload = scene.session.compact(report)
     except BaseException:
         progress.stop("not compacted")
         raise

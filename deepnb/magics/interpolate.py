@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledPrompt:
     """The text with its values, the placeholders that were filled (without braces), and one line for each not."""
 
     text: str
@@ -54,7 +54,7 @@ class Filled:
     notes: tuple[str, ...] = ()
 
 
-def fill(text: str, lookup: Mapping[str, object]) -> Filled:
+def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
     """The prompt with the values of `lookup` in place of its placeholders; nothing raises but an interrupt."""
     values = _Values(lookup)
     out, copied, latex_end = [], 0, -1
@@ -77,7 +77,7 @@ def fill(text: str, lookup: Mapping[str, object]) -> Filled:
             after = "\n" if lines and text[match.end() : match.end() + 1] not in ("", "\n") else ""
             out += [text[copied:at], before, value, after]
             copied = match.end()
-    return Filled("".join([*out, text[copied:]]), tuple(values.filled), tuple(values.notes.values()))
+    return FilledPrompt("".join([*out, text[copied:]]), tuple(values.filled), tuple(values.notes.values()))
 
 
 def code_and_math(text: str) -> list[Span]:

@@ -18,7 +18,7 @@ from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
 from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.notice import notice_view
-from deepnb.views.pending import Waiting, pending_view
+from deepnb.views.pending import PendingChange, pending_view
 from deepnb.views.table import table_view
 from deepnb.views.text_file import text_view
 from deepnb.views.view import View
@@ -75,7 +75,7 @@ def _pending_rows(scene: Scene) -> list[Row]:
     rows = []
     for held in memory.pending():
         acts = [("accept", lambda id_=held.id: memory.accept(id_)), ("drop", lambda id_=held.id: memory.drop(id_))]
-        rows.append(Row(held.id, pending_view([Waiting(held.id, held.why, held.change)]), acts))  # type: ignore[arg-type]
+        rows.append(Row(held.id, pending_view([PendingChange(held.id, held.why, held.change)]), acts))  # type: ignore[arg-type]
     return rows
 
 
@@ -257,7 +257,7 @@ def _more(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _pending(scene: Scene) -> View:
-    return pending_view([Waiting(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
+    return pending_view([PendingChange(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
 
 
 MEMORY: Mapping[str, Callable[[Scene, Args], Result]] = {

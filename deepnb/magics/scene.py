@@ -44,7 +44,7 @@ class Scene:
         return cards
 
     @cached_property
-    def unfinished(self) -> dict[str, Callable[[Turn], Sequence[View]]]:
+    def deliveries(self) -> dict[str, Callable[[Turn], Sequence[View]]]:
         """Thread -> what is to be done with the answer of its turn, which waits for the user's word."""
         return {}
 

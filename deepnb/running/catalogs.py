@@ -51,7 +51,7 @@ class Catalogs:
         """The messages that hold pinned skills, as the files are now; what is gone is left out."""
         if not pins:
             return []
-        from deepnb.engine.skills import pinned_message
+        from deepnb.engine.pinned_skills import pinned_message
         from deepnb.skills.frontmatter import body_of
 
         there = {s.name: s for s in self.found().skills if s.usable}

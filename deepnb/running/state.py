@@ -294,9 +294,9 @@ class State:
         """The calls among a state's steps that wait for the user's word."""
         if not any(task.interrupts for task in tasks):
             return ()
-        from deepnb.engine.approvals import waiting
+        from deepnb.engine.approvals import pending_calls
 
-        return waiting(self._graphs.checkpointer, thread.name, tasks)
+        return pending_calls(self._graphs.checkpointer, thread.name, tasks)
 
     def _newest(self, thread: Thread) -> Newest:
         from deepnb.engine.checkpoints import newest

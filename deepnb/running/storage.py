@@ -12,7 +12,7 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.locks import Lock, backend_lock, directory_lock
-from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
+from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import SplitBackend
 from deepnb.core.errors import DeepnbError
@@ -110,7 +110,7 @@ class Storage:
 
     def _rewire(self, *, forget_home: bool = False) -> None:
         self.mounts = {**self.user_mounts, **{m.prefix: m for m in self._source_mounts.values()}}
-        inner = mounted(self._default, self.mounts)
+        inner = mount_all(self._default, self.mounts)
         roots = [self._root_of_home(), *(self._root(m, inner) for m in self.mounts.values())]
         self.guard.rewire(inner, roots, forget_home=forget_home)
         for split in self._beside:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from deepnb.backends.append_file import AppendFile
 from deepnb.context.chain import Chain, Told
 from deepnb.context.transcript import COST, VERSION, Line, read, safe_id, to_json
-from deepnb.core.forgetting import blotted, pattern
+from deepnb.core.forgetting import blot_out, pattern
 from deepnb.core.messages import Added, Message
 from deepnb.core.values import Event, Notice, Turn
 from deepnb.running.current import Current
@@ -230,7 +230,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _blotted(words: str, value: Any) -> Any:
     """A JSON value with some words taken out of its texts."""
     if isinstance(value, str):
-        return blotted(words, value)
+        return blot_out(words, value)
     if isinstance(value, dict):
         return {key: _blotted(words, item) for key, item in value.items()}
     return [_blotted(words, item) for item in value] if isinstance(value, list) else value

@@ -52,7 +52,7 @@ class SessionApprovals:
         known = [tool for tool, _ in self._workspace.built.tools]
         if name not in known:
             raise DeepnbError(f"no tool {name!r}", f"there is {', '.join(known)}")
-        self._workspace.configure({"approve": policy_of(self._workspace.options.approve).ruled(name, rule).option})
+        self._workspace.configure({"approve": policy_of(self._workspace.options.approve).with_rule(name, rule).option})
         if rule != "allow":
             self._workspace.threads.withdraw(name)
 

@@ -77,7 +77,7 @@ class SessionContext:
 
     def compact(self, tell: Callable[[Event], None]) -> Offload:
         """Compact the thread, all but its last turn; what is done is told as it happens, and kept with that turn."""
-        from deepnb.engine.run import apart
+        from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("compact", "%agent compact")
         built, fixed, events = work.built, self.fixed(), list[Event]()
@@ -89,7 +89,7 @@ class SessionContext:
         try:
             values = work.state.values(thread)
             work.backend.begin()
-            done = apart(
+            done = run_apart(
                 lambda: built.compaction.compact(values, thread.name, fixed, happened),
                 happened,
                 recorder(work, thread, built),
@@ -107,7 +107,7 @@ class SessionContext:
 
     def flush(self) -> Flush:
         """Ask once, silently, what is worth keeping of the messages that are still sent; kept with the last turn."""
-        from deepnb.engine.run import apart
+        from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("flush", "%memory flush")
         if (flusher := work.built.flush) is None:
@@ -117,7 +117,7 @@ class SessionContext:
             values = work.state.values(thread)
             sent = _sent(values)
             work.backend.begin()
-            made = apart(
+            made = run_apart(
                 lambda: flusher(sent, values, work.current.now(), by_hand=True) if sent else None,
                 events.append,
                 recorder(work, thread, work.built),

@@ -7,7 +7,7 @@ from typing import Any
 from deepnb.context.history import PREFIX
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import DeepnbError
-from deepnb.core.forgetting import Found, blotted, lines_with, pattern, without
+from deepnb.core.forgetting import Occurrences, blot_out, lines_with, pattern, without
 from deepnb.core.journal import Entry, entry
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import Files
@@ -15,7 +15,7 @@ from deepnb.session.files import Files
 TRANSCRIPT = "transcript of "
 
 
-def find(workspace: Workspace, words: str) -> Found:
+def find(workspace: Workspace, words: str) -> Occurrences:
     """Where the words stand: memory, notes, offloaded histories, journal and the injected memory."""
     if not words.strip():
         raise DeepnbError("there is nothing to forget", "%memory forget WORDS")
@@ -28,10 +28,10 @@ def find(workspace: Workspace, words: str) -> Found:
     workspace.backend.observe(paths)
     journal = sum(bool(sought.search(e.diff)) for e in workspace.backend.journal())
     prompt = any(sought.search(text) for text in workspace.snapshot.memory.values())
-    return Found(words, held, told, journal, prompt)
+    return Occurrences(words, held, told, journal, prompt)
 
 
-def forget(workspace: Workspace, words: str) -> Found:
+def forget(workspace: Workspace, words: str) -> Occurrences:
     """Take the words out of all that `find` finds; the prompt's memory is made anew at the next call.
 
     The journal of a file that held them begins again with what is left. What was said in the
@@ -48,7 +48,7 @@ def forget(workspace: Workspace, words: str) -> Found:
         if path.startswith(TRANSCRIPT):
             workspace.transcripts[path.removeprefix(TRANSCRIPT)].blot(words)
             continue
-        guard.inner.write(path, blotted(words, files[path]))
+        guard.inner.write(path, blot_out(words, files[path]))
     for root in guard.roots:
         mine = [p for p in touched if guard.root(p) is root]
         if mine:

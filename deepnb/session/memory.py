@@ -12,7 +12,7 @@ from deepnb.backends.writer import writing
 from deepnb.context.transcript import Line, said
 from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError
-from deepnb.core.journal import DoesNotFit, Entry, replayed
+from deepnb.core.journal import DoesNotFit, Entry, replay
 from deepnb.core.merge import Merged, merge
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.paths import check_path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.held_changes import HeldChange
-    from deepnb.core.forgetting import Found
+    from deepnb.core.forgetting import Occurrences
     from deepnb.memory.promotion import Candidate
     from deepnb.running.storage import Storage
     from deepnb.search import Hit
@@ -235,13 +235,13 @@ class SessionMemory:
         """Throw away a change that waits."""
         return self._settle(id_, accept=False)
 
-    def find(self, words: str) -> Found:
+    def find(self, words: str) -> Occurrences:
         """Where some words stand in all that deepnb recorded."""
         from deepnb.session.forgetting import find
 
         return find(self._workspace, words)
 
-    def forget(self, words: str) -> Found:
+    def forget(self, words: str) -> Occurrences:
         """Take some words out of all that deepnb recorded; gives what was found."""
         from deepnb.session.forgetting import forget
 
@@ -309,7 +309,7 @@ class SessionMemory:
         """The text of the file just after an entry: the entries until then, replayed."""
         log = [e for e in self.entries() if e.path == one.path]
         try:
-            return replayed(one.path, log[: log.index(one) + 1])
+            return replay(one.path, log[: log.index(one) + 1])
         except DoesNotFit:
             raise DeepnbError(
                 f"the journal of {one.path} does not tell its text then", "%memory diff shows turns"

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from deepnb.core.prompt import SKILLS_CLOSE, SKILLS_OPEN
 from deepnb.core.skills import skill_line
 from deepnb.engine import keys
-from deepnb.engine.skills import metadata
+from deepnb.engine.pinned_skills import metadata
 from deepnb.skills.catalog import Catalog, Found
 
 PROMPT = f"""{SKILLS_OPEN}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from deepnb.core.skills import SkillRead
 from deepnb.core.values import ToolEnded, ToolStarted, Turn
-from deepnb.engine.skills import PINNED, is_pinned
+from deepnb.engine.pinned_skills import PINNED, is_pinned
 
 _SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")
 """The first line of what `read_file` gives."""

@@ -30,7 +30,7 @@ _LABEL = 12
 def line(offload: Offload) -> str:
     """All that happened, in one line."""
     parts = [f"{went(offload)} → summary{tokens(offload, ', ')}"]
-    parts += [flushed(offload.flush)] if offload.flush and offload.flush.lines else []
+    parts += [flush_line(offload.flush)] if offload.flush and offload.flush.lines else []
     parts += [f"{counted(len(offload.anchors), 'anchor')} kept"] if offload.anchors else []
     parts += [] if offload.path else ["their file could not be written"]
     return f"context compacted ({CAUSES.get(offload.cause, offload.cause)}): {'; '.join(parts)}"
@@ -47,7 +47,7 @@ def tokens(offload: Offload, before: str = "") -> str:
     return f"{before}{offload.before:,} → {offload.after:,} tokens" if known else ""
 
 
-def flushed(flush: Flush | None) -> str:
+def flush_line(flush: Flush | None) -> str:
     """`2 facts to /memory/2026-11-22.md`."""
     if flush is None:
         return "no daily note was written for it"
@@ -79,7 +79,7 @@ def by_kind(found: Sequence[Anchor]) -> list[tuple[str, str]]:
 
 def facts_text(offload: Offload, terms: SearchTerms = NO_TERMS) -> list[str]:
     """What was kept of it: the daily note, the anchors, the summary."""
-    out = [_row("daily note", flushed(offload.flush))]
+    out = [_row("daily note", flush_line(offload.flush))]
     out += [_row("", terms.text(note)) for note in _lines(offload.flush)]
     out.append(_row("anchors", anchors(offload)))
     out += [_row("", terms.text(short(f"{kind}: {texts}", 84))) for kind, texts in by_kind(offload.anchors)]
@@ -92,7 +92,7 @@ def facts_html(offload: Offload, terms: SearchTerms = NO_TERMS) -> h.Html:
     kinds = [h.el("li", h.muted(kind, ": "), terms.html(texts)) for kind, texts in by_kind(offload.anchors)]
     opened = bool(terms)
     return h.join(
-        _listed(h.join("daily note: ", flushed(offload.flush)), notes, opened),
+        _listed(h.join("daily note: ", flush_line(offload.flush)), notes, opened),
         _listed(h.join("anchors: ", anchors(offload)), kinds, opened),
         h.fold("summary", h.pre(terms.html(offload.summary.strip() or "no summary")), opened=opened, framed=False),
     )

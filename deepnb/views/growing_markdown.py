@@ -63,13 +63,13 @@ class GrowingMarkdown:
 
     def __init__(self) -> None:
         self.end = Piece("")
-        self._held = ""
+        self._carriage_return = ""
 
     def add(self, text: str) -> None:
         """Let the end grow; half of a line end waits for its other half."""
-        text = self._held + text
-        self._held = "\r" if text.endswith("\r") else ""
-        self.end.markdown += clean(text.removesuffix(self._held) if self._held else text)
+        text = self._carriage_return + text
+        self._carriage_return = "\r" if text.endswith("\r") else ""
+        self.end.markdown += clean(text.removesuffix(self._carriage_return) if self._carriage_return else text)
 
     def cut(self) -> bool:
         """Cut off what is finished of the end, where there is a place: `end` is then a new piece."""

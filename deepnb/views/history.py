@@ -34,7 +34,7 @@ _HITS = 6
 
 
 @dataclass(frozen=True)
-class Shown:
+class SectionMatch:
     """A section, and what is shown of it."""
 
     number: int
@@ -74,9 +74,9 @@ class HistoryView:
     """Whether only the newest sections are listed, without their messages."""
 
     @property
-    def shown(self) -> tuple[Shown, ...]:
+    def matches(self) -> tuple[SectionMatch, ...]:
         """The sections with what is shown of each."""
-        return tuple(_shown(self.sections, self.terms))
+        return tuple(_matches(self.sections, self.terms))
 
     @property
     def title(self) -> str:
@@ -85,16 +85,16 @@ class HistoryView:
         return f"offloaded history · {counted(len(self.sections), 'section')} · {counted(messages, 'message')}"
 
     @property
-    def found(self) -> str | None:
+    def found_line(self) -> str | None:
         """How often what was looked for was found; None where nothing was."""
         if not self.terms:
             return None
-        messages = sum(len(shown.items) for shown in self.shown)
-        where = f"{counted(messages, 'message')} in {counted(len(self.shown), 'section')}"
-        return f"looked for {self.terms}: {where if self.shown else 'found nowhere'}"
+        messages = sum(len(shown.items) for shown in self.matches)
+        where = f"{counted(messages, 'message')} in {counted(len(self.matches), 'section')}"
+        return f"looked for {self.terms}: {where if self.matches else 'found nowhere'}"
 
     @property
-    def waiting(self) -> str | None:
+    def brought_line(self) -> str | None:
         """What stands before the next prompt, in a line."""
         if self.brought is None:
             return None
@@ -104,37 +104,37 @@ class HistoryView:
         """Each section under its time: what it came to, then its messages, a line each."""
         if not self.sections:
             return page([title_line("offloaded history", self.stamp), EMPTY])
-        lines = [title_line(self.title, self.stamp), *filter(None, (self.waiting, self.found))]
+        lines = [title_line(self.title, self.stamp), *filter(None, (self.brought_line, self.found_line))]
         if self.brief:
-            heads = [indent(" · ".join((shown.title, *shown.facts))) for shown in self.shown[-_NEWEST:]]
+            heads = [indent(" · ".join((shown.title, *shown.facts))) for shown in self.matches[-_NEWEST:]]
             return page([*lines, *self._earlier, *heads, WHERE])
-        for shown in self.shown:
+        for shown in self.matches:
             lines += ["", " · ".join((shown.title, *shown.facts)), *_section_lines(shown)]
-        return page([*lines, "", BRING] if self.shown else lines)
+        return page([*lines, "", BRING] if self.matches else lines)
 
     def html(self) -> str:
         """Each section folded under its time; inside it each message folded under its first words."""
         if not self.sections:
             return h.box(h.heading("offloaded history", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
-        told = [h.el("div", h.muted(line)) for line in (self.waiting, self.found) if line]
+        told = [h.el("div", h.muted(line)) for line in (self.brought_line, self.found_line) if line]
         if self.brief:
-            heads = [h.el("li", head_html(shown)) for shown in self.shown[-_NEWEST:]]
+            heads = [h.el("li", head_html(shown)) for shown in self.matches[-_NEWEST:]]
             earlier = [h.muted(line) for line in self._earlier]
             return h.box(
                 h.heading(title, *facts, stamp=self.stamp), *told, *earlier, h.el("ul", *heads), h.muted(WHERE)
             )
-        room = _room(self.shown)
+        room = _room(self.matches)
         folds = [
             h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.terms))
-            for shown in self.shown
+            for shown in self.matches
         ]
-        hint = h.muted(BRING) if self.shown else None
+        hint = h.muted(BRING) if self.matches else None
         return h.box(h.heading(title, *facts, stamp=self.stamp), *told, *folds, hint)
 
     @property
     def _earlier(self) -> list[str]:
-        more = len(self.shown) - _NEWEST
+        more = len(self.matches) - _NEWEST
         return [f"{counted(more, 'earlier section')}"] if more > 0 else []
 
 
@@ -147,12 +147,12 @@ def history_view(
     )
 
 
-def head_html(shown: Shown) -> h.Html:
+def head_html(shown: SectionMatch) -> h.Html:
     """A section's time, and its facts."""
     return h.join(h.el("b", shown.title), h.muted(*(f" · {fact}" for fact in shown.facts)))
 
 
-def section_html(shown: Shown) -> h.Html:
+def section_html(shown: SectionMatch) -> h.Html:
     """What a section came to: its daily note, anchors and summary, and where its words are."""
     where = h.el("div", h.muted("word for word in ", h.code(shown.section.path)))
     offload = shown.section.offload
@@ -171,14 +171,14 @@ def role(item: HistoryMessage) -> str:
     return item.role or "messages that can't be told apart: the file was edited"
 
 
-def _shown(sections: Sequence[HistorySection], terms: SearchTerms) -> Iterator[Shown]:
+def _matches(sections: Sequence[HistorySection], terms: SearchTerms) -> Iterator[SectionMatch]:
     for number, section in enumerate(sections, 1):
         items = section.items
         if terms:
             items = tuple(item for item in items if terms.all_in(f"{item.role}\n{item.text}"))
             if not items and not terms.all_in(_around(section)):
                 continue
-        yield Shown(number, section, items, terms)
+        yield SectionMatch(number, section, items, terms)
 
 
 def _around(section: HistorySection) -> str:
@@ -190,7 +190,7 @@ def _around(section: HistorySection) -> str:
     return "\n".join([offload.summary, *kept, *(offload.flush.lines if offload.flush else ())])
 
 
-def _section_lines(shown: Shown) -> list[str]:
+def _section_lines(shown: SectionMatch) -> list[str]:
     section = shown.section
     lines = compaction.facts_text(section.offload, shown.terms) if section.offload else []
     if not section.items:
@@ -220,12 +220,12 @@ def _some_lines(text: str) -> list[str]:
     return [*lines[:head], f"  │ … {count:,} lines left out …", *lines[-tail:]]
 
 
-def _room(shown: Sequence[Shown]) -> int:
+def _room(shown: Sequence[SectionMatch]) -> int:
     """Characters of each message in a picture of all of them."""
     return max(_LEAST, min(_MOST, _ALL // max(1, sum(len(one.items) for one in shown))))
 
 
-def _items_html(shown: Shown, room: int) -> Iterator[h.Html]:
+def _items_html(shown: SectionMatch, room: int) -> Iterator[h.Html]:
     if not shown.section.items:
         yield h.pre(middle_cut(shown.section.text, *_HTML), low=True)
     elif shown.items:

@@ -12,7 +12,7 @@ from deepnb.views.search_marks import SearchTerms
 from deepnb.views.text import page, quoted, title_line
 
 
-class Found(Protocol):
+class Passage(Protocol):
     """A passage: lines `start` to `end` (from 1) of a file, and the legs that found it."""
 
     @property
@@ -32,7 +32,7 @@ class HitsView:
     """The passages, best first."""
 
     query: str
-    hits: tuple[Found, ...]
+    hits: tuple[Passage, ...]
     terms: SearchTerms
     stamp: str = ""
 
@@ -58,10 +58,10 @@ class HitsView:
         return h.box(*body, None if self.hits else h.muted("nothing fits that"))
 
 
-def hits_view(query: str, hits: Sequence[Found], terms: Iterable[str], stamp: str = "") -> HitsView:
+def hits_view(query: str, hits: Sequence[Passage], terms: Iterable[str], stamp: str = "") -> HitsView:
     """What was found; `terms` are the words to mark."""
     return HitsView(" ".join(query.split()), tuple(hits), SearchTerms(tuple(dict.fromkeys(terms))), stamp)
 
 
-def _place(hit: Found) -> str:
+def _place(hit: Passage) -> str:
     return f"{hit.path}:{hit.start}" if hit.start == hit.end else f"{hit.path}:{hit.start}-{hit.end}"

@@ -44,19 +44,19 @@ class MemoryFile:
     tokens: int
 
     @property
-    def shown(self) -> str:
+    def content(self) -> str:
         """The text of the file; where it is gone, what the prompt has of it."""
         return self.text if self.text is not None else self.prompt or ""
 
     def cut(self, room: tuple[int, int] = _CUT) -> str:
         """The text as it is shown: of a long one its head and its tail."""
-        cut = middle_cut(self.shown, *room)
-        return cut if cut == self.shown else f"{cut}\n({WHOLE.format(self.path)})"
+        cut = middle_cut(self.content, *room)
+        return cut if cut == self.content else f"{cut}\n({WHOLE.format(self.path)})"
 
     @property
     def size(self) -> str:
         """`46 tokens, 3 lines`."""
-        return f"{counted(self.tokens, 'token')}, {counted(len(self.shown.splitlines()), 'line')}"
+        return f"{counted(self.tokens, 'token')}, {counted(len(self.content.splitlines()), 'line')}"
 
     @property
     def diff(self) -> FileDiff | None:
@@ -191,7 +191,7 @@ def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
 
 def _body(file: MemoryFile, room: tuple[int, int]) -> list[str]:
     """The text of the file, indented; then what changed in it since the prompt was made."""
-    lines = quoted(file.cut(room)) if file.shown.strip() else []
+    lines = quoted(file.cut(room)) if file.content.strip() else []
     if file.diff:
         lines += ["  what the prompt has not seen:", indent(_unseen(file.diff, room), "    ")]
     return lines
@@ -205,7 +205,7 @@ def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
 def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
     colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
     head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(STATES[file.state], colour))
-    body: list[h.Child] = [h.pre(file.cut(room))] if file.shown.strip() else [h.muted("no text")]
+    body: list[h.Child] = [h.pre(file.cut(room))] if file.content.strip() else [h.muted("no text")]
     if file.diff:
         words = _unseen(file.diff, room)
         long = len(words) < len(file.diff.unified().rstrip("\n"))

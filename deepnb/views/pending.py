@@ -15,7 +15,7 @@ EMPTY = "nothing waits for you"
 
 
 @dataclass(frozen=True)
-class Waiting:
+class PendingChange:
     """One change that waits, and why."""
 
     id: str
@@ -37,7 +37,7 @@ class Waiting:
 class PendingView:
     """All that waits."""
 
-    items: tuple[Waiting, ...]
+    items: tuple[PendingChange, ...]
     stamp: str = ""
 
     def text(self) -> str:
@@ -55,6 +55,6 @@ class PendingView:
         return h.box(h.heading("waiting for you", counted(len(self.items), "change"), stamp=self.stamp), *cards)
 
 
-def pending_view(items: Sequence[Waiting], stamp: str = "") -> PendingView:
+def pending_view(items: Sequence[PendingChange], stamp: str = "") -> PendingView:
     """What waits for the user's word."""
     return PendingView(tuple(items), stamp)

@@ -141,11 +141,11 @@ class ToolSegment(Tool):
         return h.box(tool_html(self, [h.Html(child.html()) for child in self._inside]))
 
     @property
-    def _inside(self) -> Sequence[Segment | _Brief]:
+    def _inside(self) -> Sequence[Segment | _NestedLine]:
         """What happened inside; in short while the call runs, for all of it is sent again with each change."""
         if self.status != "running":
             return self.children
-        return [_Brief(child) for child in self.children[-_LATEST:]]
+        return [_NestedLine(child) for child in self.children[-_LATEST:]]
 
     @property
     def said_last(self) -> str:
@@ -167,7 +167,7 @@ Segment = Answer | Thinking | ToolSegment | Note | Compaction
 
 
 @dataclass(frozen=True)
-class _Brief:
+class _NestedLine:
     """A nested segment in short."""
 
     segment: Segment

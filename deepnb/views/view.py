@@ -20,7 +20,7 @@ class View(Protocol):
 
 
 @runtime_checkable
-class Parted(Protocol):
+class HasParts(Protocol):
     """A view that can also be shown in parts, of which those that stay the same need not be sent again."""
 
     @property

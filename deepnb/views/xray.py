@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deepnb.core.diff import FileDiff
 from deepnb.core.request import Sent
 from deepnb.core.secrets import redact
-from deepnb.core.xray import Changed, Xray
+from deepnb.core.xray import PieceChange, Xray
 from deepnb.views import html as h
 from deepnb.views.budget import figure, part_look
 from deepnb.views.diff import diff_html
@@ -109,7 +109,7 @@ class XrayView:
     def _piece(self, piece: Sent) -> h.Html:
         return h.fold(self._named(piece), h.pre(_text(piece), low=True), framed=False)
 
-    def _change(self, change: Changed) -> h.Html:
+    def _change(self, change: PieceChange) -> h.Html:
         words = f"{_sign(change)} {self._named(change.piece)}"
         if change.before and change.after:
             return h.fold(words, diff_html(_diff(change)), framed=False)
@@ -134,7 +134,7 @@ def _text(piece: Sent) -> str:
     return redact(piece.text) or "(no text)"
 
 
-def _sign(change: Changed) -> str:
+def _sign(change: PieceChange) -> str:
     if change.before is None:
         return "+ new:"
     return "− gone:" if change.after is None else "~ changed:"
@@ -144,6 +144,6 @@ def _sum(pieces: Sequence[Sent]) -> int:
     return sum(piece.tokens for piece in pieces)
 
 
-def _diff(change: Changed) -> FileDiff:
+def _diff(change: PieceChange) -> FileDiff:
     assert change.before is not None and change.after is not None
     return FileDiff(_name(change.after), redact(change.before.text), redact(change.after.text))

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from deepnb.core.values import HistoryMessage
-from deepnb.views.history import EMPTY, HistoryView, Shown, head_html, message_html, section_html
+from deepnb.views.history import EMPTY, HistoryView, SectionMatch, head_html, message_html, section_html
 from deepnb.views.html import box, frame, muted
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
@@ -54,9 +54,9 @@ class HistoryPanel:
         """Show the history as it is now; where it shows the same messages they stay as they were folded."""
         view = self._view(self._search.value)
         self._undo.disabled = view.brought is None
-        self._waits.value = notice_view(view.waiting, "ok").html() if view.waiting else ""
-        self._found.value = box(muted(view.found)) if view.found else ""
-        shown = view.shown
+        self._waits.value = notice_view(view.brought_line, "ok").html() if view.brought_line else ""
+        self._found.value = box(muted(view.found_line)) if view.found_line else ""
+        shown = view.matches
         if (now := (view.sections, view.terms)) != self._shown:
             self._shown = now
             there = {(n, item.number) for n, section in enumerate(view.sections, 1) for item in section.items}
@@ -64,7 +64,7 @@ class HistoryPanel:
             self._fill(shown, empty=not view.sections)
         self._choosable()
 
-    def _fill(self, shown: Sequence[Shown], *, empty: bool) -> None:
+    def _fill(self, shown: Sequence[SectionMatch], *, empty: bool) -> None:
         """List the newest sections; rows that were there stay, so that what is sent is what is new."""
         old, self._rows = self._rows, {}
         room = rooms([len(one.items) for one in shown])
@@ -93,10 +93,10 @@ class HistoryPanel:
     def _line(self, where: object, words: str, old: Mapping[Key, Any]) -> Any:
         return self._kept((where, words), old, lambda: self._w.HTML(box(muted(words))))
 
-    def _head(self, one: Shown) -> Any:
+    def _head(self, one: SectionMatch) -> Any:
         return self._w.HTML(box(frame(head_html(one), section_html(one))))
 
-    def _row(self, one: Shown, item: HistoryMessage) -> Any:
+    def _row(self, one: SectionMatch, item: HistoryMessage) -> Any:
         place = (one.number, item.number)
         name = f"{one.number}:{item.number}"
         tick = self._w.Checkbox(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnb.views.notice import notice_view
-from deepnb.views.view import Parted, View
+from deepnb.views.view import HasParts, View
 from deepnb.widgets.actions import Refreshable, button, close
 from deepnb.widgets.screen import Output, Screen
 
@@ -172,7 +172,7 @@ def _fill_parts(column: Any, view: View) -> None:
     """Show a view in a column of pages, one for each of its parts: those that stay the same are not sent again."""
     import ipywidgets as w
 
-    parts = view.parts if isinstance(view, Parted) else (view.html(),)
+    parts = view.parts if isinstance(view, HasParts) else (view.html(),)
     pages = column.children[: len(parts)]
     for page, part in zip(pages, parts, strict=False):
         _set(page, part)

@@ -12,7 +12,7 @@ from deepagents.backends import FilesystemBackend
 
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.mounts import mounted, parse_mount
+from deepnb.backends.mounts import mount_all, parse_mount
 from deepnb.core.values import ToolEnded
 from tests.support.backend_contract import PLACES, Place
 from tests.support.scripted import Scripted, call
@@ -249,7 +249,7 @@ def test_the_tools_answer_alike_in_real_graphs(tmp_path):
     assert len(state) == len(CALLS)
     disk = DiskBackend(tmp_path / "one")
     mount = {"/box": parse_mount("disk:two", base=tmp_path)}
-    for others in (answers(disk), answers(mounted(DiskBackend(tmp_path / "three"), mount))):
+    for others in (answers(disk), answers(mount_all(DiskBackend(tmp_path / "three"), mount))):
         for mine, theirs in zip(others, state, strict=True):
             assert mine.replace("File '/", "File '/box/").replace("/box/box", "/box") == theirs.replace("\r", "")
     assert (tmp_path / "one/box/a.md").read_bytes() == (tmp_path / "two/a.md").read_bytes() == b"one\r\n2\r\n"

@@ -1,4 +1,4 @@
-"""Law: the journal of a guarded file, replayed, is its text (less credentials), whatever was done."""
+"""Law: the journal of a guarded file, replay, is its text (less credentials), whatever was done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from deepnb import DeepnbError, Session
 from deepnb.backends.journal_file import FULL, JournalFile
 from deepnb.backends.writer import writing
-from deepnb.core.journal import replayed
+from deepnb.core.journal import replay
 from deepnb.core.secrets import redact
 from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
 from tests.support.scripted import Scripted, call
@@ -36,7 +36,7 @@ def law(s: Session) -> None:
     paths = {*s.memory.paths(), *(e.path for e in entries)}
     for path in paths:
         text = s.files.get(path)
-        assert replayed(path, entries) == (None if text is None else redact(text)), path
+        assert replay(path, entries) == (None if text is None else redact(text)), path
     for root in s.backend.roots:
         fresh = JournalFile(root.journal._backend, root.prefix)
         fresh.read()

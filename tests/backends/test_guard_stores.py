@@ -19,7 +19,7 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.locks import backend_lock, store_lock
 from deepnb.backends.mounts import parse_mount
 from deepnb.backends.stores import ExactStore
-from deepnb.core.journal import replayed
+from deepnb.core.journal import replay
 
 WRITERS, EACH = 3, 50
 ADD = """
@@ -79,9 +79,9 @@ os.close(start)
 codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 s = session(0)
 path = s.options.memory[0]
-from deepnb.core.journal import replayed
+from deepnb.core.journal import replay
 entries = [e for e in s.memory.entries() if e.path == path]
-assert locked != "locked" or (max(codes) == 0 and replayed(path, entries) == s.files[path])
+assert locked != "locked" or (max(codes) == 0 and replay(path, entries) == s.files[path])
 assert locked != "locked" or len(entries) == len({e.id for e in entries}) == writers * each
 print(s.files[path], end="")
 """
@@ -211,4 +211,4 @@ def test_the_journal_of_two_in_one_store_is_one(tmp_path: Path):
         a.memory.add(f"a{n}")
         b.memory.add(f"b{n}")
     assert a.memory.entries() == b.memory.entries() and len(a.memory.entries()) == 10
-    assert replayed("/memory/AGENTS.md", a.memory.entries()) == a.files["/memory/AGENTS.md"]
+    assert replay("/memory/AGENTS.md", a.memory.entries()) == a.files["/memory/AGENTS.md"]

@@ -13,7 +13,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from deepnb import DeepnbError, Session
 from deepnb.backends.writer import writing
-from deepnb.core.journal import replayed
+from deepnb.core.journal import replay
 
 PATH = "/memory/AGENTS.md"
 STEPS = 60
@@ -128,7 +128,7 @@ class Walk:
     def check(self) -> None:
         a, b = (s.memory.entries() for s in self.sessions)
         assert a == b and len({e.id for e in a}) == len(a)
-        assert replayed(PATH, a) == self.text(self.sessions[0])
+        assert replay(PATH, a) == self.text(self.sessions[0])
 
 
 MOVES: list[Any] = [

@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal_file import JournalFile
-from deepnb.core.journal import replayed
+from deepnb.core.journal import replay
 from tests.support.scripted import Scripted, call
 
 WRITERS, EACH = 8, 100
@@ -70,7 +70,7 @@ def test_eight_processes_of_a_hundred_edits_lose_nothing(tmp_path: Path):
     assert set(lines) == facts and len(lines) == len(facts)
     assert len(journal.entries) == len({e.id for e in journal.entries}) == len(facts)
     assert {e.origin for e in journal.entries} == {"user"}
-    assert replayed("/AGENTS.md", journal.entries) == "\n".join(lines) + "\n"
+    assert replay("/AGENTS.md", journal.entries) == "\n".join(lines) + "\n"
 
 
 @forks
@@ -115,7 +115,7 @@ def write(text: str):
 
 def same_journal(a: Session, b: Session) -> None:
     assert a.memory.entries() == b.memory.entries()
-    assert replayed(PATH, a.memory.entries()) == a.files[PATH] == b.files[PATH]
+    assert replay(PATH, a.memory.entries()) == a.files[PATH] == b.files[PATH]
     assert len({e.id for e in a.memory.entries()}) == len(a.memory.entries())
 
 

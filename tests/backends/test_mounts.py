@@ -16,7 +16,7 @@ from deepnb import DeepnbError
 from deepnb.backends import stores
 from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.mounts import Mount, mount_prefix, mounted, parse_mount
+from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from tests.support.backend_contract import kernel, mount, store
 
 # -- what may be typed
@@ -104,18 +104,18 @@ def test_prefixes():
 
 def test_no_mounts_are_the_default_itself(tmp_path):
     default = kernel()
-    assert mounted(default, {}) is default
-    assert mounted(default, {"/m": mount("state", tmp_path)}) is default
+    assert mount_all(default, {}) is default
+    assert mount_all(default, {"/m": mount("state", tmp_path)}) is default
 
 
 def test_state_inside_another_mount_is_refused(tmp_path):
     with pytest.raises(DeepnbError, match=r"/m/s/ can't be state inside /m/"):
-        mounted(kernel(), {"/m": mount("disk:d", tmp_path), "/m/s": mount("state", tmp_path)})
+        mount_all(kernel(), {"/m": mount("disk:d", tmp_path), "/m/s": mount("state", tmp_path)})
 
 
 def test_the_longest_prefix_has_the_path(tmp_path):
     inner, outer = mount("disk:inner", tmp_path), mount("disk:outer", tmp_path)
-    backend = mounted(kernel(), {"/a": outer, "/a/b/": inner})
+    backend = mount_all(kernel(), {"/a": outer, "/a/b/": inner})
     for path in ("/x.md", "/a/x.md", "/a/b/x.md", "/a/bc.md", "/ab/x.md"):
         assert backend.write(path, path).path == path
     assert {p.name: p.read_text() for p in (tmp_path / "outer").iterdir()} == {"x.md": "/a/x.md", "bc.md": "/a/bc.md"}
@@ -128,17 +128,17 @@ def test_what_a_mount_hides_is_nowhere_to_be_seen_and_comes_back(tmp_path):
     default = store()
     for path in ("/m/old.md", "/m/both.md", "/m"):
         default.write(path, "tea of the default")
-    backend = mounted(default, {"/m": mount("disk:d", tmp_path)})
+    backend = mount_all(default, {"/m": mount("disk:d", tmp_path)})
     backend.write("/m/both.md", "tea of the mount")
     assert [e["path"] for e in backend.ls("/").entries] == ["/m/"]
     assert [m["path"] for m in backend.glob("**/*").matches] == ["/m/both.md"]
     assert [m["text"] for m in backend.grep("tea").matches] == ["tea of the mount"]
     assert backend.read("/m/old.md").error is not None
-    assert mounted(default, {}).read("/m/old.md").error is None
+    assert mount_all(default, {}).read("/m/old.md").error is None
 
 
 def test_deleting_a_mount_itself_is_refused_and_deleting_round_it_leaves_it(tmp_path):
-    backend = mounted(store(), {"/a/m": mount("disk:d", tmp_path)})
+    backend = mount_all(store(), {"/a/m": mount("disk:d", tmp_path)})
     backend.write("/a/x.md", "x")
     backend.write("/a/m/x.md", "x")
     assert backend.delete("/a/m").error == "Error deleting '/': it is the mounted directory itself"
@@ -147,7 +147,7 @@ def test_deleting_a_mount_itself_is_refused_and_deleting_round_it_leaves_it(tmp_
 
 
 def test_links_and_dots_do_not_cross_a_mount(tmp_path):
-    backend = mounted(DiskBackend(tmp_path / "a"), {"/m": mount("disk:b", tmp_path)})
+    backend = mount_all(DiskBackend(tmp_path / "a"), {"/m": mount("disk:b", tmp_path)})
     backend.write("/secret.md", "s3cret")
     backend.write("/m/x.md", "x")
     for path in ("/m/../secret.md", "/m/../../a/secret.md", "/./m/x.md", "//m/x.md", "/m//x.md", "/m/./x.md"):
@@ -174,7 +174,7 @@ BASES = st.sampled_from(["/", "/a", "/a/", "/m", "/a/m", "/a/b", "/.h", "/nowher
 def test_mounts_answer_as_one_backend_with_the_files_that_can_be_read(mine, hidden, at, pattern, base):
     default, flat = store(), store()
     mounts = {path: Mount("", "store", "", store()) for path in at}
-    backend = mounted(default, mounts)
+    backend = mount_all(default, mounts)
     for path in hidden:
         default.write(path, "tea hidden")
     for path in mine:
@@ -203,7 +203,7 @@ def test_mounts_answer_as_one_backend_with_the_files_that_can_be_read(mine, hidd
 
 def test_a_file_that_is_a_folder_above_a_mount_too_is_searched_as_the_file(tmp_path):
     """A store keeps `/a` and `/a/x` beside each other, and a search of `/a` means the file."""
-    backend = mounted(store(), {"/a/m": mount("disk:d", tmp_path)})
+    backend = mount_all(store(), {"/a/m": mount("disk:d", tmp_path)})
     backend.write("/a", "tea")
     backend.write("/a/m/x.md", "tea")
     for path, found in (("/a", ["/a"]), ("/a/", ["/a"]), ("/", ["/a", "/a/m/x.md"]), ("/a/m", ["/a/m/x.md"])):
@@ -304,7 +304,7 @@ def test_a_store_in_a_running_graph(tmp_path):
     from deepnb import Session
     from tests.support.scripted import Scripted, call
 
-    place = mounted(DiskBackend(tmp_path), {"/m": mount("store:n", tmp_path)})
+    place = mount_all(DiskBackend(tmp_path), {"/m": mount("store:n", tmp_path)})
     answers = [call("write_file", file_path="/m/a.md", content="x"), call("ls", path="/m", id="c2"), "done"]
     session = Session(model=Scripted(answers=answers), backend=place, approve={"write_file": "allow"})
     assert session.run("go").error is None

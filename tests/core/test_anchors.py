@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchored, find, joined, lost, prohibitions
+from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, prohibitions, union
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count
 
@@ -165,13 +165,13 @@ def test_only_the_very_fact_counts_as_kept(fact: str, summary: str, there: bool)
 
 def test_all_is_shown_where_there_is_room():
     anchors = find([Message("1", "user", "Never run rm. The timeout is 37 ms in /a/b.py")])
-    shown = anchored(anchors, 400, count, PATH)
+    shown = anchor_block(anchors, 400, count, PATH)
     assert shown.text == (
         f"{OPEN}\nWord for word from the part that was summarized:\nThe user said: Never run rm.\n"
         f"Paths: /a/b.py\nNumbers: The timeout is 37 ms\n{CLOSE}"
     )
     assert shown.hidden == ()
-    assert anchored((), 400, count, PATH).text == ""
+    assert anchor_block((), 400, count, PATH).text == ""
 
 
 def many(n: int) -> list[Anchor]:
@@ -189,7 +189,7 @@ def many(n: int) -> list[Anchor]:
 @given(st.integers(1, 60), st.integers(120, 3_000))
 def test_the_bound_holds_and_every_anchor_is_shown_or_counted(n: int, room: int):
     anchors = many(n)
-    shown = anchored(anchors, room, count, PATH)
+    shown = anchor_block(anchors, room, count, PATH)
     assert count(shown.text) <= room
     assert sorted(map(repr, (*shown.shown, *shown.hidden))) == sorted(map(repr, anchors))
     for anchor in shown.shown:
@@ -204,11 +204,11 @@ def test_the_bound_holds_and_every_anchor_is_shown_or_counted(n: int, room: int)
 
 
 def test_the_newest_come_first_and_every_kind_has_its_turn():
-    shown = anchored(many(40), 400, count, PATH)
+    shown = anchor_block(many(40), 400, count, PATH)
     texts = {k: [a.text for a in shown.shown if a.kind == k] for k in ("prohibition", "path", "number")}
     assert "Never open door 39." in texts["prohibition"]
     anchors = [a for a in many(40) if a.kind != "prohibition"]
-    shown = anchored(anchors, 400, count, PATH)
+    shown = anchor_block(anchors, 400, count, PATH)
     assert {a.kind for a in shown.shown} == {"path", "identifier", "number", "date", "name"}
     assert "39 ms" in shown.text
     assert "0 ms" not in re.findall(r"\d+ ms", shown.text)
@@ -216,7 +216,7 @@ def test_the_newest_come_first_and_every_kind_has_its_turn():
 
 def test_joined_keeps_one_of_each_and_takes_the_later_as_newer():
     a, b, c = Anchor("path", "/a"), Anchor("path", "/b"), Anchor("path", "/c")
-    assert joined([a, b], [c, a]) == (b, c, a)
+    assert union([a, b], [c, a]) == (b, c, a)
 
 
 @given(st.text(max_size=300))

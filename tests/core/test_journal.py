@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.diff import FileDiff
-from deepnb.core.journal import DoesNotFit, entries, entry, from_json, replayed, to_json
+from deepnb.core.journal import DoesNotFit, entries, entry, from_json, replay, to_json
 
 TRICKY = ["a\n", "b\n", "--- x\n", "+++ y\n", "@@ -1 +1 @@\n", "\\ No newline\n", "- z\n", "\r\n", "\x0c\n", "end"]
 TEXTS = st.one_of(
@@ -38,7 +38,7 @@ def test_the_journal_alone_gives_the_text(texts: list[str | None]) -> None:
         if text != last:
             log.append(change(last, text, n))
             last = text
-    assert replayed("/AGENTS.md", log) == last
+    assert replay("/AGENTS.md", log) == last
 
 
 def test_a_diff_refuses_a_text_it_was_not_made_from() -> None:

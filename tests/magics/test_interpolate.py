@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.magics.interpolate import Filled, code_and_math, fill
+from deepnb.magics.interpolate import FilledPrompt, code_and_math, fill
 from deepnb.workshop.describe import describe
 
 
@@ -73,7 +73,7 @@ KNOWN = {
     ],
 )
 def test_a_placeholder_becomes_the_value(text, becomes, filled):
-    assert fill(text, KNOWN) == Filled(becomes, filled, ())
+    assert fill(text, KNOWN) == FilledPrompt(becomes, filled, ())
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_placeholder_becomes_the_value(text, becomes, filled):
     ],
 )
 def test_code_mathematics_and_other_braces_stay_as_typed(text):
-    assert fill(text, KNOWN) == Filled(text)
+    assert fill(text, KNOWN) == FilledPrompt(text)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_after_code_and_mathematics_it_goes_on(before, after):
     ],
 )
 def test_what_cannot_be_filled_in_stays_and_says_why(text, notes):
-    assert fill(text, KNOWN) == Filled(text, (), notes)
+    assert fill(text, KNOWN) == FilledPrompt(text, (), notes)
 
 
 def test_a_table_is_a_schema_and_a_sample_on_lines_of_its_own():
@@ -196,7 +196,7 @@ TEXT = st.text(st.sampled_from("{}[]().$`~\\ \nabx'\"_0>-"), max_size=60)
 
 @given(st.text().map(lambda text: text.replace("{", "")))
 def test_a_text_without_braces_is_left_as_it_is(text):
-    assert fill(text, KNOWN) == Filled(text)
+    assert fill(text, KNOWN) == FilledPrompt(text)
 
 
 @given(st.text() | TEXT)

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.writer import writing
-from deepnb.core.journal import replayed
+from deepnb.core.journal import replay
 from deepnb.core.values import ToolStarted
 from deepnb.engine.request import message_text
 from tests.support.scripted import Scripted, call
@@ -84,7 +84,7 @@ class Place:
         return [e for e in self.s.memory.entries() if e.path == self.path]
 
     def law(self) -> None:
-        assert replayed(self.path, self.s.memory.entries()) == self.s.files.get(self.path)
+        assert replay(self.path, self.s.memory.entries()) == self.s.files.get(self.path)
 
 
 @pytest.fixture(params=KINDS)

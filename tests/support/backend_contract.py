@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.mounts import Mount, mounted, parse_mount
+from deepnb.backends.mounts import Mount, mount_all, parse_mount
 from tests.support.scripted import Scripted
 
 
@@ -54,7 +54,7 @@ PLACES: dict[str, Callable[[Path], Place]] = {
     "kernel": lambda tmp: Place(kernel()),
     "disk": lambda tmp: Place(DiskBackend(tmp / "new")),
     "store": lambda tmp: Place(store()),
-    "disk in kernel": lambda tmp: Place(mounted(kernel(), {"/box": mount("disk:d", tmp)}), "/box"),
-    "store in disk": lambda tmp: Place(mounted(DiskBackend(tmp), {"/a/box": mount("store:x/y", tmp)}), "/a/box"),
-    "beside a mount": lambda tmp: Place(mounted(DiskBackend(tmp / "d"), {"/box": mount("store", tmp)})),
+    "disk in kernel": lambda tmp: Place(mount_all(kernel(), {"/box": mount("disk:d", tmp)}), "/box"),
+    "store in disk": lambda tmp: Place(mount_all(DiskBackend(tmp), {"/a/box": mount("store:x/y", tmp)}), "/a/box"),
+    "beside a mount": lambda tmp: Place(mount_all(DiskBackend(tmp / "d"), {"/box": mount("store", tmp)})),
 }

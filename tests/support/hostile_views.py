@@ -96,7 +96,7 @@ class Maker:
             return made
         if name == "Entry":
             return entry(changes(self.x), id=self.x, at=self.x, origin="agent", thread=self.x, cell=self.x, note=self.x)
-        if name == "Found":
+        if name == "Passage":
             return Found(self.x)
         if name == "SearchTerms":
             return search_terms(self.x)

@@ -170,19 +170,19 @@ def test_what_is_looked_for_is_found_whatever_its_case_and_marked():
     ],
 )
 def test_every_term_must_be_in_the_message(search: str, numbers: list[int]):
-    assert [i.number for one in history_view([SECTION], search=search).shown for i in one.items] == numbers
+    assert [i.number for one in history_view([SECTION], search=search).matches for i in one.items] == numbers
 
 
 def test_a_section_is_found_by_its_summary_anchors_and_notes():
     for word in ("Ada", "/a/b.py", "two"):
         view = history_view([LATER, SECTION], search=word)
-        assert [one.number for one in view.shown] == [1], word
+        assert [one.number for one in view.matches] == [1], word
         assert f"»{word}«" in view.text()
     assert history_view([SECTION], search="nowhere").text().endswith("looked for nowhere: found nowhere")
 
 
 def test_sections_keep_their_numbers_in_a_search():
-    assert [one.number for one in history_view([SECTION, LATER], search="thanks").shown] == [2]
+    assert [one.number for one in history_view([SECTION, LATER], search="thanks").matches] == [2]
 
 
 def test_what_waits_is_said():

@@ -5,21 +5,21 @@ user forbade. Those are looked for here, in any language that writes them with d
 and the user's prohibitions in English, Chinese, Japanese, Korean, German, French and Spanish.
 """
 
-from deepnb.core.anchors.find import find, joined, lost
+from deepnb.core.anchors.block import CLOSE, OPEN, anchor_block
+from deepnb.core.anchors.find import find, lost, union
 from deepnb.core.anchors.prohibitions import prohibitions, sentences
-from deepnb.core.anchors.shown import CLOSE, OPEN, anchored
-from deepnb.core.anchors.values import Anchor, Anchored, Kind
+from deepnb.core.anchors.values import Anchor, AnchorBlock, Kind
 
 __all__ = [
     "CLOSE",
     "OPEN",
     "Anchor",
-    "Anchored",
+    "AnchorBlock",
     "Kind",
-    "anchored",
+    "anchor_block",
     "find",
-    "joined",
     "lost",
     "prohibitions",
     "sentences",
+    "union",
 ]

@@ -29,7 +29,7 @@ def lost(anchors: Iterable[Anchor], summary: str) -> tuple[Anchor, ...]:
     return tuple(a for a in anchors if not _holds(held, _plain(a.text)))
 
 
-def joined(*groups: Iterable[Anchor]) -> tuple[Anchor, ...]:
+def union(*groups: Iterable[Anchor]) -> tuple[Anchor, ...]:
     """Anchors of several groups, each once; those of later groups count as newer."""
     found: dict[tuple[Kind, str], Anchor] = {}
     for group in groups:

@@ -19,7 +19,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchored:
+class AnchorBlock:
     """What is appended to a summary: its text, the anchors shown in it, and those there was no room for."""
 
     text: str = ""

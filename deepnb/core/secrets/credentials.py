@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepnb.core.regex import regex
-from deepnb.core.secrets.assigned import Span, assigned
+from deepnb.core.secrets.assignments import Span, assignments
 from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
 from deepnb.core.secrets.pem import private_keys
 
@@ -116,7 +116,7 @@ def _spans(text: str) -> Iterator[Span]:
         for match in kind.pattern().finditer(text):
             if kind.check is None or kind.check(match[1]):
                 yield *match.span(1), kind.name
-    yield from assigned(text, low)
+    yield from assignments(text, low)
 
 
 def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import get_args
 
-from deepnb.core.anchors.values import Anchor, Anchored, Kind
+from deepnb.core.anchors.values import Anchor, AnchorBlock, Kind
 
 Count = Callable[[str], int]
 
@@ -23,14 +23,14 @@ _LEAD = "Word for word from the part that was summarized:"
 _BETWEEN = " | "
 
 
-def anchored(anchors: Sequence[Anchor], room: int, count: Count, path: str | None) -> Anchored:
+def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None) -> AnchorBlock:
     """The anchors as text of at most `room` tokens: prohibitions first, then kinds in turn, the newest first.
 
     What has no room is named by number, with the file that holds it; `path` is that file.
     """
     if not anchors:
-        return Anchored()
-    whole = Anchored(_text(anchors, 0, path, said=True), tuple(anchors))
+        return AnchorBlock()
+    whole = AnchorBlock(_text(anchors, 0, path, said=True), tuple(anchors))
     if count(whole.text) <= room:
         return whole
     order = _by_rank(anchors)
@@ -57,7 +57,7 @@ def anchored(anchors: Sequence[Anchor], room: int, count: Count, path: str | Non
         else:
             hidden.append(anchor)
             misses += 1
-    return Anchored(_text(shown, len(hidden), path), tuple(shown), tuple(hidden))
+    return AnchorBlock(_text(shown, len(hidden), path), tuple(shown), tuple(hidden))
 
 
 def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, said: bool = False) -> str:

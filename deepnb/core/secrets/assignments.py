@@ -72,7 +72,7 @@ class _Key(NamedTuple):
     loud: bool
 
 
-def assigned(text: str, low: str) -> Iterator[Span]:
+def assignments(text: str, low: str) -> Iterator[Span]:
     """Spans of the values given to such names, with their kinds; `low` is the text, lowered, of one length."""
     for word, family in _NAMES.items():
         at = low.find(word)
