@@ -42,6 +42,7 @@ from deepagents.backends.utils import (
 
 from deepnb.backends.directory import skipped_entries, stamps
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
+from deepnb.core.merge import all_crlf
 from deepnb.engine.file_extras import SkippedEntries
 
 GLOB_SECONDS = 5.0
@@ -114,14 +115,10 @@ class DiskBackend(BackendProtocol):
         try:
             at = _file(file_path)
             text = self.tree.read(at).decode()
-            crlf = 0 < text.count("\n") == text.count("\r\n")
-            if crlf:
-                text, old_string, new_string = _lf(text), _lf(old_string), _lf(new_string)
-            result = perform_string_replacement(text, old_string, new_string, replace_all)
+            result = replace_text(text, old_string, new_string, replace_all)
             if isinstance(result, str):
                 return EditResult(error=result)
-            edited = result[0].replace("\n", "\r\n") if crlf else result[0]
-            self.tree.write(at, edited.encode())
+            self.tree.write(at, result[0].encode())
         except (FileNotFoundError, IsADirectoryError):
             return EditResult(error=f"Error: File '{_printable(file_path)}' not found")
         except (OSError, UnicodeError) as error:
@@ -321,8 +318,13 @@ def _lines(path: str, data: bytes, pattern: str) -> list[GrepMatch]:
     ]
 
 
-def _lf(text: str) -> str:
-    return text.replace("\r\n", "\n")
+def replace_text(text: str, old: str, new: str, everywhere: bool) -> tuple[str, int] | str:
+    """The text with the replacement made, whose lines end as they did, and how often; or what is wrong with it."""
+    if not all_crlf(text):
+        return perform_string_replacement(text, old, new, everywhere)
+    text, old, new = (t.replace("\r\n", "\n") for t in (text, old, new))
+    result = perform_string_replacement(text, old, new, everywhere)
+    return result if isinstance(result, str) else (result[0].replace("\n", "\r\n"), result[1])
 
 
 def _why(error: OSError | UnicodeError) -> str:

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from deepagents.backends.protocol import DeleteResult, EditResult
-from deepagents.backends.utils import perform_string_replacement
 
+from deepnb.backends.disk import replace_text
 from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
@@ -19,7 +19,7 @@ from deepnb.backends.record import Record
 from deepnb.backends.refusals import added_lines, credential_in, unfit
 from deepnb.backends.writer import writer, writing
 from deepnb.core.directives import held_lines, is_directive
-from deepnb.core.merge import merge
+from deepnb.core.merge import all_crlf, merge
 from deepnb.core.secrets import credentials, redact
 
 RECORDS = ("/conversation_history/", "/large_tool_results/")
@@ -59,7 +59,7 @@ class Steps:
             current = self.record.observe_file(path)
             if current is None and self.record.is_binary(path):
                 return f"Error: not written to {path}: it is not UTF-8 text"
-            end = "\r\n" if current and _is_crlf(current) else "\n"
+            end = "\r\n" if current and all_crlf(current) else "\n"
             gap = "" if not current or current.endswith("\n") else end
             return self._put(path, current, f"{current or ''}{gap}{line}{end}", current)
 
@@ -141,12 +141,10 @@ class Steps:
             if guarded and self.record.is_binary(path):
                 return EditResult(error=f"Error: not written to {path}: what is there is not UTF-8 text")
             return self.record.inner.edit(path, old, new, everywhere)
-        crlf = _is_crlf(current)
-        plain = _lf(current) if crlf else current
-        edited = perform_string_replacement(plain, *((_lf(old), _lf(new)) if crlf else (old, new)), everywhere)
+        edited = replace_text(current, old, new, everywhere)
         if isinstance(edited, str):
             return EditResult(error=edited)
-        text = edited[0].replace("\n", "\r\n") if crlf else edited[0]
+        text = edited[0]
         if wrong := unfit(path, text):
             return EditResult(error=wrong)
         if path.startswith(RECORDS):
@@ -190,12 +188,3 @@ class Steps:
         self.record.wrote(path, raw, text)
         self.record.enter(path, text)
         return None
-
-
-def _lf(text: str) -> str:
-    return text.replace("\r\n", "\n")
-
-
-def _is_crlf(text: str) -> bool:
-    """Whether all lines end in \\r\\n."""
-    return 0 < text.count("\n") == text.count("\r\n")

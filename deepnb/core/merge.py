@@ -33,7 +33,7 @@ def merge(base: str, current: str, mine: str) -> Merged:
         return Merged(mine)
     out: list[str] = []
     conflicts = 0
-    end = "\r\n" if _all_crlf(base, current, mine) else "\n"
+    end = "\r\n" if all_crlf(base, current, mine) else "\n"
     for old, ours, theirs in _chunks(*(_ended(lines_of(text), end) for text in (base, current, mine))):
         if ours == theirs or theirs == old:
             chosen = ours
@@ -104,7 +104,7 @@ def _ended(lines: list[str], end: str) -> list[str]:
     return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + end] if lines else []
 
 
-def _all_crlf(*texts: str) -> bool:
+def all_crlf(*texts: str) -> bool:
     """Whether all line feeds there are come after a carriage return."""
     count = sum(text.count("\n") for text in texts)
     return 0 < count == sum(text.count("\r\n") for text in texts)
