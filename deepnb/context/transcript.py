@@ -83,9 +83,8 @@ def to_json(line: Line) -> bytes:
 def from_json(text: str | bytes) -> Line:
     """The line of a JSON object; ValueError where it is none."""
     value = json.loads(text)
-    if not isinstance(value, dict) or not all(isinstance(value.get(k), str) for k in ("type", "at", "session")):
-        raise ValueError("not a line of a transcript")
-    if not isinstance(value.get("n"), int):
+    kinds = {"type": str, "at": str, "session": str, "n": int}
+    if not isinstance(value, dict) or not all(isinstance(value.get(k), kind) for k, kind in kinds.items()):
         raise ValueError("not a line of a transcript")
     data = {k: v for k, v in value.items() if k not in ENVELOPE}
     path = tuple(value.get("path") or ())

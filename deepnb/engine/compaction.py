@@ -126,7 +126,8 @@ class CompactionSteps(Upstream):
         summary = self._summary(said, len(new), path, tell)
         before = _anchors(messages[0])
         found = find((to_message(m) for m in said if source_of(m) not in _OURS), redact)
-        beside = anchor_block(lost(union(before, found), summary), self._room, self._count, path)
+        room = max(_LEAST, int(_ANCHORS * (self._rule.window or 0)))
+        beside = anchor_block(lost(union(before, found), summary), room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
         offload = replace(
@@ -229,10 +230,6 @@ class CompactionSteps(Upstream):
             kept.append(text)
             room = None if room is None else room - tokens
         return kept
-
-    @property
-    def _room(self) -> int:
-        return max(_LEAST, int(_ANCHORS * (self._rule.window or 0)))
 
     def _get_profile_limits(self) -> int | None:
         return self._rule.window

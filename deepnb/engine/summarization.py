@@ -18,7 +18,7 @@ from langgraph.config import get_config
 
 from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Compacted, Event, Offload, Path
+from deepnb.core.values import Compacted, Event, Offload
 from deepnb.engine import keys
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.listen import tell, tell_notice
@@ -112,7 +112,7 @@ class SummarizationMiddleware(CompactionSteps):
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
 
         def tell_at(event: Event) -> None:
-            tell(lambda at: _at(event, at))
+            tell(lambda path: replace(event, path=path))
 
         pinned = self._pinned(messages, cutoff, plan.fixed, tell_at)
         try:
@@ -212,10 +212,6 @@ def _update(done: Done, messages: int) -> dict[str, Any]:
         "created_at_index": messages,
     }
     return {keys.OFFLOAD: event, keys.OFFLOAD_ID: done.session}
-
-
-def _at(event: Event, path: Path) -> Event:
-    return replace(event, path=path)
 
 
 def _full(budget: Budget) -> str:

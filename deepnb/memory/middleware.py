@@ -198,16 +198,13 @@ def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> 
         if response.error == "file_not_found":
             continue
         if response.error is not None or response.content is None:
-            raise DeepnbError(
-                f"memory file {path} can't be read ({response.error})", "mend or remove it, then run again"
-            )
+            why = f"memory file {path} can't be read ({response.error})"
+            raise DeepnbError(why, "mend or remove it, then run again")
         try:
             found[path] = response.content.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise DeepnbError(
-                f"memory file {path} is not UTF-8 text (byte {error.start})",
-                "save it as UTF-8, or remove it, then run again",
-            ) from None
+            why = f"memory file {path} is not UTF-8 text (byte {error.start})"
+            raise DeepnbError(why, "save it as UTF-8, or remove it, then run again") from None
     return found
 
 

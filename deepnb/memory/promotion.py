@@ -37,8 +37,9 @@ class Candidate:
     @property
     def reason(self) -> str:
         """`found 3 times by 2 questions, in 2 notes`."""
-        found = f"found {_times(self.recall.count)} by {_many(self.recall.queries, 'question')}"
-        parts = [found if self.recall.count else "never searched for"]
+        count, queries = self.recall.count, self.recall.queries
+        times = "once" if count == 1 else f"{count} times"
+        parts = [f"found {times} by {queries} question{'s' * (queries != 1)}" if count else "never searched for"]
         return ", ".join([*parts, f"in {self.notes} notes"] if self.notes > 1 else parts)
 
 
@@ -78,11 +79,3 @@ def _age(day: str, today: str) -> int:
 
 def _folded(text: str) -> str:
     return " ".join(_COMMENT.sub("", text).casefold().split()).rstrip(".。")
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}{'s' if n != 1 else ''}"
-
-
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times"

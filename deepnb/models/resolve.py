@@ -84,7 +84,8 @@ def _by_name(name: str, base_url: str | None) -> BaseChatModel:
         hint = f"%agent use {near[0]}" if near else "%agent use PROVIDER:MODEL, such as %agent use openai:gpt-5.2"
         raise DeepnbError(f"no model {name!r}", hint) from error
     except Exception as error:
-        raise DeepnbError(f"{name} can't be set up ({_first_line(error)})", "mend that and type it again") from error
+        why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise DeepnbError(f"{name} can't be set up ({why})", "mend that and type it again") from error
 
 
 def _check_provider(provider: str, base_url: str | None) -> None:
@@ -98,7 +99,3 @@ def _check_provider(provider: str, base_url: str | None) -> None:
         raise DeepnbError(
             f"{provider} models need a key in {key}", f"%env {key}=... and try again, or %agent use {OFFLINE}"
         )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -191,12 +191,12 @@ class Segments:
         self._answers: dict[int, int] = {}
         self._tools: dict[str, int] = {}
 
-    def add(self, event: values.Event) -> int | None:
-        """The index of the segment that `event` made or changed; None where there is nothing to show."""
-        return self._add(event, event.path)
+    def add(self, event: values.Event, path: values.Path | None = None) -> int | None:
+        """The index of the segment that `event` made or changed; None where there is nothing to show.
 
-    def _add(self, event: values.Event, path: values.Path) -> int | None:
-        if path:
+        `path` is what is left of the event's own, inside the calls it happened in.
+        """
+        if path := event.path if path is None else path:
             return self._nest(event, path)
         if not isinstance(event, values.ThinkingDelta):
             self._thought()
@@ -230,7 +230,7 @@ class Segments:
         if isinstance(event, values.ModelEnded) and known:
             tool = self._at(self._tools[path[0]])
             tool.calls, tool.usage = tool.calls + 1, tool.usage + (event.call.usage or values.Usage())
-        if nested._add(event, path[1:]) is None:
+        if nested.add(event, path[1:]) is None:
             return None
         at = self._tool(path[0], "task")
         self._at(at).nested = nested

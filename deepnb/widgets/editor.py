@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from deepnb.core.errors import DeepnbError
@@ -17,13 +18,13 @@ _ROWS = (6, 24)
 """Lines of text that are seen at once, at least and at most."""
 
 
+@dataclass(frozen=True)
 class Saved:
     """What became of a text: the record of it, and where it has to be looked at again, the text as it now is."""
 
-    def __init__(self, record: View, again: str | None = None, why: str = "") -> None:
-        self.record = record
-        self.again = again
-        self.why = why
+    record: View
+    again: str | None = None
+    why: str = ""
 
 
 class Editor:

@@ -49,17 +49,13 @@ def wants_any(c: Conversation) -> Handed | None:
     return Handed(found["x"].strip()) if found and found["x"].strip() else None
 
 
-def delegate(c: Conversation, handed: Handed) -> Script | str:
+def delegate(c: Conversation, handed: Handed) -> Script:
     if handed.name and TASK in c.tools and handed.name not in c.agents:
         there = ", ".join(c.agents) or c.tell("none", "没有")
         return c.tell(
             f"There is no subagent {handed.name}: the tool `task` names {there}.",
             f"没有名为 {handed.name} 的子代理：工具 `task` 列出的是 {there}。",
         )
-    return _handed_on(c, handed)
-
-
-def _handed_on(c: Conversation, handed: Handed) -> Script:
     general = GENERAL_PURPOSE.name
     name = handed.name or (general if general in c.agents or not c.agents else c.agents[0])
     step = yield Use(TASK, {"description": handed.task, "subagent_type": name})

@@ -30,5 +30,5 @@ INTENTS = (
     Intent("find in data", frames.wants_superlative, frames.look),
     Intent("recall by words", memory.wants_matching, memory.recall),
     Intent("courtesy", talk.wants_courtesy, talk.courtesy),
-    Intent("confess", talk.anything, talk.confess),
+    Intent("confess", lambda c: c.request, talk.confess),
 )

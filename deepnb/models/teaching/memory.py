@@ -78,8 +78,28 @@ def wants_remember(c: Conversation) -> str | None:
     return None if asks and not first_match(c.request, _REMEMBER[0]) else fact.rstrip("?？")
 
 
-def remember(c: Conversation, fact: str) -> Script | str:
-    return refusal(c) if looks_secret(fact) else _keep(c, c.memory_path, bullet(fact))
+def remember(c: Conversation, fact: str) -> Script:
+    """Write anew where there is no file; else read what is there and add to its end."""
+    if looks_secret(fact):
+        return refusal(c)
+    path, line = c.memory_path, bullet(fact)
+    done = c.tell(f"I will remember that. I wrote it to {path}: {line}", f"我记住了，已写入 {path}：{line}")
+    wrote = [_written(s) for s in c.turn if s.tool in ("write_file", "edit_file") and s.path == path and not s.failed]
+    if wrote:
+        changed = c.tell(
+            f"The call was changed before it ran. What was written to {path}: {short(wrote[-1], 200)}",
+            f"调用在执行前被改过。写入 {path} 的是：{short(wrote[-1], 200)}",
+        )
+        return done if line in wrote[-1].split("\n") else changed
+    if (yield from _exists(c, path)):
+        found = yield from read(path)
+        if found.problem:
+            return failure(c, found.problem)
+        if any(fact_text(line) == fact_text(old) for old in found.lines):
+            return c.tell(f"I already have that in {path}: {line}", f"{path} 里已经有这一条：{line}")
+        return (yield from _replace(c, path, found, _appended(found.lines, line))) or done
+    yield Use("write_file", {"file_path": path, "content": line + "\n"})
+    return done
 
 
 def refusal(c: Conversation) -> str:
@@ -123,27 +143,6 @@ def remember_file(c: Conversation, source: str) -> Script:
             f"I already have all of {source} in {c.memory_path}.", f"{c.memory_path} 里已经有 {source} 的内容。"
         )
     return (yield from _replace(c, c.memory_path, found, after)) or done
-
-
-def _keep(c: Conversation, path: str, line: str) -> Script:
-    """Write anew where there is no file; else read what is there and add to its end."""
-    done = c.tell(f"I will remember that. I wrote it to {path}: {line}", f"我记住了，已写入 {path}：{line}")
-    wrote = [_written(s) for s in c.turn if s.tool in ("write_file", "edit_file") and s.path == path and not s.failed]
-    if wrote:
-        changed = c.tell(
-            f"The call was changed before it ran. What was written to {path}: {short(wrote[-1], 200)}",
-            f"调用在执行前被改过。写入 {path} 的是：{short(wrote[-1], 200)}",
-        )
-        return done if line in wrote[-1].split("\n") else changed
-    if (yield from _exists(c, path)):
-        found = yield from read(path)
-        if found.problem:
-            return failure(c, found.problem)
-        if any(fact_text(line) == fact_text(old) for old in found.lines):
-            return c.tell(f"I already have that in {path}: {line}", f"{path} 里已经有这一条：{line}")
-        return (yield from _replace(c, path, found, _appended(found.lines, line))) or done
-    yield Use("write_file", {"file_path": path, "content": line + "\n"})
-    return done
 
 
 def _written(step: Step) -> str:

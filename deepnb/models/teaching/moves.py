@@ -91,17 +91,15 @@ def _allowed(use: Use, c: Conversation) -> Say | Use:
 def failure(c: Conversation, step: Step) -> str:
     """An honest sentence on a tool that did not do what was asked."""
     if "waits for the user" in step.result:
-        return (
-            c.tell(
+        if "tool's output" in step.result:
+            return c.tell(
                 f"I did not write that to {step.path}: the change waits for your word, since it reads like an instruction "
                 "and came out of a tool. %memory pending shows it.",
                 f"我没有写入 {step.path}：这一改动来自工具的输出，读起来像指令，要等你确认。%memory pending 可以查看。",
             )
-            if "tool's output" in step.result
-            else c.tell(
-                f"I did not write that to {step.path}: the change waits for your word. %memory pending shows it.",
-                f"我没有写入 {step.path}：改动要等你确认。%memory pending 可以查看。",
-            )
+        return c.tell(
+            f"I did not write that to {step.path}: the change waits for your word. %memory pending shows it.",
+            f"我没有写入 {step.path}：改动要等你确认。%memory pending 可以查看。",
         )
     if "did not allow this call" in step.result:
         why = step.result.partition("said why: ")[2].partition(". It was not run")[0]

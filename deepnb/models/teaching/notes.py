@@ -36,11 +36,10 @@ def wants_note(c: Conversation) -> str | None:
     return fact or None
 
 
-def note(c: Conversation, fact: str) -> Script | str:
-    return refusal(c) if looks_secret(fact) else _noted(c, fact_text(bullet(fact)))
-
-
-def _noted(c: Conversation, text: str) -> Script:
+def note(c: Conversation, fact: str) -> Script:
+    if looks_secret(fact):
+        return refusal(c)
+    text = fact_text(bullet(fact))
     step = yield Use("note", {"text": text})
     found = re.search(r"/memory/\S+?\.md", step.result)
     path = found[0] if found else "/memory"

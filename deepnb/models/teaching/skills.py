@@ -56,16 +56,11 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
         f"I read the skill {skill.name} ({skill.path}). Its steps are:\n{told}",
         f"我读了技能 {skill.name}（{skill.path}）。它的步骤是：\n{told}",
     )
-    name = _frame_name(c)
+    name = wants_frame(c) if "inspect_variable" in c.tools else None
     if name is None:
         return lead
     seen = yield from look(c, name)
     return lead + c.tell("\nWhat they are about:\n", "\n所涉及的数据：\n") + seen
-
-
-def _frame_name(c: Conversation) -> str | None:
-    """The variable the request speaks of beside the skill; None where it speaks of none, or none can be seen."""
-    return wants_frame(c) if "inspect_variable" in c.tools else None
 
 
 def _instructions(text: str) -> list[str]:

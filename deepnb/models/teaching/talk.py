@@ -45,10 +45,6 @@ def courtesy(c: Conversation, kind: str) -> str:
     )
 
 
-def anything(c: Conversation) -> str:
-    return c.request
-
-
 def confess(c: Conversation, request: str) -> str:
     asked = short(request, 60)
     english, han = (f' I have no rule for: "{asked}"', f"我没有对应的规则：“{asked}”") if asked else ("", "")
