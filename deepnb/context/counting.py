@@ -60,10 +60,6 @@ class Meter:
         """What a request costs, by part."""
         return self.measured(messages, tools)[0]
 
-    def total(self, messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
-        """Tokens of messages and tools: a token counter as LangChain's middleware takes it."""
-        return self.budget(messages, tools or ()).total
-
     def measured(
         self, messages: Sequence[BaseMessage], tools: Sequence[Any], last: Request | None = None
     ) -> tuple[Budget, Request]:

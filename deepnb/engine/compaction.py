@@ -124,7 +124,8 @@ class CompactionSteps(Upstream):
         path = self._offloaded(new, at, self._get_history_path(session))
         said = [m for m in going if source_of(m) not in _ADDED]
         summary = self._summary(said, len(new), path, tell)
-        before = _anchors(messages[0])
+        held = messages[0].additional_kwargs if source_of(messages[0]) == keys.SUMMARY_SOURCE else {}
+        before = [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
         found = find((to_message(m) for m in said if source_of(m) not in _OURS), redact)
         room = max(_LEAST, int(_ANCHORS * (self._rule.window or 0)))
         beside = anchor_block(lost(union(before, found), summary), room, self._count, path)
@@ -247,12 +248,6 @@ def offload_record(offload: Offload) -> dict[str, Any]:
         "hidden": [[a.kind, a.text, a.said] for a in offload.hidden],
         "flush": asdict(offload.flush) if offload.flush else None,
     }
-
-
-def _anchors(message: BaseMessage) -> list[Anchor]:
-    """What an earlier summary carried along, shown or not."""
-    held = message.additional_kwargs if source_of(message) == keys.SUMMARY_SOURCE else {}
-    return [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
 
 
 def turn_start(messages: Sequence[BaseMessage]) -> int:

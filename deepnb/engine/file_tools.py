@@ -16,11 +16,7 @@ class FileToolsMiddleware(FilesystemMiddleware):
     """
 
     def __init__(
-        self,
-        backend: Any,
-        longest: int | None,
-        names: Sequence[str] | None = None,
-        kept: Collection[str] = frozenset(),
+        self, backend: Any, longest: int | None, names: Sequence[str] | None = None, kept: Collection[str] = frozenset()
     ) -> None:
         """`names` are the tools there are, None for all; a result of more than `longest` tokens goes into a file.
 

@@ -99,16 +99,17 @@ class Flusher:
         goes with no compaction, and is marked by all they say: the next compaction has its own.
         """
         file = note_path(at)
-        note = self._note(file)
-        mark = f"<!-- flush by hand {_mark_of_all(going)} -->" if by_hand else f"<!-- flush {_mark(going[0])} -->"
+        note = (self._backend.download_files([file])[0].content or b"").decode("utf-8", "replace")
+        said = "\n".join(f"{m.type} {message_text(m)}" for m in going)
+        known = said if by_hand else going[0].id or f"{going[0].type}\n{message_text(going[0])}"
+        mark = f"<!-- flush {'by hand ' * by_hand}{_hash(known)} -->"
         if mark in note:
             return None
         lines, how = self._lines(going, file, note)
-        known = {bare(line) for line in note.splitlines()}
-        new = [f"- {bare(line)[:_LONGEST]}" for line in dict.fromkeys(lines) if bare(line) and bare(line) not in known]
-        return Flush(
-            file, tuple(self._added(file, new[:_MOST], heard(state), f"## {at[11:16]} {mark}", bool(note))), how
-        )
+        there = {bare(line) for line in note.splitlines()}
+        new = [f"- {bare(line)[:_LONGEST]}" for line in dict.fromkeys(lines) if bare(line) and bare(line) not in there]
+        added = self._added(file, new[:_MOST], heard(state), f"## {at[11:16]} {mark}", bool(note))
+        return Flush(file, tuple(added), how)
 
     def _lines(self, going: Sequence[BaseMessage], file: str, note: str) -> tuple[list[str], Any]:
         """(lines worth keeping, who chose them)."""
@@ -141,10 +142,6 @@ class Flusher:
             model = self._model
         return model.invoke([HumanMessage(prompt)], config={"metadata": {"lc_source": keys.FLUSH_SOURCE}})
 
-    def _note(self, file: str) -> str:
-        found = self._backend.download_files([file])[0]
-        return (found.content or b"").decode("utf-8", "replace")
-
     def _added(self, file: str, lines: Sequence[str], facts: Facts, head: str, follows: bool) -> list[str]:
         """Add the lines under a heading; gives those that stand in the note. The guard refuses or holds the others."""
         odd = [line for line in lines if credentials(line) or (is_directive(line) and held_lines([line], *facts))]
@@ -167,14 +164,8 @@ def _said(going: Iterable[BaseMessage]) -> list[str]:
     return ["\n".join(_clean(message_text(m))) for m in going if is_request(m)]
 
 
-def _mark_of_all(messages: Iterable[BaseMessage]) -> str:
-    said = "\n".join(f"{m.type} {message_text(m)}" for m in messages)
-    return sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-def _mark(message: BaseMessage) -> str:
-    known = message.id or f"{message.type}\n{message_text(message)}"
-    return sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def worth_keeping(texts: Iterable[str]) -> Iterator[str]:

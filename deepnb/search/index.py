@@ -24,11 +24,12 @@ import numpy as np
 from deepnb.core.errors import DeepnbError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
-from deepnb.search.fusion import Leg, by_rank, by_weight
+from deepnb.search.fusion import COARSE, Leg, by_rank, by_weight
 from deepnb.search.hits import LEGS, Hit, affordable, fading, hit
 from deepnb.search.passages import passages
-from deepnb.search.reading import Reader, in_two, within
+from deepnb.search.reading import Reader, within
 from deepnb.search.schema import migrate
+from deepnb.search.scoring import Scored
 from deepnb.search.words import plain, read_query
 from deepnb.search.writing import READING, Prepared, bump, content_hash, erase_file, prepared, texts, write_file
 
@@ -216,7 +217,9 @@ class Index:
                 found["exact"] = reader.exact(query)
             for name in ("words", "grams"):
                 if name in legs:
-                    found |= in_two(getattr(reader, name)(query), name)
+                    scored: Scored = getattr(reader, name)(query)
+                    found[name] = Leg(scored.keys, scored.fine)
+                    found[f"{name} around"] = Leg(scored.keys, scored.coarse, COARSE)
             if vector is not None and self.embedder is not None:
                 found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
             if allowed is not None:

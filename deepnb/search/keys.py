@@ -41,15 +41,6 @@ def ordinal_range(key: int, around: int) -> tuple[int, int]:
     return file << 43 | low << 23, file << 43 | high << 23 | 0x7FFFFF
 
 
-def files_of(keys: Keys) -> Keys:
-    return keys >> 43
-
-
-def places_of(keys: Keys) -> Keys:
-    """File and ordinal: neighbours differ by one."""
-    return keys >> 23
-
-
 def chunks_of(keys: Keys) -> Keys:
     """The chunk keys of unit keys."""
     return keys >> 43 << 18 | keys >> 5 & 0x3FFFF

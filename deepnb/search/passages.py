@@ -35,11 +35,7 @@ class Span:
 
 
 def passages(
-    keys: Keys,
-    scores: Scores,
-    near: Callable[[int, int], list[Row]],
-    room: Callable[[int], int],
-    k: int,
+    keys: Keys, scores: Scores, near: Callable[[int, int], list[Row]], room: Callable[[int], int], k: int
 ) -> list[Span]:
     """Up to `k` spans that share no unit, by the score of their best one.
 

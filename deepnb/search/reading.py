@@ -9,9 +9,9 @@ import numpy as np
 
 from deepnb.search.database import Database
 from deepnb.search.forms import other_forms
-from deepnb.search.fusion import COARSE, EXACT, Leg
+from deepnb.search.fusion import EXACT, Leg
 from deepnb.search.grams import LONGEST, Vocabulary
-from deepnb.search.keys import chunks_of, files_of
+from deepnb.search.keys import chunks_of
 from deepnb.search.passages import Row
 from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
 from deepnb.search.vectors import Embeddings, Vectors, embeddings, nearest, units_of
@@ -176,15 +176,10 @@ class Reader:
             self.vocabulary.extend([word for _, word in rows])
 
 
-def in_two(found: Scored, name: str) -> dict[str, Leg]:
-    """A leg's fine and coarse scores as two for the fusion."""
-    return {name: Leg(found.keys, found.fine), f"{name} around": Leg(found.keys, found.coarse, COARSE)}
-
-
 def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
     """The leg without the files that are not allowed."""
     files = np.array([number for number, path in paths.items() if allowed(path)], np.int64)
-    kept = np.isin(files_of(leg.keys), files)
+    kept = np.isin(leg.keys >> 43, files)
     return Leg(leg.keys[kept], leg.scores[kept], leg.weight)
 
 

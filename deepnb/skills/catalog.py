@@ -90,7 +90,8 @@ class Catalog:
         bars: Bars,
     ) -> Found:
         marks = {path: _mark(response) for path, response in told.items()}
-        errors = tuple((s, e) for s, found in zip(self.sources, listings, strict=True) if (e := _error(found)))
+        errors = tuple((s, str(found.error or "")) for s, found in zip(self.sources, listings, strict=True))
+        errors = tuple((s, e) for s, e in errors if e and "not_found" not in e)
         strange = tuple((p, kind) for p, listing in odd if (kind := _strange(listing)))
         seen = (tuple(marks.items()), errors, strange, tuple(bars.items()))
         if self._last[0] == seen:
@@ -157,11 +158,6 @@ def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
 def _mark(response: Any) -> bytes:
     content = response.content
     return str(response.error).encode() if content is None else blake2b(content, digest_size=16).digest()
-
-
-def _error(listing: Any) -> str | None:
-    error = listing.error
-    return None if not error or "not_found" in str(error) else str(error)
 
 
 def _strange(listing: Any) -> str | None:

@@ -165,7 +165,8 @@ def _places(text: _Text) -> list[tuple[int, Border]]:
                 return places
             wide = marker.end() - column + (0 if marker["gap"] else 1)
             column += wide
-            level = level.into(token.type, 0, _marker(marker["bullet"], wide))
+            bullet = marker["bullet"]
+            level = level.into(token.type, 0, f"{bullet}{' ' * (wide - 1)}" if bullet else f"{'1' * (wide - 2)}. ")
         elif token.type == "blockquote_open" and not level.markers:
             level = level.into(token.type)
         else:
@@ -182,11 +183,6 @@ def _number(text: _Text, at: int, depth: int) -> int:
     goes_on = above is not None and at == depth and above.open[depth : depth + 1] == (token.type,)
     start = above.numbers[depth] if above and goes_on else int(str(token.attrs.get("start", 1)))
     return start + items - 1
-
-
-def _marker(bullet: str | None, wide: int) -> str:
-    """A list marker `wide` columns wide."""
-    return f"{bullet}{' ' * (wide - 1)}" if bullet else f"{'1' * (wide - 2)}. "
 
 
 def _inside(text: _Text, token: Token, level: _Level, column: int, lines: list[int]) -> list[tuple[int, Border]]:

@@ -70,10 +70,7 @@ _PART = ";width:{}%"
 _SIZED = re.compile(
     "|".join(
         re.escape(base + size).replace(r"\{\}", r"\d{1,5}")
-        for size, bases in (
-            (_FIXED, (_STYLES["table_open"], _CONTINUED["table_open"])),
-            (_PART, _SIDES),
-        )
+        for size, bases in ((_FIXED, (_STYLES["table_open"], _CONTINUED["table_open"])), (_PART, _SIDES))
         for base in bases
     )
 )
@@ -154,9 +151,7 @@ def _signs(text: str) -> int:
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    if name == "style":
-        return value if value in _ALLOWED_STYLES or _SIZED.fullmatch(value) else None
-    return value
+    return value if name != "style" or value in _ALLOWED_STYLES or _SIZED.fullmatch(value) else None
 
 
 def _join_above(tokens: list[Token], border: Border) -> None:

@@ -14,8 +14,6 @@ from deepnb.views.tool import pretty
 from deepnb.views.view import View
 from deepnb.widgets.actions import button, close
 
-Decide = Callable[[Decision], object]
-
 
 class ApprovalButtons:
     """A row of controls for each call: approve, reject with a reason, edit, allow its tool in this thread.
@@ -24,7 +22,11 @@ class ApprovalButtons:
     """
 
     def __init__(
-        self, calls: Sequence[PendingCall], decide: Decide, offer: Sequence[str] = (), numbers: Sequence[int] = ()
+        self,
+        calls: Sequence[PendingCall],
+        decide: Callable[[Decision], object],
+        offer: Sequence[str] = (),
+        numbers: Sequence[int] = (),
     ) -> None:
         """`offer` are tools that skills in use ask to have allowed in the thread; `numbers` are those of the calls,
         if they are not counted from 1."""

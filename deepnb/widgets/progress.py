@@ -35,21 +35,22 @@ class Progress:
 
     def end(self, view: View) -> None:
         """It is over: show what came of it, in the place of the line where outputs can change."""
-        with self._lock:
-            self._ended = True
-            self._timer.cancel()
-            if self._output is not None and self._screen.notebook:
-                self._output.update(view)
-            else:
-                self._screen.show(view)
+        if not self._ended_with(view):
+            self._screen.show(view)
 
     def stop(self, line: str) -> None:
         """It failed: say so in the place of the line, if that was shown; who caught it says why."""
+        self._ended_with(notice_view(line))
+
+    def _ended_with(self, view: View) -> bool:
+        """Say nothing more; whether the view stands in the place of the line now."""
         with self._lock:
             self._ended = True
             self._timer.cancel()
-            if self._output is not None and self._screen.notebook:
-                self._output.update(notice_view(line))
+            if self._output is None or not self._screen.notebook:
+                return False
+            self._output.update(view)
+            return True
 
     def _begin(self) -> None:
         with self._lock:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import tiktoken
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from deepnb import Session
 from deepnb.context.counting import Counter, Meter
@@ -85,9 +85,13 @@ def test_in_a_session_of_1000_messages_one_more_turn_asks_for_its_own_alone(monk
 
 def test_what_changed_is_counted_again():
     m = meter(Counting())
-    assert m.total([HumanMessage("one", id="1")]) < m.total([HumanMessage("one and more words", id="1")])
+
+    def total(message: BaseMessage) -> int:
+        return m.budget([message], ()).total
+
+    assert total(HumanMessage("one", id="1")) < total(HumanMessage("one and more words", id="1"))
     calls = [{"name": "ls", "args": {"path": "/"}, "id": "c"}]
-    assert m.total([AIMessage("x", id="2")]) < m.total([AIMessage("x", id="2", tool_calls=calls)])
+    assert total(AIMessage("x", id="2")) < total(AIMessage("x", id="2", tool_calls=calls))
     before = m.budget([HumanMessage("sum", id="3")], ()).parts
     after = m.budget([HumanMessage("sum", id="3", additional_kwargs={"lc_source": "summarization"})], ()).parts
     assert (before["user"], after["summary"]) == (after["summary"], before["user"]) and before["user"]
@@ -165,7 +169,7 @@ def test_another_counter_takes_over_once_it_is_there():
     assert (second.total, second.exact, m.count("x"), m.counter.name) == (8, True, 1, "tiktoken")
     assert request.tokens == 26 and after.tokens == 8
     arrived.append(Counter(lambda text: 5, True, "other"))
-    assert m.total(messages) == 8  # an exact one stays
+    assert m.budget(messages, ()).total == 8  # an exact one stays
 
 
 # -- how requests are kept

@@ -144,14 +144,8 @@ def tick_off(c: Conversation, item: str) -> Script:
     if found.problem:
         return failure(c, found.problem)
     best = max((coverage(words(item), line) for line in found.lines), default=0.0)
-    at = next(
-        (
-            i
-            for i, line in enumerate(found.lines)
-            if "[ ]" in line and (item.lower() in line.lower() or (best and coverage(words(item), line) == best))
-        ),
-        None,
-    )
+    todo = [(i, line) for i, line in enumerate(found.lines) if "[ ]" in line]
+    at = next((i for i, line in todo if item.lower() in line.lower() or 0 < best == coverage(words(item), line)), None)
     if at is None:
         return c.tell(f'No open item in {TODO} matches "{short(item)}".', f"{TODO} 里没有与“{short(item)}”相符的待办。")
     done = found.lines[at].replace("[ ]", "[x]", 1)

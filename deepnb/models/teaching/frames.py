@@ -79,9 +79,8 @@ def parse_frame(text: str) -> tuple[Frame, str] | None:
         if len(cells) >= 3 and cells[:2] != ["column", "type"] and not set(cells[0]) <= set("-: "):
             columns.append(Column(cells[0], cells[1], cells[-1]))
         end += len(line)
-    return Frame(head["name"], head["rows"], head["columns"], tuple(columns)), text[: head.start()] + _without_sample(
-        text[end:].splitlines()
-    )
+    rest = text[: head.start()] + _without_sample(text[end:].splitlines())
+    return Frame(head["name"], head["rows"], head["columns"], tuple(columns)), rest
 
 
 def _without_sample(lines: Iterable[str]) -> str:
@@ -122,10 +121,8 @@ def look(c: Conversation, name: str) -> Script:
         return step
     found = parse_frame(step.result)
     if found is None:
-        name, quote = (
-            step.args.get("name", "it"),
-            "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:8]),
-        )
+        name = step.args.get("name", "it")
+        quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:8])
         return c.tell(f"`inspect_variable` says of `{name}`:\n{quote}", f"`inspect_variable` 说 `{name}`：\n{quote}")
     return answer(c, found[0], c.request)
 

@@ -11,10 +11,7 @@ from deepnb.models.teaching.frames import look, wants_frame
 from deepnb.models.teaching.moves import Script, Use
 from deepnb.models.teaching.words import chinese, first_match, short, words
 
-_LIST = (
-    r"\b(?:what|which|list|show)\b.{0,30}\bskills\b",
-    r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)",
-)
+_LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
 
 
 def wants_skills(c: Conversation) -> bool | None:
