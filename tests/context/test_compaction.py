@@ -416,9 +416,10 @@ def test_a_flush_that_fails_stops_nothing(monkeypatch):
 
 
 def test_a_note_that_can_not_be_written_is_said_and_not_taken_for_nothing(monkeypatch):
-    from deepnb.memory import flush
+    from deepnb.backends.guarded import GuardedBackend
 
-    monkeypatch.setattr(flush.Flusher, "_append", lambda *_: "Error: not written to the note: the disk is full")
+    full = "Error: not written to the note: the disk is full"
+    monkeypatch.setattr(GuardedBackend, "append", lambda *_, **__: full)
     s = session(Phased(flush="- a fact"))
     for prompt in "abc":
         s.run(prompt)
