@@ -26,7 +26,7 @@ class JournalFile:
         self._root = root.rstrip("/")
         self._saved: list[Entry] = []
         self._files: dict[int, str] = {}
-        self._told = JournalTexts()
+        self._texts = JournalTexts()
         self._last = 0
         self.unsaved: list[Entry] = []
 
@@ -95,17 +95,17 @@ class JournalFile:
     def text_of(self, path: str) -> str | None:
         """The text of a file, less credentials, as the journal tells it; None where it tells of none."""
         name = redact(path)
-        told = self._told.copy_of(name)
+        texts = self._texts.copy_of(name)
         for one in self.unsaved:
-            told.take(one)
+            texts.take(one)
         try:
-            return told.text(name)
+            return texts.text(name)
         except DoesNotFit:
             return None
 
     def fits(self, path: str) -> bool:
         """Whether the entries of a file follow from each other."""
-        return redact(path) not in self._told.broken
+        return redact(path) not in self._texts.broken
 
     def path(self, number: int) -> str:
         """The journal's `number`-th file, counted from 1."""
@@ -114,7 +114,7 @@ class JournalFile:
     def _take(self, more: Sequence[Entry]) -> None:
         for one in more:
             self._saved.append(one)
-            self._told.take(one)
+            self._texts.take(one)
             self._last = max(self._last, _number(one))
 
     def _reread(self) -> None:
@@ -128,7 +128,7 @@ class JournalFile:
             number += 1
 
     def _forget(self) -> None:
-        self._saved, self._told, self._last = [], JournalTexts(), 0
+        self._saved, self._texts, self._last = [], JournalTexts(), 0
 
     def _text(self, number: int) -> str | None:
         found = self._backend.download_files([self.path(number)])[0]

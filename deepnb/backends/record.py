@@ -144,12 +144,12 @@ class Record:
         self._known[path] = after
         if before == after:
             return
-        root, said = self.root(path), note if origin else writer().note
+        root, reason = self.root(path), note if origin else writer().note
         made = entry(
             FileDiff(redact(path), before, after),
             id=root.journal.next_id(),
             origin=origin or writer().origin,
-            note=redact(said),
+            note=redact(reason),
             **self._facts(),
         )
         root.journal.add(made)

@@ -163,8 +163,8 @@ class Steps:
         if problem := credential_in(current or "", wanted, path):
             return problem
         added = added_lines(current or "", wanted)
-        told = writer().origin in ("agent", "flush") and any(map(is_directive, added))
-        if told and (lines := held_lines(added, *writer().heard())):
+        instructs = writer().origin in ("agent", "flush") and any(map(is_directive, added))
+        if instructs and (lines := held_lines(added, *writer().heard())):
             count = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
             return self.held_changes.hold(
                 path,

@@ -169,10 +169,10 @@ class Folder:
         """What a link says, where that is nothing but another name in here; it is then opened as any name is."""
         path, at = self._at(name)
         try:
-            said = os.readlink(path, **at)
+            target = os.readlink(path, **at)
         except OSError:
             return None
-        return None if unfit(said) else said
+        return None if unfit(target) else target
 
     def open_own(self, name: str, flags: int = 0) -> int:
         """A descriptor of a file of our own, made if it is missing."""

@@ -133,11 +133,11 @@ def replay(path: str, log: Iterable[Entry]) -> str | None:
 
     Raises DoesNotFit where the entries do not follow from each other.
     """
-    told = JournalTexts()
+    texts = JournalTexts()
     for one in log:
         if one.path == path:
-            told.take(one)
-    return told.text(path)
+            texts.take(one)
+    return texts.text(path)
 
 
 def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:

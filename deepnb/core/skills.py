@@ -83,5 +83,5 @@ class SkillRead:
 
 def skill_line(name: str, description: str, path: str) -> str:
     """What of a skill is in every request: one line, whatever its description holds."""
-    said = " ".join(description.split()).replace(SKILLS_CLOSE, "(agent_skills)").replace(SKILLS_OPEN, "(agent_skills)")
-    return f"- **{name}**: {said} -> read_file `{path}`"
+    line = " ".join(description.split()).replace(SKILLS_CLOSE, "(agent_skills)").replace(SKILLS_OPEN, "(agent_skills)")
+    return f"- **{name}**: {line} -> read_file `{path}`"

@@ -239,8 +239,8 @@ def _parameters(tool: Any) -> tuple[dict[str, str], list[str]]:
     try:
         schema = tool.tool_call_schema
         schema = schema if isinstance(schema, dict) else schema.model_json_schema()
-        told = {name: str(one.get("type", "")) for name, one in schema.get("properties", {}).items()}
-        return told, [str(name) for name in schema.get("required", ())]
+        types = {name: str(one.get("type", "")) for name, one in schema.get("properties", {}).items()}
+        return types, [str(name) for name in schema.get("required", ())]
     except Exception:  # a schema of the user's that can't be written as JSON: the tool itself checks what it is given
         return {}, []
 

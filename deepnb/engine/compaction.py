@@ -122,11 +122,11 @@ class CompactionSteps(Upstream):
         at = self._clock()
         flush = self._flushed(new, request.state, at, tell)
         path = self._offloaded(new, at, self._get_history_path(session))
-        said = [m for m in going if source_of(m) not in _ADDED]
-        summary = self._summary(said, len(new), path, tell)
+        conversation = [m for m in going if source_of(m) not in _ADDED]
+        summary = self._summary(conversation, len(new), path, tell)
         held = messages[0].additional_kwargs if source_of(messages[0]) == keys.SUMMARY_SOURCE else {}
         before = [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
-        found = find((to_message(m) for m in said if source_of(m) not in _OURS), redact)
+        found = find((to_message(m) for m in conversation if source_of(m) not in _OURS), redact)
         room = max(_LEAST, int(_ANCHORS * (self._rule.window or 0)))
         beside = anchor_block(lost(union(before, found), summary), room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)
@@ -244,8 +244,8 @@ def offload_record(offload: Offload) -> dict[str, Any]:
         "cause": offload.cause,
         "tokens": [offload.before, offload.after],
         "messages": offload.messages,
-        "anchors": [[a.kind, a.text, a.said] for a in offload.anchors],
-        "hidden": [[a.kind, a.text, a.said] for a in offload.hidden],
+        "anchors": [[a.kind, a.text, a.phrase] for a in offload.anchors],
+        "hidden": [[a.kind, a.text, a.phrase] for a in offload.hidden],
         "flush": asdict(offload.flush) if offload.flush else None,
     }
 

@@ -181,9 +181,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             del self._models[run_id]
         self._spoke.discard(run_id)
         self._thought.discard(run_id)
-        told = usage(message)
-        self._spent += told.input + told.output if told else 0
-        paid = self._ledger.with_cost(told, call.model, call.path, call.agent) if told else None
+        spent = usage(message)
+        self._spent += spent.input + spent.output if spent else 0
+        paid = self._ledger.with_cost(spent, call.model, call.path, call.agent) if spent else None
         ended = replace(call, usage=paid, seconds=time.perf_counter() - began)
         self._emit(values.ModelEnded(ended, call.path))
         if call.purpose == "answer" and message is not None:
@@ -308,9 +308,9 @@ def usage(message: BaseMessage | None) -> values.Usage | None:
     """Tokens as the provider reported them with its answer; None where it did not."""
     if not isinstance(message, AIMessage) or not message.usage_metadata:
         return None
-    told = message.usage_metadata
-    cached = (told.get("input_token_details") or {}).get("cache_read") or 0
-    return values.Usage(told["input_tokens"], told["output_tokens"], cached)
+    spent = message.usage_metadata
+    cached = (spent.get("input_token_details") or {}).get("cache_read") or 0
+    return values.Usage(spent["input_tokens"], spent["output_tokens"], cached)
 
 
 def tool_result(output: Any) -> str:

@@ -18,8 +18,8 @@ def metadata(skill: Skill) -> dict[str, Any]:
 
     Every turn decodes the state several times: what is not there costs nothing.
     """
-    told = {"path": skill.path, "name": skill.name, "description": skill.description}
-    return {**told, "metadata": dict(skill.metadata)} if skill.metadata else told
+    fields = {"path": skill.path, "name": skill.name, "description": skill.description}
+    return {**fields, "metadata": dict(skill.metadata)} if skill.metadata else fields
 
 
 def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:

@@ -88,8 +88,8 @@ def _is_same(old: Message, new: BaseMessage) -> bool:
 def new_messages(chunk: Mapping[str, Any]) -> list[Message]:
     """The messages that a chunk of the stream mode `updates` adds to the thread."""
     found: list[Message] = []
-    for told in chunk.values():
-        for update in told if isinstance(told, list) else [told]:
+    for updates in chunk.values():
+        for update in updates if isinstance(updates, list) else [updates]:
             messages = update.get(keys.MESSAGES) if isinstance(update, Mapping) else None
             listed = messages if isinstance(messages, list) else [messages]
             found += (to_message(m) for m in listed if isinstance(m, BaseMessage) and m.id and m.type in _ROLE)

@@ -53,5 +53,5 @@ def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
 
 def without_memory(values: Mapping[str, Any]) -> dict[str, Any]:
     """The update that makes a state forget which memory its prompt holds; updates in the stream go, too."""
-    told = [m for m in still_sent(values) if source_of(m) == MEMORY_UPDATE and m.id]
-    return {keys.MEMORY: None, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in told]}
+    updates = [m for m in still_sent(values) if source_of(m) == MEMORY_UPDATE and m.id]
+    return {keys.MEMORY: None, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in updates]}

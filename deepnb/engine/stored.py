@@ -100,7 +100,7 @@ def stored_turns(messages: Sequence[BaseMessage], waiting: Iterable[str] = ()) -
     for at, start, end in zip(requests, starts, ends, strict=True):
         events = tuple(_events(messages[at + 1 : end], asks))
         own = [m for m in messages[at:end] if isinstance(m, AIMessage)]
-        spent = sum((told for m in own if (told := usage(m))), Usage())
+        spent = sum((used for m in own if (used := usage(m))), Usage())
         model = next((str(m.response_metadata["model_name"]) for m in own if m.response_metadata.get("model_name")), "")
         text = next((t for m in reversed(own) if (t := message_text(m))), "")
         request = messages[at]

@@ -70,7 +70,7 @@ def by_kind(found: Sequence[Anchor]) -> list[tuple[str, str]]:
     """(kind in words, what there is of it) in the order of the prompt."""
     out = []
     for kind, words in _KINDS.items():
-        texts = [a.said or a.text for a in found if a.kind == kind]
+        texts = [a.phrase or a.text for a in found if a.kind == kind]
         more = f" … and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
         if texts:
             out.append((words, " | ".join(texts[:_SHOWN]) + more))

@@ -186,7 +186,7 @@ def _around(section: HistorySection) -> str:
     offload = section.offload
     if offload is None:
         return "" if section.items else section.text
-    kept = [a.said or a.text for a in offload.anchors]
+    kept = [a.phrase or a.text for a in offload.anchors]
     return "\n".join([offload.summary, *kept, *(offload.flush.lines if offload.flush else ())])
 
 

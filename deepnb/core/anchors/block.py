@@ -30,7 +30,7 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
     """
     if not anchors:
         return AnchorBlock()
-    whole = AnchorBlock(_text(anchors, 0, path, said=True), tuple(anchors))
+    whole = AnchorBlock(_text(anchors, 0, path, phrases=True), tuple(anchors))
     if count(whole.text) <= room:
         return whole
     order = _by_rank(anchors)
@@ -60,10 +60,10 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
     return AnchorBlock(_text(shown, len(hidden), path), tuple(shown), tuple(hidden))
 
 
-def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, said: bool = False) -> str:
+def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, phrases: bool = False) -> str:
     lines = [OPEN, _LEAD]
     for kind in get_args(Kind):
-        texts = [(a.said or a.text) if said else a.text for a in anchors if a.kind == kind]
+        texts = [(a.phrase or a.text) if phrases else a.text for a in anchors if a.kind == kind]
         if kind == "prohibition":
             lines += [f"{_LABELS[kind]}: {t}" for t in texts]
         elif texts:

@@ -81,8 +81,8 @@ def facts(text: str) -> Iterator[Anchor]:
         for match in pattern().finditer(text):
             fact = _trimmed(kind, (match[1] if kind == "name" else match[0]).strip())
             if _is_fact(kind, fact):
-                said = _said(text, match.start(), fact) if kind == "number" else ""
-                found.append((match.start(), Anchor(kind, fact, said)))
+                phrase = _phrase(text, match.start(), fact) if kind == "number" else ""
+                found.append((match.start(), Anchor(kind, fact, phrase)))
                 spans.append(match.span())
         text = _blanked(text, spans)
     found.sort(key=lambda pair: pair[0])
@@ -116,7 +116,7 @@ def _is_fact(kind: Kind, text: str) -> bool:
     return kind != "number" or not _NOT_PLURAL().search(text)
 
 
-def _said(text: str, start: int, fact: str) -> str:
+def _phrase(text: str, start: int, fact: str) -> str:
     """The number with the few words before it that say of what it is."""
     before = _BEFORE().search(text[max(0, start - 80) : start])
     return f"{before[0].strip()} {fact}" if before and "\0" not in before[0] else ""

@@ -15,7 +15,7 @@ class Anchor:
 
     kind: Kind
     text: str
-    said: str = ""
+    phrase: str = ""
 
 
 @dataclass(frozen=True, slots=True)

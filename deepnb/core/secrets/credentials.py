@@ -81,9 +81,9 @@ def refusal(findings: Iterable[Finding], where: str) -> str:
     kinds: dict[str, list[int]] = {}
     for found in findings:
         kinds.setdefault(found.kind, []).append(found.line)
-    said = [f"{kind} (line {', '.join(map(str, sorted(set(at))))})" for kind, at in kinds.items()]
+    parts = [f"{kind} (line {', '.join(map(str, sorted(set(at))))})" for kind, at in kinds.items()]
     place = " ".join(redact(where).split())
-    return f"not written to {place}: it holds {'; '.join(said)}; write where it is kept instead, never the value"
+    return f"not written to {place}: it holds {'; '.join(parts)}; write where it is kept instead, never the value"
 
 
 def _under(key: Any, item: Any) -> Any:
