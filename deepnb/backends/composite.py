@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from deepagents.backends import CompositeBackend
-from deepagents.backends.protocol import (
-    BackendProtocol,
-    FileInfo,
-    GlobResult,
-    GlobTruncationReason,
-    GrepMatch,
-    GrepResult,
-    LsResult,
-    WriteResult,
-)
+from deepagents.backends import CompositeBackend, protocol
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
@@ -31,15 +21,15 @@ class MountedBackend(CompositeBackend):
     directory twice, and no mount that is not at the top. Deleting a directory leaves the mounts in it.
     """
 
-    als = BackendProtocol.als
-    awrite = BackendProtocol.awrite
-    aglob = BackendProtocol.aglob
-    agrep = BackendProtocol.agrep
+    als = protocol.BackendProtocol.als
+    awrite = protocol.BackendProtocol.awrite
+    aglob = protocol.BackendProtocol.aglob
+    agrep = protocol.BackendProtocol.agrep
 
-    def write(self, file_path: str, content: str) -> WriteResult:
+    def write(self, file_path: str, content: str) -> protocol.WriteResult:
         """Make `content` the file, in the backend it belongs to."""
         if _folder(file_path) in self.routes:
-            return WriteResult(error=f"Error writing file '{file_path}': it is a directory")
+            return protocol.WriteResult(error=f"Error writing file '{file_path}': it is a directory")
         return super().write(file_path, content)
 
     def append_text(self, path: str, text: str) -> str | None:
@@ -47,7 +37,7 @@ class MountedBackend(CompositeBackend):
         prefix, backend = self._owner(path)
         return append_text(backend, path[len(prefix) - 1 :], text)
 
-    def ls(self, path: str) -> LsResult:
+    def ls(self, path: str) -> protocol.LsResult:
         """What is directly in a directory, mounts included, by path."""
         base = _folder(path)
         prefix, backend = self._owner(base)
@@ -55,10 +45,10 @@ class MountedBackend(CompositeBackend):
         listed = backend.ls(_inner(prefix, base, path))
         if listed.error and not inside:
             return listed
-        entries: dict[str, FileInfo] = {info["path"]: info for info in self._owned(prefix, listed.entries)}
+        entries: dict[str, protocol.FileInfo] = {info["path"]: info for info in self._owned(prefix, listed.entries)}
         for folder in inside:
-            entries.setdefault(folder, FileInfo(path=folder, is_dir=True, size=0, modified_at=""))
-        return LsResult(entries=[entries[p] for p in sorted(entries)])
+            entries.setdefault(folder, protocol.FileInfo(path=folder, is_dir=True, size=0, modified_at=""))
+        return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
 
     def folder_version(self, directory: str, name: str) -> Any:
         """That of the backend the directory belongs to; None where it is spread over several."""
@@ -74,15 +64,15 @@ class MountedBackend(CompositeBackend):
         prefix, backend = self._owner(base)
         return skipped_entries(backend, _inner(prefix, base, directory), name, most)
 
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
         """Files below `path` that match, in whichever backend, by path."""
         base = _folder(path or "/")
         try:
             fits = compile_grep_include_glob(pattern)
         except InvalidGlobPatternError as error:
-            return GlobResult(error=str(error))
-        found: list[FileInfo] = []
-        cut: list[GlobTruncationReason | None] = []
+            return protocol.GlobResult(error=str(error))
+        found: list[protocol.FileInfo] = []
+        cut: list[protocol.GlobTruncationReason | None] = []
         for prefix, backend in self._parts(base):
             # a pattern with directories in it speaks of paths below `base`, which a mount down there does not know
             apart = len(prefix) > len(base) and "/" in pattern
@@ -93,19 +83,21 @@ class MountedBackend(CompositeBackend):
             owned = self._owned(prefix, result.matches)
             found += [info for info in owned if not apart or fits(info["path"][len(base) :])]
         found.sort(key=lambda info: info["path"])
-        reason: GlobTruncationReason | None = "unreadable" if "unreadable" in cut else next(filter(None, cut), None)
-        return GlobResult(matches=found, truncated=bool(cut), truncation_reason=reason)
+        reason: protocol.GlobTruncationReason | None = (
+            "unreadable" if "unreadable" in cut else next(filter(None, cut), None)
+        )
+        return protocol.GlobResult(matches=found, truncated=bool(cut), truncation_reason=reason)
 
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> GrepResult:
+    ) -> protocol.GrepResult:
         """Lines that have the literal text in them, in whichever backend."""
         base = _folder(path or "/")
         try:
             fits = compile_grep_include_glob(glob) if glob else None
         except InvalidGlobPatternError as error:
-            return GrepResult(error=str(error))
-        matches: list[GrepMatch] = []
+            return protocol.GrepResult(error=str(error))
+        matches: list[protocol.GrepMatch] = []
         errors: list[str] = []
         truncated = False
         for prefix, backend in self._parts(base):
@@ -124,7 +116,7 @@ class MountedBackend(CompositeBackend):
             owned = self._owned(prefix, result.matches)
             matches += [m for m in owned if not apart or fits is None or fits(m["path"][len(base) :])]
         cut = max_count is not None and len(matches) > max_count
-        return GrepResult(
+        return protocol.GrepResult(
             error="; ".join(errors) or None, matches=matches[:max_count] if cut else matches, truncated=truncated or cut
         )
 
@@ -135,14 +127,14 @@ class MountedBackend(CompositeBackend):
             if self._owner(_folder(path))[0] == prefix:
                 yield {**item, "path": path}
 
-    def _owner(self, path: str) -> tuple[str, BackendProtocol]:
+    def _owner(self, path: str) -> tuple[str, protocol.BackendProtocol]:
         """The mount a path belongs to, as prefix and backend; the default has the prefix "/"."""
         for prefix, backend in self.sorted_routes:
             if path.startswith(prefix):
                 return prefix, backend
         return "/", self.default
 
-    def _parts(self, base: str) -> Iterator[tuple[str, BackendProtocol]]:
+    def _parts(self, base: str) -> Iterator[tuple[str, protocol.BackendProtocol]]:
         """Where the files of a search are: in the mount the path belongs to, and in the mounts below it.
 
         A path that is a file, too, means the file, as it does without mounts.

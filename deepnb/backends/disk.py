@@ -12,27 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from deepagents.backends.protocol import (
-    DEFAULT_GREP_TIMEOUT,
-    FILE_NOT_FOUND,
-    INVALID_PATH,
-    IS_DIRECTORY,
-    PERMISSION_DENIED,
-    BackendProtocol,
-    DeleteResult,
-    EditResult,
-    FileData,
-    FileDownloadResponse,
-    FileInfo,
-    FileUploadResponse,
-    GlobResult,
-    GlobTruncationReason,
-    GrepMatch,
-    GrepResult,
-    LsResult,
-    ReadResult,
-    WriteResult,
-)
+from deepagents.backends import protocol
 from deepagents.backends.utils import (
     InvalidGlobPatternError,
     compile_grep_include_glob,
@@ -46,7 +26,7 @@ from deepnb.core.merge import all_crlf
 from deepnb.engine.file_extras import SkippedEntries
 
 GLOB_SECONDS = 5.0
-GREP_SECONDS = float(DEFAULT_GREP_TIMEOUT)
+GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)
 GREP_BYTES = 10 * 1024 * 1024
 """The bounds of upstream's FilesystemBackend: past them a search gives what it has, and says it is cut."""
 NOT_TEXT = re.compile(
@@ -56,16 +36,18 @@ NOT_TEXT = re.compile(
 """Names that end so are read as bytes; the table of upstream's backends."""
 
 _CODES = {
-    errno.ENOENT: FILE_NOT_FOUND,
-    errno.EISDIR: IS_DIRECTORY,
-    errno.EACCES: PERMISSION_DENIED,
-    errno.EPERM: PERMISSION_DENIED,
-    errno.EROFS: PERMISSION_DENIED,
-    **dict.fromkeys((errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EEXIST), INVALID_PATH),
+    errno.ENOENT: protocol.FILE_NOT_FOUND,
+    errno.EISDIR: protocol.IS_DIRECTORY,
+    errno.EACCES: protocol.PERMISSION_DENIED,
+    errno.EPERM: protocol.PERMISSION_DENIED,
+    errno.EROFS: protocol.PERMISSION_DENIED,
+    **dict.fromkeys(
+        (errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EEXIST), protocol.INVALID_PATH
+    ),
 }
 
 
-class DiskBackend(BackendProtocol):
+class DiskBackend(protocol.BackendProtocol):
     """Files below `root` under virtual paths: /a/b.md is root/a/b.md.
 
     Links are not listed and not followed, wherever they point; neither are pipes, devices and names
@@ -82,25 +64,27 @@ class DiskBackend(BackendProtocol):
 
     # -- one file
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         """A window of lines; the whole in base64 for names that end as those of pictures and films do."""
         try:
             data = self.tree.read(_file(file_path))
             if NOT_TEXT.search(file_path):
-                return ReadResult(file_data=FileData(content=base64.b64encode(data).decode(), encoding="base64"))
-            return slice_read_response(FileData(content=data.decode(), encoding="utf-8"), offset, limit)
+                return protocol.ReadResult(
+                    file_data=protocol.FileData(content=base64.b64encode(data).decode(), encoding="base64")
+                )
+            return slice_read_response(protocol.FileData(content=data.decode(), encoding="utf-8"), offset, limit)
         except (FileNotFoundError, IsADirectoryError):
-            return ReadResult(error=f"File '{_printable(file_path)}' not found")
+            return protocol.ReadResult(error=f"File '{_printable(file_path)}' not found")
         except (OSError, UnicodeDecodeError) as error:
-            return ReadResult(error=f"Error reading file '{_printable(file_path)}': {_why(error)}")
+            return protocol.ReadResult(error=f"Error reading file '{_printable(file_path)}': {_why(error)}")
 
-    def write(self, file_path: str, content: str) -> WriteResult:
+    def write(self, file_path: str, content: str) -> protocol.WriteResult:
         """Make `content` the file, as UTF-8 and with its line ends as they are."""
         try:
             self.tree.write(_file(file_path), content.encode())
         except (OSError, UnicodeEncodeError) as error:
-            return WriteResult(error=f"Error writing file '{_printable(file_path)}': {_why(error)}")
-        return WriteResult(path=file_path)
+            return protocol.WriteResult(error=f"Error writing file '{_printable(file_path)}': {_why(error)}")
+        return protocol.WriteResult(path=file_path)
 
     def append_text(self, path: str, text: str) -> str | None:
         """Add `text` to the end of the file, which is not rewritten; gives the error, if any."""
@@ -110,22 +94,22 @@ class DiskBackend(BackendProtocol):
             return f"Error writing file '{_printable(path)}': {_why(error)}"
         return None
 
-    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
         """Replace a text that occurs once, or everywhere with `replace_all`."""
         try:
             at = _file(file_path)
             text = self.tree.read(at).decode()
             result = replace_text(text, old_string, new_string, replace_all)
             if isinstance(result, str):
-                return EditResult(error=result)
+                return protocol.EditResult(error=result)
             self.tree.write(at, result[0].encode())
         except (FileNotFoundError, IsADirectoryError):
-            return EditResult(error=f"Error: File '{_printable(file_path)}' not found")
+            return protocol.EditResult(error=f"Error: File '{_printable(file_path)}' not found")
         except (OSError, UnicodeError) as error:
-            return EditResult(error=f"Error editing file '{_printable(file_path)}': {_why(error)}")
-        return EditResult(path=file_path, occurrences=result[1])
+            return protocol.EditResult(error=f"Error editing file '{_printable(file_path)}': {_why(error)}")
+        return protocol.EditResult(path=file_path, occurrences=result[1])
 
-    def delete(self, file_path: str) -> DeleteResult:
+    def delete(self, file_path: str) -> protocol.DeleteResult:
         """Remove a file, or a directory with all in it; part of it may be gone where that fails midway."""
         try:
             at = names(file_path, folder=True)
@@ -135,16 +119,16 @@ class DiskBackend(BackendProtocol):
                 raise Refused("the path of a file does not end in /")
             self.tree.remove(at)
         except FileNotFoundError:
-            return DeleteResult(error=f"Error: '{_printable(file_path)}' not found")
+            return protocol.DeleteResult(error=f"Error: '{_printable(file_path)}' not found")
         except OSError as error:
-            return DeleteResult(error=f"Error deleting '{_printable(file_path)}': {_why(error)}")
-        return DeleteResult(path=file_path)
+            return protocol.DeleteResult(error=f"Error deleting '{_printable(file_path)}': {_why(error)}")
+        return protocol.DeleteResult(path=file_path)
 
     # -- bytes, many files at once
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
         """Write bytes as they are; each file has its own error."""
-        return [FileUploadResponse(path=path, error=self._upload(path, data)) for path, data in files]
+        return [protocol.FileUploadResponse(path=path, error=self._upload(path, data)) for path, data in files]
 
     def _upload(self, path: str, data: bytes) -> str | None:
         try:
@@ -153,19 +137,19 @@ class DiskBackend(BackendProtocol):
             return _code(error)
         return None
 
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
         """The bytes as they are; each file has its own error."""
         return [self._download(path) for path in paths]
 
-    def _download(self, path: str) -> FileDownloadResponse:
+    def _download(self, path: str) -> protocol.FileDownloadResponse:
         try:
-            return FileDownloadResponse(path=path, content=self.tree.read(_file(path)))
+            return protocol.FileDownloadResponse(path=path, content=self.tree.read(_file(path)))
         except OSError as error:
-            return FileDownloadResponse(path=path, error=_code(error))
+            return protocol.FileDownloadResponse(path=path, error=_code(error))
 
     # -- many files
 
-    def ls(self, path: str) -> LsResult:
+    def ls(self, path: str) -> protocol.LsResult:
         """What is directly in a directory, by path; directories end in /. A missing one is empty.
 
         Upstream's backend has an error for a missing one, its state and store have not; a directory of
@@ -175,13 +159,13 @@ class DiskBackend(BackendProtocol):
             at = names(path, folder=True)
             found = self.tree.entries(at)
         except FileNotFoundError:
-            return LsResult(entries=[])
+            return protocol.LsResult(entries=[])
         except NotADirectoryError:
-            return LsResult(error=f"Path '{_printable(path)}': not_a_directory")
+            return protocol.LsResult(error=f"Path '{_printable(path)}': not_a_directory")
         except OSError as error:
-            return LsResult(error=f"Cannot list '{_printable(path)}': {_why(error)}")
+            return protocol.LsResult(error=f"Cannot list '{_printable(path)}': {_why(error)}")
         infos = [_info((*at, name), info) for name, info in found if (*at, name) != LOCK]
-        return LsResult(entries=sorted(infos, key=lambda i: i["path"]))
+        return protocol.LsResult(entries=sorted(infos, key=lambda i: i["path"]))
 
     def folder_version(self, directory: str, name: str) -> Any:
         """What is equal as long as the directory's files, and `name` in each directory in it, have not changed."""
@@ -202,18 +186,18 @@ class DiskBackend(BackendProtocol):
         except OSError:
             return {}
 
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
         """Files below `path` that match, by path; cut after some seconds, and where a directory can't be read."""
         path = "/" if path is None else path
         try:
             fits = compile_grep_include_glob(pattern)
             at = names(path, folder=True)
             if not self._is_folder(at):
-                return GlobResult(matches=[])
+                return protocol.GlobResult(matches=[])
         except InvalidGlobPatternError as error:
-            return GlobResult(error=str(error))
+            return protocol.GlobResult(error=str(error))
         except OSError as error:
-            return GlobResult(error=f"Error globbing path '{_printable(path)}': {_why(error)}", matches=[])
+            return protocol.GlobResult(error=f"Error globbing path '{_printable(path)}': {_why(error)}", matches=[])
         matches, unreadable, late = [], False, False
         end = time.monotonic() + GLOB_SECONDS
         for found, info in self.tree.walk(at):
@@ -224,12 +208,12 @@ class DiskBackend(BackendProtocol):
             elif stat.S_ISREG(info.st_mode) and found != LOCK and fits("/".join(found[len(at) :])):
                 matches.append(_info(found, info))
         matches.sort(key=lambda m: m["path"])
-        reason: GlobTruncationReason | None = "unreadable" if unreadable else "budget" if late else None
-        return GlobResult(matches=matches, truncated=late or unreadable, truncation_reason=reason)
+        reason: protocol.GlobTruncationReason | None = "unreadable" if unreadable else "budget" if late else None
+        return protocol.GlobResult(matches=matches, truncated=late or unreadable, truncation_reason=reason)
 
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> GrepResult:
+    ) -> protocol.GrepResult:
         """Lines that have the literal text in them, by path. Files over 10 MB and those with NULs are left out."""
         path = "/" if path is None else path
         try:
@@ -237,13 +221,13 @@ class DiskBackend(BackendProtocol):
             at = names(path, folder=True)
             found = self.tree.look(at) if self.tree.exists() else None
         except InvalidGlobPatternError as error:
-            return GrepResult(error=str(error))
+            return protocol.GrepResult(error=str(error))
         except (FileNotFoundError, NotADirectoryError):
             found = None
         except OSError as error:
-            return GrepResult(error=f"Error searching path '{_printable(path)}': {_why(error)}", matches=[])
+            return protocol.GrepResult(error=f"Error searching path '{_printable(path)}': {_why(error)}", matches=[])
         if found is None:
-            return GrepResult(matches=[])
+            return protocol.GrepResult(matches=[])
         base = at if stat.S_ISDIR(found.st_mode) else at[:-1]
         walked = self.tree.walk(at) if stat.S_ISDIR(found.st_mode) else iter([(at, found)])
         searched = (
@@ -255,8 +239,8 @@ class DiskBackend(BackendProtocol):
 
     def _grep(
         self, pattern: str, walked: Iterator[tuple[Names, os.stat_result | None]], most: int | None
-    ) -> GrepResult:
-        matches: list[GrepMatch] = []
+    ) -> protocol.GrepResult:
+        matches: list[protocol.GrepMatch] = []
         unread: list[str] = []
         end, late = time.monotonic() + GREP_SECONDS, False
         for at, info in walked:
@@ -275,7 +259,7 @@ class DiskBackend(BackendProtocol):
                 late = True
                 break
         matches.sort(key=lambda m: m["path"])
-        return GrepResult(
+        return protocol.GrepResult(
             error="One or more files could not be fully searched: " + "; ".join(sorted(unread)) if unread else None,
             matches=matches if most is None else matches[:most],
             truncated=late,
@@ -299,9 +283,9 @@ def _path(at: Names) -> str:
     return "/" + "/".join(at)
 
 
-def _info(at: Names, info: os.stat_result) -> FileInfo:
+def _info(at: Names, info: os.stat_result) -> protocol.FileInfo:
     folder = stat.S_ISDIR(info.st_mode)
-    return FileInfo(
+    return protocol.FileInfo(
         path=_path(at) + ("/" if folder else ""),
         is_dir=folder,
         size=0 if folder else info.st_size,
@@ -309,12 +293,14 @@ def _info(at: Names, info: os.stat_result) -> FileInfo:
     )
 
 
-def _lines(path: str, data: bytes, pattern: str) -> list[GrepMatch]:
+def _lines(path: str, data: bytes, pattern: str) -> list[protocol.GrepMatch]:
     if b"\0" in data[:8192]:
         return []
     lines = data.decode(errors="replace").split("\n")
     return [
-        GrepMatch(path=path, line=n, text=line.removesuffix("\r")) for n, line in enumerate(lines, 1) if pattern in line
+        protocol.GrepMatch(path=path, line=n, text=line.removesuffix("\r"))
+        for n, line in enumerate(lines, 1)
+        if pattern in line
     ]
 
 

@@ -11,19 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepagents.backends.protocol import (
-    BackendProtocol,
-    DeleteResult,
-    EditResult,
-    FileData,
-    FileDownloadResponse,
-    FileUploadResponse,
-    GlobResult,
-    GrepResult,
-    LsResult,
-    ReadResult,
-    WriteResult,
-)
+from deepagents.backends import protocol
 from deepagents.backends.utils import slice_read_response
 
 from deepnb.backends.held_changes import HeldChange, HeldChanges
@@ -38,11 +26,11 @@ from deepnb.core.secrets import redact
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 
 
-class GuardedBackend(BackendProtocol):
+class GuardedBackend(protocol.BackendProtocol):
     """A backend with the guard in front of it."""
 
     def __init__(
-        self, inner: BackendProtocol, roots: Sequence[Root], is_guarded: Callable[[str], bool], facts: Facts
+        self, inner: protocol.BackendProtocol, roots: Sequence[Root], is_guarded: Callable[[str], bool], facts: Facts
     ) -> None:
         self.is_guarded: Callable[[str], bool] = lambda path: is_guarded(path) and not is_journal(path)
         self._last_read = LastRead(facts)
@@ -51,7 +39,7 @@ class GuardedBackend(BackendProtocol):
         self._steps = Steps(self.record, self._last_read, self._held_changes, self.is_guarded)
 
     @property
-    def inner(self) -> BackendProtocol:
+    def inner(self) -> protocol.BackendProtocol:
         """The backend behind the guard."""
         return self.record.inner
 
@@ -77,36 +65,36 @@ class GuardedBackend(BackendProtocol):
 
     # -- reading: passed on, and remembered as seen
 
-    def ls(self, path: str) -> LsResult:
+    def ls(self, path: str) -> protocol.LsResult:
         found = self.inner.ls(path)
         if found.entries is not None:
             found = replace(found, entries=[e for e in found.entries if not is_journal(e["path"].rstrip("/"))])
         return found
 
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         if not self.is_guarded(file_path):
             return self.inner.read(file_path, offset, limit)
         text = self.record.text(file_path)
         self._last_read.set(file_path, text)
         if text is None or text == self.record.raw(file_path):
             return self.inner.read(file_path, offset, limit)
-        return slice_read_response(FileData(content=text, encoding="utf-8"), offset, limit)
+        return slice_read_response(protocol.FileData(content=text, encoding="utf-8"), offset, limit)
 
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> GrepResult:
+    ) -> protocol.GrepResult:
         found = self.inner.grep(pattern, path, glob, max_count=max_count)
         if found.matches:
             found = replace(found, matches=[m for m in found.matches if not is_journal(m["path"])])
         return found
 
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
         found = self.inner.glob(pattern, path)
         if found.matches:
             found = replace(found, matches=[m for m in found.matches if not is_journal(m["path"])])
         return found
 
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
         return [self.record.newest(found) for found in self.inner.download_files(paths)]
 
     def folder_version(self, directory: str, name: str) -> Any:
@@ -119,19 +107,19 @@ class GuardedBackend(BackendProtocol):
 
     # -- writing
 
-    def write(self, file_path: str, content: str) -> WriteResult:
+    def write(self, file_path: str, content: str) -> protocol.WriteResult:
         if wrong := unfit(file_path, content):
-            return WriteResult(error=wrong)
+            return protocol.WriteResult(error=wrong)
         if file_path.startswith(RECORDS):
             return self.inner.write(file_path, redact(content))
         if not self.is_guarded(file_path):
             problem = self._steps.ask_about(file_path, content, self.record.text(file_path) or "")
-            return WriteResult(error=problem) if problem else self.inner.write(file_path, content)
+            return protocol.WriteResult(error=problem) if problem else self.inner.write(file_path, content)
         try:
             problem = self._steps.write(file_path, content)
         except DeepnbError as error:
             problem = f"Error: {error}"
-        return WriteResult(error=problem) if problem else WriteResult(path=file_path)
+        return protocol.WriteResult(error=problem) if problem else protocol.WriteResult(path=file_path)
 
     def append_text(self, path: str, text: str) -> str | None:
         """Add a text to the end of one of the engine's own records, less credentials; gives the error, if any."""
@@ -141,28 +129,28 @@ class GuardedBackend(BackendProtocol):
             return f"Error: {path} is not a record"
         return append_text(self.inner, path, redact(text))
 
-    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
         if is_journal(file_path):
-            return EditResult(error=f"Error: {OWN}")
+            return protocol.EditResult(error=f"Error: {OWN}")
         try:
             return self._steps.edit(file_path, old_string, new_string, replace_all)
         except DeepnbError as error:
-            return EditResult(error=f"Error: {error}")
+            return protocol.EditResult(error=f"Error: {error}")
 
-    def delete(self, file_path: str) -> DeleteResult:
+    def delete(self, file_path: str) -> protocol.DeleteResult:
         if is_journal(file_path):
-            return DeleteResult(error=f"Error: {OWN}")
+            return protocol.DeleteResult(error=f"Error: {OWN}")
         try:
             result = self._steps.delete(file_path)
         except DeepnbError as error:
-            return DeleteResult(error=f"Error: {error}")
+            return protocol.DeleteResult(error=f"Error: {error}")
         for root in self.roots:
             if not result.error and root.journal.path(1).startswith(f"{file_path.rstrip('/')}/"):
                 root.journal.keep()
         return result
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        return [FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
+        return [protocol.FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
 
     def _upload(self, path: str, content: bytes) -> str | None:
         if unfit(path, ""):
@@ -215,7 +203,7 @@ class GuardedBackend(BackendProtocol):
         """The root a path belongs to: the longest prefix wins."""
         return self.record.root(path)
 
-    def rewire(self, inner: BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
+    def rewire(self, inner: protocol.BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
         """Stand in front of another backend from now on, as `Record.rewire` says."""
         self.record.rewire(inner, roots, forget_home=forget_home)
 

@@ -28,15 +28,15 @@ class Current:
         """The turn that plays, as it began: the one fact that a turn is running."""
         self.last: Turn | None = None
         """The turn that ended last, in whichever thread."""
-        self._clock = clock
+        self.clock = clock or (lambda: datetime.now().astimezone())
+        """The time, as an aware datetime in the user's time zone."""
         self._playing: Thread | None = None
         self._apart: Thread | None = None
         self._watchers: list[Callable[[], None]] = []
 
     def now(self) -> str:
         """The time as an ISO timestamp."""
-        at = self._clock() if self._clock else datetime.now().astimezone()
-        return at.isoformat(timespec="seconds")
+        return self.clock().isoformat(timespec="seconds")
 
     def stamp(self) -> dict[str, Any]:
         """The moment as the journal keeps it: `at`, `thread`, `turn`, `cell`."""

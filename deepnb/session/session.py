@@ -204,6 +204,11 @@ class Session:
         """Whether a file belongs to the session (memory, notes, skills) and not to one thread."""
         return self._workspace.home.paths.is_shared(path)
 
+    @property
+    def clock(self) -> Callable[[], datetime]:
+        """What gives the time, as it was given."""
+        return self._workspace.current.clock
+
     def now(self) -> str:
         """The time as an ISO timestamp."""
         return self._workspace.current.now()
