@@ -1,7 +1,5 @@
 """`python -m deepnb lab`: JupyterLab on the first notebook. `python -m deepnb tour`: its story in the terminal."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

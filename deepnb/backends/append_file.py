@@ -1,7 +1,5 @@
 """A file that lines are appended to, by several processes at once, so that a crash loses at most one of them."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """Some files of a directory on a disk: they alone are seen, searched and changed there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from posixpath import dirname

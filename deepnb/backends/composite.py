@@ -1,7 +1,5 @@
 """One tree of files out of several backends, where each path belongs to exactly one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A directory of the disk by what its file system keeps of each file: whether it is as it was, what is not to be read."""
 
-from __future__ import annotations
-
 import os
 import stat
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A directory on disk as a deepagents backend whose operations never leave it."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import os

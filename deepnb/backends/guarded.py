@@ -5,8 +5,6 @@ others did since is noted in the journal (`record`), the write is merged with it
 refused, instructions that came out of a tool wait for the user, and the change is entered (`steps`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What waits for the user: changes to confirm, and lines to be shown."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from deepnb.core.diff import FileDiff

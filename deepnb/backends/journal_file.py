@@ -1,7 +1,5 @@
 """The journal of a backend: entries in order, kept in `.deepnb/` beside the files they speak of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

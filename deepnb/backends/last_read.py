@@ -1,7 +1,5 @@
 """What each agent's model knows of each file: the base of what it writes next."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -10,8 +10,6 @@ the lock of its kind, which holds more back than it must. All of them are locks 
 or a directory that several machines write to, one must be found that they share.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

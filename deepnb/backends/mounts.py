@@ -1,7 +1,5 @@
 """`disk:DIR`, `store[:NAMESPACE]`, `state`: what is typed after `%agent mount PATH`, as a backend."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

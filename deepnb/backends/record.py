@@ -5,8 +5,6 @@ and that is entered first. The kernel's own state is harder: within a run its ch
 was written, and a run that is cut short drops writes whose entries are already here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Why a text is not written: it can't be a file's, or it brings a credential."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Two backends as one, told apart by a rule over paths: a few files on a disk, all others where they were."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any

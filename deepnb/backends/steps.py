@@ -3,8 +3,6 @@
 Each takes the lock of the file's root, and raises DeepnbError where that can't be had.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any

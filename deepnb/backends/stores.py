@@ -1,7 +1,5 @@
 """A LangGraph store of which a namespace is seen alone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from typing import Any

@@ -4,8 +4,6 @@ Tools that run side by side in one step each read the state as it was before the
 run that is resumed after a write from outside. What they should build on is the newest text.
 """
 
-from __future__ import annotations
-
 
 class UnreadWrites:
     """The newest text of each path, and the older ones that may still be read in its place."""

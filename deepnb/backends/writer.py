@@ -1,7 +1,5 @@
 """Who is writing just now: set round a tool call or a user's command, read by the guard."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

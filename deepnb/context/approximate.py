@@ -8,8 +8,6 @@ o200k_base: over the texts of tests/data/token_counts.jsonl never below the real
 1.5 times it. A text unlike all of them may still fall outside; the margin is 17 %.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

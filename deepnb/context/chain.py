@@ -1,7 +1,5 @@
 """From events to the lines of a transcript: what each says that the lines before it did not."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

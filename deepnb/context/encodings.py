@@ -9,8 +9,6 @@ model is a remote one, by a download of our own: tiktoken's has no time-out and 
 holds a lock, so that a silent network would hang whoever else counts with tiktoken, for ever.
 """
 
-from __future__ import annotations
-
 import base64
 import os
 import tempfile

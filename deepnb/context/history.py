@@ -18,8 +18,6 @@ does not end it; which messages it holds, so that none is stored twice; and afte
 has, so that each can be told apart. Files written before those were there are read as well.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What the characters and words of each script cost in tokens: tables fitted to o200k_base."""
 
-from __future__ import annotations
-
 import unicodedata
 from functools import lru_cache
 

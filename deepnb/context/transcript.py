@@ -33,8 +33,6 @@ all that was said, and the way from the head to its root is the thread. Other ty
 own words. Texts are written without credentials.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What fills the context window, and how far it is to the trigger."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

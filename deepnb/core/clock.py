@@ -1,7 +1,5 @@
 """Moments as they are written down."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 

@@ -1,7 +1,5 @@
 """Two maps of files -> what changed between them. Applying a diff to its before gives its after."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass

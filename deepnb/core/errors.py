@@ -1,7 +1,5 @@
 """The one error a user meets: a single line that says what was wrong and what to type next."""
 
-from __future__ import annotations
-
 
 class DeepnbError(Exception):
     """A mistake that can be mended by typing something else; `str()` of it is one line."""

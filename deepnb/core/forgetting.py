@@ -1,7 +1,5 @@
 """Forgetting: what holds some words, and texts without the lines that do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An interrupt that waits, so that it never cuts a thing in two that must be done whole."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

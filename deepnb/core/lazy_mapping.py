@@ -1,7 +1,5 @@
 """A mapping that is made when it is first looked into."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 

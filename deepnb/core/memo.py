@@ -1,7 +1,5 @@
 """The last result of a function of values that nobody changes in place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 

@@ -5,8 +5,6 @@ difference for notes that many hands append to: where both sides only added line
 place, both additions are kept, one after the other, and that is no conflict.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Paths of files in a backend."""
 
-from __future__ import annotations
-
 from deepnb.core.errors import DeepnbError
 
 

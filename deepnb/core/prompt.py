@@ -1,7 +1,5 @@
 """The agent's own instructions; the tags that mark the parts of a system prompt, and how to tell the parts apart by them."""
 
-from __future__ import annotations
-
 SYSTEM_PROMPT = """\
 You are a deep agent in a Jupyter notebook, working for the person who runs its cells. Your files live in \
 the notebook's kernel under /, and your file tools read and write them. Look before you answer: the \

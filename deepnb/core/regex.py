@@ -1,7 +1,5 @@
 """A regular expression that is compiled when it is first asked for: loading compiles no rule that no text has met yet."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """One request to a model as it was sent, in pieces that the requests after it share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain

@@ -1,7 +1,5 @@
 """A skill as it is listed and disclosed, and what can be wrong with its file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What a request passes on its way to the model, layer by layer, and what each adds to it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

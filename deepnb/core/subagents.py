@@ -1,7 +1,5 @@
 """A subagent: what it is made of, as it is given, and as it is listed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

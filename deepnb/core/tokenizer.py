@@ -4,8 +4,6 @@ Its tokens are about as long as those of a byte-pair tokenizer, so that a lesson
 like real ones: a word of up to eight letters is one token, a Chinese character is one token.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """One request laid open: its pieces by part, and what changed since the request before it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

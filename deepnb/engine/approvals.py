@@ -5,8 +5,6 @@ stored answer is looked for first, and counts only for the call it was given for
 its arguments. Another call in its place asks again.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

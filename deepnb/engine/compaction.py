@@ -4,8 +4,6 @@ Each step that fails is told of and loses nothing: without a note the compaction
 history file there is none, and without a summary words stand in its place that say where the messages are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -4,8 +4,6 @@ How deep an agent is nested stands in the configuration of its run, which LangGr
 that runs inside it: so it is right at every level, side by side and after a resume.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Any

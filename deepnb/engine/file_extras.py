@@ -1,7 +1,5 @@
 """What a backend may do beyond deepagents' protocol, and what is so of one that can't."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, Protocol, runtime_checkable
 
 SkipReason = Literal["link", "link out", "file link", "large"]

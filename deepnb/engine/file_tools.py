@@ -1,7 +1,5 @@
 """Upstream's file tools, made once for a backend that runs no commands, with long texts put where only some may read."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

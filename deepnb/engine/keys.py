@@ -1,7 +1,5 @@
 """Names of the engine's state keys and tags: the one place to mend when one moves upstream."""
 
-from __future__ import annotations
-
 from deepnb.core import messages
 
 MESSAGES = "messages"

@@ -1,7 +1,5 @@
 """A callback handler that turns what happens inside a run into Events, nested agents included."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time

@@ -1,7 +1,5 @@
 """Skills in the shapes the engine keeps them in: the catalog of its state, and a skill put before a prompt."""
 
-from __future__ import annotations
-
 import html
 from typing import Any
 

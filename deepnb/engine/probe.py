@@ -1,7 +1,5 @@
 """The state of a graph -> a Snapshot, converting only what is new since the last one."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

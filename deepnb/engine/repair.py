@@ -1,7 +1,5 @@
 """Mending a thread's state from outside: open tool calls, and taking on the state of another thread."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

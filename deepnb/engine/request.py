@@ -1,7 +1,5 @@
 """What is really sent to a model, taken apart: (part, text) pieces of messages and bound tools."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

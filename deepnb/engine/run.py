@@ -1,7 +1,5 @@
 """One run of a graph in a thread of its own, read as Events; it can be cancelled at any moment."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Upstream's StateBackend, readable and writable outside a run as well."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, NotRequired, Protocol, Required

@@ -4,8 +4,6 @@ A turn begins at a checkpoint of source `input`, whose channel `__start__` holds
 it is the state just after the turn before. So a thread of any length is told by one checkpoint a turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass

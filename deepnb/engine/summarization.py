@@ -4,8 +4,6 @@ A compaction is: the flush (what is worth keeping goes into the daily note), the
 appended to the thread's history file, a summary takes their place, and what it lost stands beside it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Approvals by command: decide on calls that wait, and say which calls do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

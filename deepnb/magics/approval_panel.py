@@ -1,7 +1,5 @@
 """The panel of approvals: the policy in force, and the calls of all threads that wait, to approve, reject and edit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

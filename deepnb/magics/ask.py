@@ -1,7 +1,5 @@
 """A prompt from a cell to its answer: fill in, run, show as it happens, keep the answer."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The cards of calls that need approval: their buttons, and room below for the turn that goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The subcommands of %agent: session and arguments -> what is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from deepnb.core.errors import DeepnbError

@@ -4,8 +4,6 @@
 where the older `complete_command` hook is not. In a prompt nothing is offered, so that IPython's own names are.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`%config DeepNB`: the settings of the loaded extension."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What the words of a subcommand are made of: arguments, options, and what each kind of word must look like."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 # What a word must look like, by kind; `text`, `file` and `source` take the rest of the line, spaces and all.

@@ -6,8 +6,6 @@ Fences and backticks follow CommonMark 0.31 (sections 4.5 and 6.1), a lone dolla
 more, so that `$5 and {x} costs $6` is money. One pass: each value is asked for once, whatever the text's length.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping

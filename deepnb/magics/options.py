@@ -4,8 +4,6 @@ Parsed by hand: a prompt is taken as typed (apostrophes, quotes, braces, backsla
 shell quoting. Blanks at both ends of a line are dropped; a cell body loses one line end, nothing else.
 """
 
-from __future__ import annotations
-
 import difflib
 import keyword
 import re

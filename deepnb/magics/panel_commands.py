@@ -1,7 +1,5 @@
 """Panels of %agent, the dashboard, and the graph: session -> pictures that can be touched."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Importing the engine while the kernel has nothing to do, so that the first turn need not wait for it."""
 
-from __future__ import annotations
-
 import importlib
 import threading
 from contextlib import suppress

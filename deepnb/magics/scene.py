@@ -1,7 +1,5 @@
 """What a magic has to hand: the session, the screen, the user's variables, the next cell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The subcommands of %skills: session and arguments -> what is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from deepnb.magics.scene import Args, Result, Scene, notice

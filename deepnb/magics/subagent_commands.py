@@ -1,7 +1,5 @@
 """`%agent subagents`: list, show, add and remove the agents that tasks are handed to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deepnb.core.errors import DeepnbError

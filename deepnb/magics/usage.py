@@ -4,8 +4,6 @@ A row says what the words after a subcommand must look like (grammar.py); option
 complete.py what comes next, `usage_text` what to show. A new subcommand is a new row in `SUBCOMMANDS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from deepnb.magics.grammar import Arg, Flag, Sub

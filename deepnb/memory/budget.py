@@ -1,7 +1,5 @@
 """Fitting memory into its budget: a share for each layer, whole sections within it, a line for what is left out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

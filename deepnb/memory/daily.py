@@ -1,7 +1,5 @@
 """Daily notes: one file a day, only ever added to. A heading gives the time, each line below it is one entry."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

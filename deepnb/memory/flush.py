@@ -4,8 +4,6 @@ The model is asked once, silently, with one tool that can do nothing but add to 
 model answers, or it does not keep to that, rules choose.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Tells the guard who writes, and takes credentials out of calls before they are checkpointed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

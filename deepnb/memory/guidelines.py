@@ -1,7 +1,5 @@
 """What the agent is told about its memory, in deepnb's own words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deepnb.core.diff import FileDiff

@@ -3,8 +3,6 @@
 A layer is there only if its file is: one that does not exist costs nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """Puts the memory files into the system prompt; when they are read again is the refresh policy."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired

@@ -3,8 +3,6 @@
 The convention is that of agents.md: of several such files, the one nearest to the file holds.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """Which entries of the daily notes are worth keeping for long: a proposal, of which the user confirms what is written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How often a line of the daily notes was found by a search: by which it is known to be worth more than a day."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The files as an agent's tools may see them: what its scope keeps from it is not there, and daily notes only grow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The main agent's tools for long-term memory: note, search, get. They add no step to the graph."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Names of models and providers, known without importing any of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 OFFLINE = "offline"

@@ -1,7 +1,5 @@
 """A name, or a chat model, -> a chat model; what is missing is one line that says what to type."""
 
-from __future__ import annotations
-
 import difflib
 import importlib.util
 import os

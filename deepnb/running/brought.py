@@ -1,7 +1,5 @@
 """Messages of the offloaded history that stand before a thread's next prompt, until a model has answered to them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import HumanMessage

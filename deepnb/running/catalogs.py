@@ -1,7 +1,5 @@
 """The skills and the subagents that the files define, as they stand now."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

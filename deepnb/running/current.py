@@ -1,7 +1,5 @@
 """What is so just now: the options in force, the time, the thread that is meant, the turn that plays, who watches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

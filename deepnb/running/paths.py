@@ -1,7 +1,5 @@
 """Which files belong to the session and not to one thread, and which stand behind the guard."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from deepnb.core.memo import Memo

@@ -1,7 +1,5 @@
 """Playing one turn: the events of a run as they happen, and the record of it in the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

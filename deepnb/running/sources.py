@@ -4,8 +4,6 @@ What is joined in is a value: which directories, where each stands among the age
 A directory stands at one path however many of its files are joined in, and whatever it was called by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, count

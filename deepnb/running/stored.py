@@ -1,7 +1,5 @@
 """Threads that a given checkpointer already holds: read when they are first looked at, their turns numbered on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

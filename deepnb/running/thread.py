@@ -1,7 +1,5 @@
 """One thread: its turns, its state as last seen, and the files that threads have in common."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any

@@ -1,7 +1,5 @@
 """The threads of a session: making, switching, forking and rewinding them, and taking that back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

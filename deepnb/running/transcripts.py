@@ -1,7 +1,5 @@
 """Where transcripts go: in this process, and on a disk from when memory is kept there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any

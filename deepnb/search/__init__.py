@@ -5,8 +5,6 @@
 Usable without an agent.
 """
 
-from __future__ import annotations
-
 from deepnb.search.hits import Hit
 from deepnb.search.index import Index, Updated
 

@@ -4,8 +4,6 @@ A unit is a line, or some sentences of a long one. A chunk is some 800 character
 that is returned is put together from units when it is asked for, around those that fit the query.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Two libraries on one file in one process break each other's locks, so the first 
 file stays. Writers wait for each other (`BEGIN IMMEDIATE`), readers see one state (WAL).
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sqlite3

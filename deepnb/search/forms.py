@@ -4,8 +4,6 @@ A question asks "where did he go?", and the note says "went". Between two commas
 a form that is of two words ("left", "ground") has the forms of both.
 """
 
-from __future__ import annotations
-
 _VERBS = """
 arise arose arisen, awake awoke awoken, bear bore borne, beat beaten, become became, begin began begun, bend bent,
 bind bound, bite bit bitten, bleed bled, blow blew blown, break broke broken, breed bred, bring brought, build built,

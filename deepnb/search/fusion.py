@@ -4,8 +4,6 @@ Reciprocal rank fusion: Cormack, Clarke and Buettcher, 2009; their constant 60 i
 documents, ours is 10, since the first few are what a prompt has room for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

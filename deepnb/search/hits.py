@@ -1,7 +1,5 @@
 """What a search gives: passages with their place, and what a reader's budget and a day's age do to them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ Postings are rows of such numbers, so that scoring by unit, by neighbours and by
 into the database: 18 bits of file, 20 of ordinal, 18 of chunk, 5 of length in sixteens of characters.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

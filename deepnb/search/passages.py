@@ -1,7 +1,5 @@
 """Passages put together from units: round each of the best ones, as much of its section as fits and fits best."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The legs of a search: each asks the database for postings and gives units with scores."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

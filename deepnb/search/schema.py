@@ -3,8 +3,6 @@
 The texts are kept in the chunks, so a migration that needs them read anew only says so (`read_again`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from deepnb.core.errors import DeepnbError

@@ -5,8 +5,6 @@ rule. An answer often shares its words with the question before it, so a unit ge
 neighbours' scores. The coarse score is the same over pairs of chunks, where the words of a passage add up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

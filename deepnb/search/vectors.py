@@ -3,8 +3,6 @@
 Either gives the same order: the nearest that sqlite-vec finds are measured again in the same way.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Protocol

@@ -5,8 +5,6 @@ one word, so such runs are given to it as characters and pairs of characters; a 
 pairs, and in single characters only by the n-gram leg.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A file's way into the index: cut, read, and put in the place of what was there, in one transaction."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Calls that need approval: the policy in force, the decisions taken so far, what a call would change."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

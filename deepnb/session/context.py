@@ -1,7 +1,5 @@
 """What fills the context of the current thread: counted, shown, flushed and compacted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

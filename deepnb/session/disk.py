@@ -1,7 +1,5 @@
 """Copies of memory files on the user's disk: taken from there, and put there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

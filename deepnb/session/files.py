@@ -1,7 +1,5 @@
 """The agent's files as a mapping path -> text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 

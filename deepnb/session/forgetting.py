@@ -1,7 +1,5 @@
 """Forgetting: finding some words wherever deepnb recorded them, and taking them out there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepnb.context.history import PREFIX

@@ -1,7 +1,5 @@
 """The offloaded history of the current thread: its sections, and bringing messages of them back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import uuid4

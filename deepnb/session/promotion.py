@@ -1,7 +1,5 @@
 """From the daily notes to long-term memory: propose, and write what the user confirms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which of the skills a subagent names are not there, each with its place and what to write."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches

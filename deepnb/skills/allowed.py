@@ -4,8 +4,6 @@ The specification (https://agentskills.io/specification) separates them by space
 under a condition. The names are those of whoever runs the skill; deepnb's own stand beside the common ones.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

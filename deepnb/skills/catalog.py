@@ -4,8 +4,6 @@ A source whose backend says that nothing in it changed is not read at all. What 
 by path and content, so that of a set that changed only what is new is parsed.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Discloses skills by name, description and path; the catalog is read again at every turn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deepagents.middleware.skills import SkillsMiddleware as Upstream

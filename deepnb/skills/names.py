@@ -1,7 +1,5 @@
 """The name of a skill, by the rules of agentskills.io: what is wrong with one, and a good one near it."""
 
-from __future__ import annotations
-
 import unicodedata
 
 LONGEST = 64

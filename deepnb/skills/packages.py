@@ -4,8 +4,6 @@ Nothing is followed out of the place that was named: links, `..`, absolute names
 is what is too large or too many.
 """
 
-from __future__ import annotations
-
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What of the skills the agent was shown in a thread, out of the turns' records."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

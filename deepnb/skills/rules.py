@@ -5,8 +5,6 @@ leaves unchecked (the types of `license` and `metadata`, an empty `compatibility
 field it does not know is a note, since other programs have fields of their own.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A new SKILL.md, filled with an example, and the name it may have."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import yaml

@@ -1,7 +1,5 @@
 """JupyterLab on the first notebook, on loopback with its token."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

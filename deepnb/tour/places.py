@@ -1,7 +1,5 @@
 """Where the notebooks are: beside the package in a clone, inside it when installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deepnb.core.errors import DeepnbError

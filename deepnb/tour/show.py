@@ -1,7 +1,5 @@
 """The story in a terminal, through the same Session, views and teaching model as in a notebook."""
 
-from __future__ import annotations
-
 import sys
 from typing import TextIO
 

@@ -1,7 +1,5 @@
 """The first notebook's story, step by step: what is said, and what is looked at after it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

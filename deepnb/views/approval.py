@@ -1,7 +1,5 @@
 """Calls that wait for the user's word: what they would do, what to type, and afterwards what was decided."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Amounts as widths: a bar of parts in cells, and a run of figures as a sparkline."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from deepnb.views import html as h

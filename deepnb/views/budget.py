@@ -1,7 +1,5 @@
 """The gauge: what fills the context window, where compaction sets in, and how far that is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A compaction: what set it off, what went, what stands in for it, what was kept, and where the words are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What changed in files: a unified diff as text, marked words in HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

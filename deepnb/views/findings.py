@@ -1,7 +1,5 @@
 """What is to be mended in skills: file, line, what is wrong and what to write instead, none of it cut short."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The line under a turn: what it cost, how long it took, what the reader should know."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

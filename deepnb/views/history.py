@@ -1,7 +1,5 @@
 """What left the prompt: the offloaded parts of the conversation, by time, each with what stands in for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

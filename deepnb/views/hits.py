@@ -1,7 +1,5 @@
 """What a search of memory found: where, by which leg, and the lines with what was looked for marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -6,8 +6,6 @@ old name word-wrap; color:inherit); GitHub drops every style. So structure carri
 the meaning, and colours are half-transparent hues that suit light and dark pages.
 """
 
-from __future__ import annotations
-
 from html import escape
 
 from deepnb.views.text import clean

@@ -1,7 +1,5 @@
 """The journal of memory: who changed what, newest first, each change folded under its line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the agent remembers: each file of memory, and whether the prompt has it as it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal

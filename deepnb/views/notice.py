@@ -1,7 +1,5 @@
 """One line the user should know of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

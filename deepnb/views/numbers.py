@@ -1,7 +1,5 @@
 """Figures in words: seconds, tokens, costs, counts."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -1,7 +1,5 @@
 """Changes that wait for the user: what they would change, and what to type."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

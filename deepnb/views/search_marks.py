@@ -1,7 +1,5 @@
 """Words somebody looks for: whether a text holds them, and where, for text and HTML."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

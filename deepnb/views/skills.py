@@ -1,7 +1,5 @@
 """What the agent can do on demand: each skill's line in the prompt, what it costs, where it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The stack of an agent: its layers in order, what each does, where it comes from, and the tokens it adds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from deepnb.core.stack import Layer, Stack

@@ -1,7 +1,5 @@
 """Where the session stands, on one small panel."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from deepnb.core.budget import Budget

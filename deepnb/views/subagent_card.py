@@ -3,8 +3,6 @@
 While it runs the card holds a line for each thing done, so that showing it anew costs little; when it is over, all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """The agents that tasks are handed to: what each is for, what it has, what it spent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Rows of cells as aligned text and as an HTML table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Text as a screen shows it: cleaned characters, columns, lines that fit."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

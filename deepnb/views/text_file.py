@@ -1,7 +1,5 @@
 """A text as it stands, under its name."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from deepnb.views import html as h

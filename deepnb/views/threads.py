@@ -1,7 +1,5 @@
 """The threads of a session as a tree, each a line of turns, and the turns of a thread as a list."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A call of a tool: one line that says what was asked and how it went, and a card with the rest."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

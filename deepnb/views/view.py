@@ -1,7 +1,5 @@
 """What everything shown has: text for a terminal, HTML for a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 

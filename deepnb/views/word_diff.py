@@ -1,7 +1,5 @@
 """Which words of two texts differ. The pieces of each side, joined, are that side again."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """What a call was sent, by part and folded, and what changed since the call before. Credentials are redacted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Pictures with buttons beside them, and panels put together as tabs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

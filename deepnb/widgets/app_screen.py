@@ -1,7 +1,5 @@
 """Where things are shown in an app of Voila: there an output stays as it was made, so each is a widget that changes."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

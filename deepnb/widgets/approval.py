@@ -1,7 +1,5 @@
 """Buttons for calls that wait for the user's word; what they are for stands in the static card above them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A text to edit in a notebook: a text area with save and cancel, replaced by a record once it is settled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ bytes for each output it frees. So a thing is sent again about as often as the l
 the end the runs are spread over the outputs there are, so that none stays empty that need not.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

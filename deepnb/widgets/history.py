@@ -1,7 +1,5 @@
 """The offloaded history to touch: search it, choose messages, bring them back before the next prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """One line that says what is being done or waited for, where it takes longer than a moment."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextvars import copy_context

@@ -1,7 +1,5 @@
 """The requests to touch: choose a call, and see what the model was sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

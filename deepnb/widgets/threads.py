@@ -1,7 +1,5 @@
 """The threads to touch: switch to one, fork one, take the current one back, and undo that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A turn while it happens: in a notebook as outputs updated in place, in a terminal as printed text."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,7 +1,5 @@
 """The only place where the graph is wired."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

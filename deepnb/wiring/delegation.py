@@ -1,7 +1,5 @@
 """The wiring of nested agents: which there are, what each is made of, and that any may call any, down to the limit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

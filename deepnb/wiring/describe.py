@@ -1,7 +1,5 @@
 """The middleware of an agent as layers, with what each added to the last request."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

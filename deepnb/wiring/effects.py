@@ -1,7 +1,5 @@
 """What calls of an agent's tools do: by which it is decided whether they need approval."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deepnb.core.approvals import Effect

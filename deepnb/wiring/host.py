@@ -1,7 +1,5 @@
 """What a graph asks of the place it runs in."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from deepnb.backends.guarded import GuardedBackend

@@ -1,7 +1,5 @@
 """The middleware of an agent, layer by layer: what the main one has alone, and what every nested one has, too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

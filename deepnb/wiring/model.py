@@ -1,7 +1,5 @@
 """A chat model with all by which its context is measured: window, rule, counter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

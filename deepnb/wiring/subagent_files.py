@@ -3,8 +3,6 @@
 What is checked is remembered by path and content, so that an unchanged set costs a listing, a download and a hash.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

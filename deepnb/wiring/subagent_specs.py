@@ -1,7 +1,5 @@
 """Subagents as they are given in Python, in deepagents' own shape or as `deepnb.Subagent`, checked before anything runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

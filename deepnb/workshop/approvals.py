@@ -1,7 +1,5 @@
 """What calls of tools do: change nothing, change what can be taken back, or anything else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ Tables and arrays are known by what they answer to, never by importing pandas or
 significant digits and types the same names under pandas 2 and 3, so that a prompt is the same everywhere.
 """
 
-from __future__ import annotations
-
 import csv
 import inspect
 import io

@@ -1,7 +1,5 @@
 """Read-only tools over the user's variables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

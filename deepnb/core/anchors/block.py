@@ -1,7 +1,5 @@
 """Anchors as text, in a bound of tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import get_args

@@ -1,7 +1,5 @@
 """Facts in a text: paths, identifiers, figures with units, dates, names in code font. Every quantifier is bounded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 

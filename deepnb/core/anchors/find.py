@@ -1,7 +1,5 @@
 """Finding the anchors of messages, and which of them a summary lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from deepnb.core.anchors.facts import facts

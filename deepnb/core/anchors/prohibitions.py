@@ -1,7 +1,5 @@
 """What a user forbids, sentence by sentence, in seven languages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

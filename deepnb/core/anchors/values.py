@@ -1,7 +1,5 @@
 """What an anchor is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -5,8 +5,6 @@ patterns (rest of the name, separator, value). Names of other things that only b
 over: `tokenizer`, `token_count`, `password_file`, `bypass`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

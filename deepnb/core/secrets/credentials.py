@@ -5,8 +5,6 @@ credential for its own shape (`ghp_...`), its armour (PEM) or the name it is giv
 Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

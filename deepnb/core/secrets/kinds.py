@@ -4,8 +4,6 @@ A pattern is tried only where one of its literals stands (`match` from there), s
 substring searches. Group 1 is what is redacted. Every quantifier is bounded: time stays linear.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

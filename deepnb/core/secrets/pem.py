@@ -1,7 +1,5 @@
 """Private keys in PEM armour, whole or cut short, also indented, quoted, in a diff or in a JSON string."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from deepnb.core.regex import regex

@@ -1,7 +1,5 @@
 """What a value looks like: made by chance, a person's password, a stand-in, or just code and words."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -1,7 +1,5 @@
 """All that the teaching model sees when it is asked, as one frozen value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Handing a task to a subagent, one that is named or any."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from deepnb.core.subagents import GENERAL_PURPOSE, TASK

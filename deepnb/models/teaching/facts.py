@@ -1,7 +1,5 @@
 """Facts as a user words them: how they are written down, and which are never kept."""
 
-from __future__ import annotations
-
 import re
 
 _OPENINGS = (

@@ -1,7 +1,5 @@
 """List, read and write files, keep a to-do list in one, and find the smallest edit from one text to another."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Generator, Sequence

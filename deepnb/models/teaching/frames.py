@@ -1,7 +1,5 @@
 """DataFrames: look at one with `inspect_variable`, and answer out of what that says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass

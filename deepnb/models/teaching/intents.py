@@ -1,7 +1,5 @@
 """All that the teaching model can do, in the order in which it is tried: one row each."""
 
-from __future__ import annotations
-
 from deepnb.models.teaching import delegating, files, frames, memory, notes, skills, summary, talk
 from deepnb.models.teaching.moves import Intent
 

@@ -1,7 +1,5 @@
 """Remember, forget, recall: through the file tools, and out of what the prompt says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Iterator
 

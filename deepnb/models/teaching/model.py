@@ -1,7 +1,5 @@
 """The teaching model as a LangChain chat model: the next move, streamed token by token."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -5,8 +5,6 @@ Nothing is kept between two calls of the model: the results already in the conve
 to the script, and where they end is the next move.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

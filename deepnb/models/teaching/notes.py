@@ -1,7 +1,5 @@
 """Today's note and the search of memory: through the tools `note` and `memory_search`."""
 
-from __future__ import annotations
-
 import re
 
 from deepnb.models.teaching.conversation import Conversation

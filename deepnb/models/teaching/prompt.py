@@ -1,7 +1,5 @@
 """What a system prompt says of memory and skills, read back out of its text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Skills: list them out of the prompt, read one before following it."""
 
-from __future__ import annotations
-
 import re
 
 from deepnb.core.values import Skill

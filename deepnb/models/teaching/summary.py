@@ -1,7 +1,5 @@
 """Summaries by rule: what was asked, what was to be remembered, which files were touched; and the note before one."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

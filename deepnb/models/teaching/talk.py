@@ -1,7 +1,5 @@
 """What needs no tools: who it is, small talk, and the honest last word."""
 
-from __future__ import annotations
-
 from deepnb.core.prompt import SYSTEM_PROMPT
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.words import first_match, short

@@ -1,7 +1,5 @@
 """Words of a text, in English and Chinese, so that two texts can be compared by what they speak of."""
 
-from __future__ import annotations
-
 import re
 
 _HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
