@@ -34,12 +34,13 @@ own words. Texts are written without credentials.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.secrets import redact
 from deepnb.core.subagents import TASK
 from deepnb.core.values import Path
@@ -105,7 +106,7 @@ def read(text: bytes) -> tuple[tuple[Line, ...], int]:
     return tuple(lines.values()), cut
 
 
-def standing(lines: Iterable[Line], session: str | None = None) -> tuple[Line, ...]:
+def live_messages(lines: Iterable[Line], session: str | None = None) -> tuple[Line, ...]:
     """The messages of the thread as it stands, in order: as `session` left it, or whoever wrote the last line."""
     told = list(lines)
     session = session or (told[-1].session if told else None)
@@ -158,3 +159,9 @@ def said(line: Line) -> str:
 def safe_id(id_: str) -> str:
     """The id as it is written: itself, but for one that holds a credential."""
     return id_ if redact(id_) == id_ else f"redacted-{sha256(id_.encode()).hexdigest()[:16]}"
+
+
+def spoken(lines: Sequence[Line]) -> str:
+    """A transcript in which each message is a line, at the number it has in the file; memory's updates are none."""
+    kept = (line.type == "message" and line.data.get("source") != MEMORY_UPDATE for line in lines)
+    return "\n".join(" ".join(said(line).split()) if is_ else "" for line, is_ in zip(lines, kept, strict=True))

@@ -69,12 +69,12 @@ class Current:
     # -- the thread that is meant
 
     @property
-    def agent(self) -> Thread:
+    def agent_thread(self) -> Thread:
         """The thread whose agent is meant: that of the turn that plays, else the current one."""
         return self._playing or self.thread
 
     @property
-    def files(self) -> Thread:
+    def files_thread(self) -> Thread:
         """The thread whose files are meant: the current one, but within `on` another."""
         return self._apart or self.thread
 
@@ -91,7 +91,7 @@ class Current:
     @property
     def policy(self) -> Policy:
         """Which calls need approval, in the thread whose agent is meant."""
-        return replace(policy_of(self.options.approve), granted=self.agent.granted)
+        return replace(policy_of(self.options.approve), granted=self.agent_thread.granted)
 
     # -- who watches
 

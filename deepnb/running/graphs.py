@@ -65,7 +65,7 @@ class Graphs:
 
     def scope(self) -> Scope:
         """What the agent of the turn that plays may know of memory."""
-        return replace(self._current.agent.scope, readable=self._current.shared)
+        return replace(self._current.agent_thread.scope, readable=self._current.shared)
 
     def search(self) -> MemorySearch:
         """The index over its memory."""

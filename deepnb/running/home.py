@@ -23,7 +23,7 @@ class Home:
 
     def __init__(self, current: Current) -> None:
         self.paths = Paths(current)
-        self.outside: CheckpointFiles | None = None
+        self.thread_files: CheckpointFiles | None = None
         """How the kernel's state is read and written while no run is going on."""
         self._current = current
         self._common = current.thread.pool
@@ -32,7 +32,7 @@ class Home:
     @property
     def storage(self) -> Storage:
         """Where the files of the thread that is meant are, and what is mounted into them."""
-        return self._of(self._current.files.pool)
+        return self._of(self._current.files_thread.pool)
 
     @property
     def backend(self) -> GuardedBackend:
@@ -44,10 +44,10 @@ class Home:
         if pool not in self._storages:
             from deepnb.running.storage import Storage
 
-            assert self.outside is not None  # the workspace has tied it
+            assert self.thread_files is not None  # the workspace has tied it
             given = self._current.options.backend
             if pool is self._common:
-                made = Storage(self._current, self.paths, self.outside, given, shared=given is not None)
+                made = Storage(self._current, self.paths, self.thread_files, given, shared=given is not None)
             else:
                 made = self._of(self._common).beside()
             self._storages[pool] = made
@@ -61,7 +61,7 @@ class Home:
     @property
     def sources(self) -> Sources:
         """The files of the disk that are joined in as memory, where the thread's files are that are meant."""
-        storage = self._storages.get(self._current.files.pool)
+        storage = self._storages.get(self._current.files_thread.pool)
         return storage.sources if storage else ()
 
     def join(self, sources: Sources) -> tuple[str, ...]:

@@ -149,12 +149,12 @@ class Runner:
     ) -> Generator[Event, None, None]:
         from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
-        from deepnb.running import brought
+        from deepnb.running import excerpt
         from deepnb.running.play import given, play
 
         work = self._workspace
-        there = brought.brought(thread) if begin else None
-        value = given(draft.prompt, [*brought.messages(there), *self._pinned(thread)]) if begin else answers
+        there = excerpt.excerpt(thread) if begin else None
+        value = given(draft.prompt, [*excerpt.messages(there), *self._pinned(thread)]) if begin else answers
         limits = (max_steps if max_steps is not None else work.options.max_steps, work.options.max_tokens)
         ledger = recorder(work, thread, built, draft)
         run = Run(built.graph, value, thread.config, ledger, *limits, record=work.transcripts.event)
@@ -168,18 +168,18 @@ class Runner:
         work.current.play(thread, draft)
         try:
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            yield from play(run, (*notices, *brought.notices(there), *opening), record, work.transcripts.event)
+            yield from play(run, (*notices, *excerpt.notices(there), *opening), record, work.transcripts.event)
         finally:
             work.current.stop()
 
     def _record(self, thread: Thread, draft: Turn, played: Played, seconds: float) -> Turn:
         """The turn that has ended, in its thread; called once, however the run ended."""
-        from deepnb.running import brought, play
+        from deepnb.running import excerpt, play
 
         work = self._workspace
         work.current.stop()
         work.state.look(thread, played.values if played.whole else None)
-        if brought.answered(thread, played.events):
+        if excerpt.is_answered(thread, played.events):
             work.threads.bring(thread, None)
         turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)
         work.threads.record(thread, turn)

@@ -50,7 +50,7 @@ class State:
         elif self._newest(thread).id != thread.snapshot.checkpoint:
             values = self.look(thread)
             if self._given is not None:
-                from deepnb.running.stored import joined
+                from deepnb.running.stored_threads import joined
 
                 thread.turns = joined(thread.turns, self._stored_turns(thread, values))
 
@@ -63,7 +63,7 @@ class State:
         """Thread -> newest checkpoint of the threads that a given checkpointer holds, the newest first."""
         if self._given is None:
             return {}
-        from deepnb.engine.stored import stored_threads
+        from deepnb.engine.stored_threads import stored_threads
 
         return stored_threads(self._given)
 
@@ -85,8 +85,8 @@ class State:
     def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
         from deepnb.engine import keys
         from deepnb.engine.probe import file_texts
-        from deepnb.engine.stored import begins
-        from deepnb.running.stored import turns
+        from deepnb.engine.stored_threads import begins
+        from deepnb.running.stored_threads import turns
 
         def files_at(state: Snapshot) -> Mapping[str, str]:
             return file_texts(self._graphs.built.graph.get_state(_at(state)).values.get(keys.FILES) or {})[0]

@@ -37,7 +37,7 @@ class Threads:
             return self._read(self._threads[name])
         if name in unread or self._state.metadata(name) is not None:
             unread.setdefault(name, "")
-            return self._made(name)
+            return self._opened(name)
         raise DeepnbError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are")
 
     def __contains__(self, name: str) -> bool:
@@ -65,12 +65,12 @@ class Threads:
         found: list[Thread] = []
         for name in tuple(self._stored or ()):
             if str((self._state.metadata(name) or {}).get("deepnb_pool", "")) == pool.name:
-                found.append(self._made(name, pool) if name not in self._threads else self._read(self._threads[name]))
+                found.append(self._opened(name, pool) if name not in self._threads else self._read(self._threads[name]))
                 if found[-1].scope.whole:
                     break
         self._state.fill(pool, found[::-1])
 
-    def _made(self, name: str, pool: Pool | None = None) -> Thread:
+    def _opened(self, name: str, pool: Pool | None = None) -> Thread:
         """A thread of the checkpointer, as it was made."""
         facts = self._state.metadata(name) or {}
         shared = str(facts.get("deepnb_pool", ""))

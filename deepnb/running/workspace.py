@@ -35,7 +35,7 @@ class Workspace:
         self.threads = Threads(self.state, self.current)
         self.catalogs = Catalogs(self.current, self.home)
         # The one knot: a graph is made over the backend, which outside a run goes through the graph's checkpoints.
-        self.home.outside = Outside(self)
+        self.home.thread_files = ThreadFiles(self)
 
     @cached_property
     def transcripts(self) -> Transcripts:
@@ -87,7 +87,7 @@ class Workspace:
         return built
 
 
-class Outside:
+class ThreadFiles:
     """The files of the thread that is meant, while no run is going on."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -108,5 +108,5 @@ class Outside:
 
     @property
     def _thread(self) -> Thread:
-        threads, meant = self._workspace.threads, self._workspace.current.files
+        threads, meant = self._workspace.threads, self._workspace.current.files_thread
         return threads[meant.name]

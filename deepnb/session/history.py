@@ -39,9 +39,9 @@ class SessionHistory:
     @property
     def brought_back(self) -> BroughtBack | None:
         """What stands before the next prompt."""
-        from deepnb.running.brought import brought
+        from deepnb.running.excerpt import excerpt
 
-        return brought(self._workspace.thread)
+        return excerpt(self._workspace.thread)
 
     def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
         """Put messages of a section before the next prompt, beside those that wait there; None takes all away."""
@@ -53,7 +53,7 @@ class SessionHistory:
 
     def _brought(self, section: int, numbers: Iterable[int] | None) -> BroughtBack:
         from deepnb.engine.request import MESSAGE_TOKENS
-        from deepnb.running.brought import text
+        from deepnb.running.excerpt import text
 
         there, meter = self.brought_back, self._workspace.built.meter
         chosen = dict.fromkeys([*(there.messages if there else ()), *_chosen(self.sections(), section, numbers)])

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnb.backends.refusals import credential_in
 from deepnb.backends.writer import writing
-from deepnb.context.transcript import Line, said
+from deepnb.context.transcript import spoken
 from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import DoesNotFit, Entry, replay
 from deepnb.core.merge import Merged, merge
-from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.paths import check_path
 from deepnb.core.values import Flush, Snapshot
 from deepnb.memory.daily import addition
@@ -126,17 +125,17 @@ class SessionMemory:
         work = self._workspace
         backend = ScopedBackend(self._guard, lambda: work.thread.scope)
         names = work.threads.readable() if transcripts else ()
-        spoken = {f"{TRANSCRIPTS}{name}": _spoken(work.transcripts.keep(name).read()[0]) for name in names}
+        texts = {f"{TRANSCRIPTS}{name}": spoken(work.transcripts.keep(name).read()[0]) for name in names}
         found = work.home.storage.search.search(
             texts_of(backend),
             query,
             k,
             work.current.now(),
-            transcripts=spoken,
+            transcripts=texts,
             may_read=backend.may_read,
             **{"passage": PASSAGE, **how},
         )
-        return tuple(_closed_up(hit) if hit.path in spoken else hit for hit in found)
+        return tuple(_closed_up(hit) if hit.path in texts else hit for hit in found)
 
     def promote(self, *numbers: int, yes: bool = False) -> Promotion:
         """Entries of the daily notes that are worth keeping, and what writing them to MEMORY.md would change.
@@ -392,12 +391,6 @@ class SessionMemory:
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
         kept = (LONG_TERM, *ALWAYS, *self.sources)
         return {p: t for p, t in files.items() if p in kept or p.startswith("/memory/")}
-
-
-def _spoken(lines: Sequence[Line]) -> str:
-    """A transcript in which each message is a line, at the number it has in the file; memory's updates are none."""
-    kept = (line.type == "message" and line.data.get("source") != MEMORY_UPDATE for line in lines)
-    return "\n".join(" ".join(said(line).split()) if is_ else "" for line, is_ in zip(lines, kept, strict=True))
 
 
 def _closed_up(hit: Hit) -> Hit:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from deepnb.context.transcript import Line, agents, said, standing
+from deepnb.context.transcript import Line, agents, live_messages, said
 from deepnb.core.budget import PARTS
 from deepnb.core.journal import Entry
 from deepnb.core.subagents import TASK, Spent
@@ -108,7 +108,7 @@ def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
     `path` the ids of the calls it works for, outermost first.
     """
     named = agents(lines)
-    live = {line.data["id"] for line in standing(lines, session)}
+    live = {line.data["id"] for line in live_messages(lines, session)}
     rows = [
         {
             "what": line.data.get("role", line.type),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deepnb.backends.append_file import AppendFile
 from deepnb.context.chain import Chain
-from deepnb.context.transcript import Line, from_json, read, standing, to_json
+from deepnb.context.transcript import Line, from_json, live_messages, read, to_json
 from deepnb.core.messages import Added, Message, ToolCall
 from deepnb.core.values import Compacted, Flush, Flushed, Offload, ToolEnded, ToolStarted
 
@@ -98,7 +98,7 @@ def said(id_: str, text: str = "", *calls: str, role: Any = "assistant", of: str
 
 def read_back(chain_lines: list[Any]) -> list[str]:
     made = [Line(t, "", "s", n, data, None, path) for n, (t, data, path) in enumerate(chain_lines, 1)]
-    return [line.data["id"] for line in standing(made)]
+    return [line.data["id"] for line in live_messages(made)]
 
 
 ids = st.lists(st.sampled_from("abcdefg"), unique=True, max_size=6)

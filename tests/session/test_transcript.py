@@ -19,7 +19,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import DeepnbError, Session
-from deepnb.context.transcript import read, standing
+from deepnb.context.transcript import live_messages, read
 from deepnb.core.values import Notice, TextDelta, ToolEnded, ToolStarted
 from tests import IMPORT_TESTS
 from tests.support.nesting import Plan, Planned
@@ -54,7 +54,7 @@ def told(s: Session, thread: str | None = None) -> list[tuple[Any, ...]]:
     one = s.transcripts.keep(thread or s.thread)
     return [
         (m.data["id"], m.data["role"], m.data.get("text", ""), m.data.get("tool_call_id"))
-        for m in standing(one.read()[0], one.session)
+        for m in live_messages(one.read()[0], one.session)
     ]
 
 
@@ -177,6 +177,7 @@ def test_an_interrupted_turn_goes_on_without_saying_anything_twice(kind: type, t
 
 def test_what_an_unfinished_answer_said_is_in_the_end_of_its_turn() -> None:
     s = session("one two three four")
+    s.options.model.delay = 0.2  # it must still be answering when it is stopped
     stop_at(s, "count", TextDelta)
     end = s.transcript().iloc[-1]
     assert end["what"] == "end" and end["text"].startswith("one")
@@ -391,7 +392,7 @@ def test_a_killed_process_loses_at_most_the_line_it_was_writing(tmp_path: Path, 
     lines, cut = read(data)
     assert cut == 0 or (cut == 1 and not data.endswith(b"\n"))
     assert [line.n for line in lines] == [*range(1, len(lines) + 1)]
-    results = [line for line in standing(lines) if line.data["role"] == "tool"]
+    results = [line for line in live_messages(lines) if line.data["role"] == "tool"]
     assert len(results) >= until and all(line.data["text"] == "x" * 20_000 for line in results)
     s = session("alive")
     s.memory.keep(tmp_path)

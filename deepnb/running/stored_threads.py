@@ -10,7 +10,7 @@ from deepnb.core.lazy_mapping import LazyMapping
 from deepnb.core.messages import Messages
 from deepnb.core.values import Snapshot, Turn
 from deepnb.engine.probe import to_message
-from deepnb.engine.stored import Begin, StoredTurn, stored_turns
+from deepnb.engine.stored_threads import Begin, StoredTurn, stored_turns
 from deepnb.running.thread import Thread
 
 ENDED = "its kernel ended before the turn did"

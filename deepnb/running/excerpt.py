@@ -11,13 +11,13 @@ from deepnb.running.thread import Thread
 _LEAD = "From earlier in this conversation, word for word:"
 
 
-def brought(thread: Thread) -> BroughtBack | None:
+def excerpt(thread: Thread) -> BroughtBack | None:
     """What stands before the next prompt; None where there is nothing, or a turn that failed left it in the thread."""
     found = thread.brought
     return None if found is None or _holds(thread, found) else found
 
 
-def answered(thread: Thread, events: Sequence[Event]) -> bool:
+def is_answered(thread: Thread, events: Sequence[Event]) -> bool:
     """Whether a run has ended in which a model answered to what stood before its prompt."""
     done = any(isinstance(e, ModelEnded) and e.call.purpose == "answer" and not e.path for e in events)
     return done and thread.brought is not None and _holds(thread, thread.brought)
