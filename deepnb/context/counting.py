@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from deepnb.context.approximate import approximate
 from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.core.request import Request, Sent
-from deepnb.engine.request import message_pieces, source_of, tool_name, tool_text
+from deepnb.engine.request import message_pieces, tool_name, tool_text
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,11 @@ class _Memo:
         if not message.id:
             return tuple(self._text(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
         known = self.messages.get(message.id)
-        if known is None or (known[0] is not message and not _is_same(known[0], message)):
-            pieces = tuple(self._sent(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
+        if known is None or known[0] is not message:  # a turn decodes its messages once, and they are new objects
+            if known is not None and _is_same(known[0], message):
+                pieces = known[1]
+            else:
+                pieces = tuple(self._sent(p.part, p.label, p.text, p.extra) for p in message_pieces(message))
             known = self.messages[message.id] = (message, pieces)
         return known[1]
 
@@ -139,7 +142,7 @@ def _is_same(a: BaseMessage, b: BaseMessage) -> bool:
     if (a.content, a.type, a.name) != (b.content, b.type, b.name):
         return False
     calls = getattr(a, "tool_calls", None) == getattr(b, "tool_calls", None)
-    return calls and source_of(a) == source_of(b)
+    return calls and a.additional_kwargs.get("lc_source") == b.additional_kwargs.get("lc_source")
 
 
 def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Request) -> Request:

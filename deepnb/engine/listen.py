@@ -160,9 +160,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._check()
         text = token
         if chunk is not None and hasattr(chunk, "message"):
-            self._grow(run_id, thinking_text(chunk.message), values.ThinkingDelta)
+            if thought := thinking_text(chunk.message):
+                self._grow(run_id, thought, values.ThinkingDelta)
             text = message_text(chunk.message)
-        self._grow(run_id, text if isinstance(text, str) else "", values.TextDelta)
+        if text and isinstance(text, str):
+            self._grow(run_id, text, values.TextDelta)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)

@@ -10,7 +10,7 @@ from deepnb.core.anchors import Anchor
 from deepnb.core.messages import Message, Messages, Role, ToolCall
 from deepnb.core.values import Flush, Offload, Skill, Snapshot
 from deepnb.engine import keys
-from deepnb.engine.request import message_text, source_of
+from deepnb.engine.request import message_text
 
 OWN = "/.deepnb/"
 """Where deepnb keeps its journal."""
@@ -105,7 +105,7 @@ def to_message(message: BaseMessage) -> Message:
         name=message.name,
         tool_call_id=getattr(message, "tool_call_id", None),
         status="error" if getattr(message, "status", None) == "error" else "ok",
-        source=source_of(message),
+        source=message.additional_kwargs.get("lc_source"),
     )
 
 

@@ -43,7 +43,7 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
         for i, (part, stretch) in enumerate(split):
             yield Piece(part, stretch, MESSAGE_TOKENS if i == 0 else 0, "system prompt" if part == "system" else part)
         return
-    source = source_of(message)
+    source = message.additional_kwargs.get("lc_source")
     part = "summary" if source == SUMMARY else _PART.get(message.type, "user")
     label = f"result of {message.name or 'a tool'}" if message.type == "tool" else part
     label = "brought back" if source == BROUGHT_BACK else label

@@ -42,12 +42,12 @@ def _appended(old: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[st
 class KernelState(FilesystemState, DeepAgentState):
     """The state of an agent whose files live in the kernel, whether or not it has file tools.
 
-    A snapshot of the messages is the whole thread: upstream writes one every 50 updates, a dozen turns, here it is
-    less than half as often. The later base's annotation of a key holds.
+    A snapshot of the messages is the whole thread: upstream writes one every 50 updates, a dozen turns, here it
+    is every 75. The later base's annotation of a key holds.
     """
 
     files: Annotated[NotRequired[dict[str, FileData]], DeltaChannel(with_writes, snapshot_frequency=50)]
-    messages: Required[Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=125)]]
+    messages: Required[Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=75)]]
 
 
 class CheckpointFiles(Protocol):
