@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, NotRequired, Protocol, Required
+from typing import Annotated, Any, NotRequired, Protocol, Required, Self
 
 from deepagents._messages_reducer import _messages_delta_reducer
 from deepagents.backends import StateBackend
@@ -39,15 +39,39 @@ def _appended(old: Mapping[str, Any] | None, data: Mapping[str, Any]) -> dict[st
     return {**new, **(old or {}), "modified_at": data["modified_at"], "content": text}
 
 
+class MessagesChannel(DeltaChannel[list[AnyMessage]]):
+    """A delta channel whose snapshots, each the whole thread, come the more seldom the longer it is.
+
+    Upstream writes one every 50 updates, so that what a turn adds to the disk grows with the thread. One for each
+    quarter that the thread has grown adds the same to every turn; a load walks back that quarter at most.
+    """
+
+    __slots__ = ("_least",)
+
+    @property
+    def snapshot_frequency(self) -> int:  # type: ignore[override]
+        """Updates from one snapshot to the next."""
+        held = self.value if isinstance(self.value, list) else ()
+        return max(self._least, len(held) // 4)
+
+    @snapshot_frequency.setter
+    def snapshot_frequency(self, least: int) -> None:
+        self._least = least
+
+    def copy(self) -> Self:
+        made = super().copy()
+        made._least = self._least
+        return made
+
+
 class KernelState(FilesystemState, DeepAgentState):
     """The state of an agent whose files live in the kernel, whether or not it has file tools.
 
-    A snapshot of the messages is the whole thread: upstream writes one every 50 updates, a dozen turns, here it
-    is every 75. The later base's annotation of a key holds.
+    The later base's annotation of a key holds.
     """
 
     files: Annotated[NotRequired[dict[str, FileData]], DeltaChannel(with_writes, snapshot_frequency=50)]
-    messages: Required[Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=75)]]
+    messages: Required[Annotated[list[AnyMessage], MessagesChannel(_messages_delta_reducer, snapshot_frequency=60)]]
 
 
 class CheckpointFiles(Protocol):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -16,6 +17,7 @@ from deepnb import Session
 from deepnb.engine import keys
 from deepnb.engine.checkpoints import FAR
 from deepnb.engine.delegation import nested_graph
+from deepnb.engine.state_backend import MessagesChannel
 from tests.support.scripted import Scripted, call
 
 STEPS = 12
@@ -76,3 +78,11 @@ def test_a_checkpoint_holds_no_whole_thread(tmp_path):
     with sqlite3.connect(file) as connection:
         (largest,) = connection.execute("SELECT max(length(checkpoint)) FROM checkpoints").fetchone()
     assert largest < 3 * 3_000, "a thread of 36,000 characters is in one checkpoint"
+
+
+def test_snapshots_come_the_more_seldom_the_longer_the_thread_is():
+    channel = MessagesChannel(lambda held, writes: [*held, *writes], list, snapshot_frequency=50)
+    assert channel.snapshot_frequency == 50
+    held = channel.from_checkpoint([HumanMessage("x")] * 1_000)
+    assert held.snapshot_frequency == 250 and held.copy().snapshot_frequency == 250
+    assert channel.from_checkpoint([]).snapshot_frequency == 50
