@@ -58,7 +58,8 @@ def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = M
 
     Errors: `DeepnbError` where the file is another program's, or a newer deepnb's; it is left as it is.
     """
-    _check(db)
+    with db.transaction():  # one state of the file: another process may be making the tables just now
+        _check(db)
     db.share()
     with db.transaction(write=True):
         version = _check(db)
