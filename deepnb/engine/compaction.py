@@ -248,9 +248,10 @@ def offload_record(offload: Offload) -> dict[str, Any]:
     }
 
 
-def turn_start(messages: Sequence[BaseMessage]) -> int:
-    """Where the last turn begins: at what the user said, and what was put before it; 0 where that is all."""
-    start = next((i for i in range(len(messages) - 1, 0, -1) if is_request(messages[i])), 0)
+def turn_start(messages: Sequence[BaseMessage], end: int | None = None) -> int:
+    """Where the last turn before `end` begins: at what the user said, and what was put before it; 0 if that is all."""
+    last = (len(messages) if end is None else end) - 1
+    start = next((i for i in range(last, 0, -1) if is_request(messages[i])), 0)
     while start > 0 and source_of(messages[start - 1]) in _ADDED:
         start -= 1
     return start

@@ -93,7 +93,7 @@ def stored_turns(messages: Sequence[BaseMessage], waiting: Iterable[str] = ()) -
     """The turns of a thread. Of calls without a result those that are not `waiting` for the user were cut."""
     asks = set(waiting)
     requests = [i for i, message in enumerate(messages) if is_request(message)]
-    starts = [turn_start(messages[: at + 1]) for at in requests]
+    starts = [turn_start(messages, at + 1) for at in requests]
     ends = [*starts[1:], len(messages)]
     for at, start, end in zip(requests, starts, ends, strict=True):
         events = tuple(_events(messages[at + 1 : end], asks))

@@ -84,8 +84,8 @@ class Threads:
 
     def _add(self, thread: Thread) -> Thread:
         self._threads[thread.name] = thread
-        if thread.scope.shared:
-            self._current.shared |= {thread.name.casefold()}
+        name = thread.name.casefold()
+        self._current.shared = (self._current.shared - {name}) | ({name} if thread.scope.shared else frozenset())
         return thread
 
     def _read(self, thread: Thread) -> Thread:
