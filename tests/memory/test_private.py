@@ -244,6 +244,21 @@ def test_a_shared_thread_reads_the_history_of_shared_threads_alone(tmp_path: Pat
     assert "spoken openly" in found, "its fork has to find it, too"
 
 
+def test_a_private_thread_is_not_read_since_a_shared_one_had_its_name(tmp_path: Path):
+    path = "/conversation_history/talk.md"
+    s = session(
+        "1", "2", "3", "summary", call("read_file", id="c1", file_path=path), "end", backend=DiskBackend(tmp_path)
+    )  # fmt: skip
+    s.new("talk", shared=True)
+    s.undo()
+    s.new("talk")
+    told(s)
+    s.new("open", shared=True)
+    s.run("look around")
+    (result,) = [e.result for e in s.last.events if isinstance(e, ToolEnded)]
+    assert f"{path} is kept from a thread that others read along" in result
+
+
 def test_transcripts_that_a_shared_thread_may_search_tell_nothing_of_it():
     s = told(session())
     s.new("open", shared=True)
