@@ -8,36 +8,71 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deepnb.core.approvals import Decision as Decision
+    from deepnb.core.approvals import PendingCall as PendingCall
+    from deepnb.core.budget import Budget as Budget
+    from deepnb.core.errors import BusyError as BusyError
     from deepnb.core.errors import DeepnbError as DeepnbError
+    from deepnb.core.errors import InvalidError as InvalidError
+    from deepnb.core.errors import LimitError as LimitError
+    from deepnb.core.errors import NotFoundError as NotFoundError
+    from deepnb.core.errors import NotInstalledError as NotInstalledError
+    from deepnb.core.errors import RefusedError as RefusedError
+    from deepnb.core.errors import RunError as RunError
     from deepnb.core.subagents import Subagent as Subagent
+    from deepnb.core.values import Asked as Asked
+    from deepnb.core.values import Compacted as Compacted
+    from deepnb.core.values import Decided as Decided
+    from deepnb.core.values import Event as Event
+    from deepnb.core.values import Flushed as Flushed
+    from deepnb.core.values import ModelEnded as ModelEnded
+    from deepnb.core.values import ModelStarted as ModelStarted
+    from deepnb.core.values import Notice as Notice
+    from deepnb.core.values import Snapshot as Snapshot
+    from deepnb.core.values import TextDelta as TextDelta
+    from deepnb.core.values import ThinkingDelta as ThinkingDelta
+    from deepnb.core.values import ToolEnded as ToolEnded
+    from deepnb.core.values import ToolStarted as ToolStarted
+    from deepnb.core.values import Turn as Turn
     from deepnb.session.session import Session as Session
     from deepnb.workshop.approvals import reads as reads
 
-__all__ = [
-    "DeepnbError",
-    "Session",
-    "Subagent",
-    "current",
-    "load_ipython_extension",
-    "reads",
-    "unload_ipython_extension",
-]
+_HOMES = {
+    "deepnb.core.approvals": ("Decision", "PendingCall"),
+    "deepnb.core.budget": ("Budget",),
+    "deepnb.core.errors": (
+        "BusyError",
+        "DeepnbError",
+        "InvalidError",
+        "LimitError",
+        "NotFoundError",
+        "NotInstalledError",
+        "RefusedError",
+        "RunError",
+    ),
+    "deepnb.core.subagents": ("Subagent",),
+    "deepnb.core.values": (
+        *("Asked", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
+        *("Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
+    ),
+    "deepnb.session.session": ("Session",),
+    "deepnb.workshop.approvals": ("reads",),
+}
+"""Module -> what it gives to the root; a module is imported when one of its names is first asked for."""
+
+__all__ = ["current", "load_ipython_extension", "unload_ipython_extension"]
+__all__ += [name for names in _HOMES.values() for name in names]
 __version__ = "0.1.0"
 
-_WHERE = {
-    "DeepnbError": "deepnb.core.errors",
-    "Session": "deepnb.session.session",
-    "Subagent": "deepnb.core.subagents",
-    "reads": "deepnb.workshop.approvals",
-}
+if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
 
+    def __getattr__(name: str) -> Any:
+        import importlib
 
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'deepnb' has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(_WHERE[name]), name)
+        home = next((module for module, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module 'deepnb' has no attribute {name!r}")
+        return getattr(importlib.import_module(home), name)
 
 
 def __dir__() -> list[str]:

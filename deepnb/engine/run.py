@@ -43,11 +43,15 @@ class Run:
         ledger: Ledger,
         *limits: int | None,
         record: Callable[[Event | Added], None] = lambda event: None,
+        notify: Callable[[], None] | None = None,
     ) -> None:
         """`record` is called with each event, and each message as it joins, in the run's own thread.
 
-        So what a step gave is written down before the next one begins, however slow the reader is.
+        So what a step gave is written down before the next one begins, however slow the reader is. With `notify`
+        the iteration never waits: it yields None where there is no event yet, and `notify` is called in the run's
+        thread when there is one.
         """
+        self._notify = notify
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
         self._record = record
@@ -63,9 +67,16 @@ class Run:
             target=copy_context().run, args=(self._pump, *arguments), daemon=True, name="deepnb-run"
         )
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[Event | None]:
         self._thread.start()
-        while (event := self._events.get()) is not None:
+        while True:
+            try:
+                event = self._events.get(block=self._notify is None)
+            except queue.Empty:
+                yield None
+                continue
+            if event is None:
+                break
             yield event
         self._thread.join()
         if self._error is not None:
@@ -106,7 +117,12 @@ class Run:
 
     def _emit(self, event: Event) -> None:
         self._join(event)
+        self._put(event)
+
+    def _put(self, event: Event | None) -> None:
         self._events.put(event)
+        if self._notify is not None:
+            self._notify()
 
     def _join(self, event: Event | Added) -> None:
         with self._recording:
@@ -130,4 +146,4 @@ class Run:
         except BaseException as error:  # handed to the reading thread, which raises it
             self._error = error
         finally:
-            self._events.put(None)
+            self._put(None)

@@ -49,7 +49,7 @@ def agent_tools(scene: Scene, args: Args) -> Result:
         approvals.rule(name, rule)
         return notice(f"{name}: {approvals.words(name)}, from the next call on")
     mode = approvals.policy.mode
-    rows = [(tool, approvals.words(tool), does) for tool, does in scene.session.built.tools]
+    rows = [(tool, approvals.words(tool), does) for tool, does in scene.session.workspace.built.tools]
     return table_view(("tool", "its calls", "what it does"), rows, title=f"tools · {mode}: {MODES[mode]}")
 
 

@@ -65,7 +65,7 @@ def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None
         except DeepnbError as error:
             if screen is None:
                 raise
-            screen.show(notice_view(str(error), "error"))
+            screen.show(notice_view(error.typed, "error"))
     elif screen is None and scene.session.pending:
         scene.show(notice_view(scene.session.pending))
 

@@ -40,11 +40,11 @@ def agent_status(scene: Scene, args: Args) -> Result:
         messages=len(snapshot.messages),
         budget=session.budget(),
         memory=memory,
-        skills=sum(not s.problem for s in session.skills.all()),
+        skills=sum(not s.problem for s in session.skills.list_skills()),
         files=len(snapshot.files) + len(snapshot.binary),
         refresh=session.options.memory_refresh,
         pending=session.pending,
-        kind=session.thread_info.kind,
+        kind=scene.thread.kind,
         hints=_places(scene),
         stamp=scene.stamp,
     )
@@ -84,7 +84,7 @@ def agent_switch(scene: Scene, args: Args) -> Result:
 
 def agent_fork(scene: Scene, args: Args) -> Result:
     name = scene.session.fork(args["name"], args["at"])
-    return notice(f"thread {name}, forked from {scene.session.thread_info.parent} (%agent undo takes it back)")
+    return notice(f"thread {name}, forked from {scene.thread.parent} (%agent undo takes it back)")
 
 
 def agent_rewind(scene: Scene, args: Args) -> Result:
@@ -146,7 +146,7 @@ def agent_history(scene: Scene, args: Args) -> Result:
 def agent_transcript(scene: Scene, args: Args) -> Result:
     session = scene.session
     table: object = session.transcript(args["thread"])
-    one = session.transcripts[args["thread"] or session.thread]
+    one = session.workspace.transcripts[args["thread"] or session.thread]
     for line in one.notices():
         scene.show(notice_view(line, "warning"))
     where = (
@@ -161,7 +161,7 @@ def agent_mount(scene: Scene, args: Args) -> Result:
         raise DeepnbError(f"where shall {args['path']} be mounted", f"%agent mount {args['path']} disk:DIR")
     if args["path"]:
         scene.session.mount(args["path"], args["spec"])
-    mounts = scene.session.storage.mounts.values()
+    mounts = scene.session.workspace.home.storage.mounts.values()
     rows = [(m.prefix, m.kind, m.where) for m in mounts]
     return table_view(
         ("path", "kind", "where"), rows, title="mounts", empty="nothing is mounted: all files are in the kernel's state"
@@ -194,7 +194,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
 
 def _places(scene: Scene) -> tuple[str, ...]:
     """Where files are, other than in the kernel's state; what waits for the user."""
-    storage, held = scene.session.storage, len(scene.session.memory.pending())
+    storage, held = scene.session.workspace.home.storage, len(scene.session.memory.pending())
     lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
     lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
     lines += [f"{held} change{'s wait' if held > 1 else ' waits'} for you: %memory pending"] if held else []

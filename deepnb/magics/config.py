@@ -125,7 +125,7 @@ class DeepNB(Configurable):
         except DeepnbError as error:
             with self._silently():
                 setattr(self, name, change["old"])
-            raise TraitError(str(error)) from None
+            raise TraitError(error.typed) from None
 
     @contextmanager
     def _silently(self) -> Iterator[None]:

@@ -37,7 +37,7 @@ class Extension:
         from deepnb.session.session import Session
 
         session = Session(clock=self._time, namespace=_Variables(self.ip), **self._profile)
-        session.subscribe(lambda: self.config.follow(session.options, session.model))
+        session.workspace.current.watch(lambda: self.config.follow(session.options, session.model))
         return session
 
     @cached_property
@@ -56,7 +56,7 @@ class Extension:
         from deepnb.magics.scene import Scene
         from deepnb.widgets.panels import Live
 
-        ip, live = self.ip, Live(self.session.subscribe)
+        ip, live = self.ip, Live(self.session.workspace.current.watch)
         return Scene(self.session, self.screen, self.config, ip.user_ns, ip.set_next_input, lambda: self._cell, live)
 
     def load(self) -> None:
@@ -99,8 +99,8 @@ class Extension:
         try:
             return self._run(magic, line, body)
         except DeepnbError as error:
-            self._show_in_app(str(error))
-            raise UsageError(str(error)) from None
+            self._show_in_app(error.typed)
+            raise UsageError(error.typed) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None
 
@@ -202,7 +202,7 @@ def _check(options: Mapping[str, Any]) -> None:
     try:
         changed(Options(), options)
     except DeepnbError as error:
-        raise UsageError(f"{error}; mend c.DeepNB in the IPython profile") from None
+        raise UsageError(f"{error.typed}; mend c.DeepNB in the IPython profile") from None
 
 
 def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.Names:
@@ -214,7 +214,7 @@ def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.N
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
         models=(*EXAMPLES, *(n for n, value in variables.items() if hasattr(type(value), "_llm_type"))),
-        threads=session.thread_names,
+        threads=session.workspace.threads.names,
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         tools=session.approvals.known,
         skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),

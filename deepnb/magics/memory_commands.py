@@ -53,7 +53,7 @@ def memory_twin(scene: Scene) -> View:
     """The same without anything to touch."""
     memory = scene.session.memory
     picture = replace(_picture(scene), brief=True)
-    views = [picture, _changes(scene, len(scene.session.turns)), journal_view(memory.entries(), most=3)]
+    views = [picture, _changes(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
 
 
@@ -66,7 +66,7 @@ def _changes(scene: Scene, turn: int) -> View:
 
 def _journal_rows(scene: Scene) -> list[Row]:
     memory = scene.session.memory
-    newest = list(reversed(memory.entries()))[:10]
+    newest = list(reversed(memory.log_entries()))[:10]
     return [Row(e.id, EntryView(e), [("revert", lambda id_=e.id: memory.revert(id_))]) for e in newest]  # type: ignore[misc]
 
 
@@ -211,7 +211,7 @@ def memory_drop(scene: Scene, args: Args) -> Result:
 def memory_keep(scene: Scene, args: Args) -> Result:
     count = scene.session.memory.keep(args["path"])
     return notice(
-        f"memory, notes, skills and journal are kept in {scene.session.storage.kept} from now on ({count} files)"
+        f"memory, notes, skills and journal are kept in {scene.session.workspace.home.storage.kept} from now on ({count} files)"
     )
 
 
@@ -247,7 +247,7 @@ def _changed(scene: Scene, before: Any, title: str) -> View:
 
 def _picture(scene: Scene) -> MemoryView:
     session = scene.session
-    session.memory.entries()  # what others did is noted: the user has seen it now, and writes with it in view
+    session.memory.log_entries()  # what others did is noted: the user has seen it now, and writes with it in view
     return memory_view(session.snapshot, session.memory.shown, session.count, scene.stamp, _more(scene))
 
 

@@ -54,11 +54,11 @@ def memory_search(scene: Scene, args: Args) -> Result:
     session, query = scene.session, args["query"]
     progress = Progress(scene.screen, "bringing the index up to date ...")
     try:
-        hits = session.memory.hits(query, args["k"] or 6, transcripts=bool(args["transcripts"]))
+        hits = session.memory.search_hits(query, args["k"] or 6, transcripts=bool(args["transcripts"]))
     except BaseException:
         progress.stop("not searched")
         raise
-    notices = session.storage.search.notices
+    notices = session.workspace.home.storage.search.notices
     while notices:
         scene.show(notice_view(notices.pop(0), "warning"))
     asked = read_query(query)

@@ -49,7 +49,9 @@ def forgotten(session: Session) -> str:
 
 def _files(session: Session) -> int:
     """How many files of memory, notes and skills the kernel's state alone holds."""
-    paths = [p for p in session.snapshot.files if session.is_shared(p) and not p.startswith("/.deepnb/")]
-    if not paths or session.storage.kept:
+    paths = [
+        p for p in session.snapshot.files if session.workspace.home.paths.is_shared(p) and not p.startswith("/.deepnb/")
+    ]
+    if not paths or session.workspace.home.storage.kept:
         return 0
-    return sum(not p.startswith(tuple(session.storage.mounts)) for p in paths)
+    return sum(not p.startswith(tuple(session.workspace.home.storage.mounts)) for p in paths)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from deepnb.core.values import Turn
+from deepnb.core.values import ThreadInfo, Turn
 from deepnb.magics.cards import Cards
 from deepnb.magics.config import DeepNB
 from deepnb.session.session import Session
@@ -38,13 +38,19 @@ class Scene:
     def cards(self) -> Cards:
         """The cards of calls that wait for the user's word."""
         cards = Cards(self.session.approvals, self.screen.notebook)
-        self.session.subscribe(cards.follow)
+        self.session.workspace.current.watch(cards.follow)
         return cards
 
     @cached_property
     def deliveries(self) -> dict[str, Callable[[Turn], Sequence[View]]]:
         """Thread -> what is to be done with the answer of its turn, which waits for the user's word."""
         return {}
+
+    @property
+    def thread(self) -> ThreadInfo:
+        """The current thread as it is listed."""
+        work = self.session.workspace
+        return work.threads.info(work.thread)
 
     @property
     def stamp(self) -> str:

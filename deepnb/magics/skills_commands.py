@@ -41,7 +41,7 @@ def skills_new(scene: Scene, args: Args) -> Result:
 
 def skills_write(scene: Scene, args: Args) -> Result:
     path = scene.session.skills.write(args["name"], args["text"] + "\n")
-    broken = next((s for s in scene.session.skills.all() if s.problem and s.path == path), None)
+    broken = next((s for s in scene.session.skills.list_skills() if s.problem and s.path == path), None)
     if broken is not None:
         return notice_view(f"wrote {path}, but it can't be used: {broken.problem}", "warning")
     return notice(f"wrote {path}: the agent sees it at its next turn")
@@ -50,7 +50,7 @@ def skills_write(scene: Scene, args: Args) -> Result:
 def skills_add(scene: Scene, args: Args) -> Result:
     skills = scene.session.skills
     if args["what"] is None:
-        there = {s.name for s in skills.all()}
+        there = {s.name for s in skills.list_skills()}
         rows = [(s.name, s.description, "added" if s.name in there else "") for s in skills.bundled()]
         return table_view(("skill", "what it is for", ""), rows, title="skills to add: %skills add NAME, DIR or ZIP")
     names = skills.add(args["what"], replace=bool(args["yes"]))
@@ -58,9 +58,9 @@ def skills_add(scene: Scene, args: Args) -> Result:
 
 
 def skills_validate(scene: Scene, args: Args) -> Result:
-    if found := scene.session.skills.check(args["path"]):
+    if found := scene.session.skills.validate_findings(args["path"]):
         return findings_view(found, scene.stamp)
-    what = args["path"] or f"all skills ({len(scene.session.skills.all())})"
+    what = args["path"] or f"all skills ({len(scene.session.skills.list_skills())})"
     return notice(f"{what}: nothing to mend")
 
 
@@ -113,7 +113,12 @@ def skills_view_of(scene: Scene) -> SkillsView:
     """The skills, what each costs, which were read."""
     session, skills = scene.session, scene.session.skills
     return skills_view(
-        skills.all(), session.count, scene.stamp, texts=skills.texts(), reads=skills.reads(), pinned=skills.pinned
+        skills.list_skills(),
+        session.count,
+        scene.stamp,
+        texts=skills.texts(),
+        reads=skills.reads(),
+        pinned=skills.pinned,
     )
 
 

@@ -22,7 +22,9 @@ def agent_subagents(scene: Scene, args: Args) -> Result:
         )
     if not word:
         spent = scene.session.subagents.spent()
-        rows = [_row(scene, one, spent.get(one.agent.name, Spent())) for one in scene.session.subagents.all()]
+        rows = [
+            _row(scene, one, spent.get(one.agent.name, Spent())) for one in scene.session.subagents.list_subagents()
+        ]
         options = scene.session.options
         limit = options.max_subagent_depth if options.enable_subagents else 0
         return subagents_view(rows, limit, scene.stamp)
@@ -32,7 +34,7 @@ def agent_subagents(scene: Scene, args: Args) -> Result:
 
 def written(scene: Scene, path: str) -> Result:
     """What is said when a cell has written a subagent's file."""
-    listed = next((one for one in scene.session.subagents.all() if one.path == path), None)
+    listed = next((one for one in scene.session.subagents.list_subagents() if one.path == path), None)
     if listed is None:
         return notice_view(f"wrote {path}, which is no subagent: one is a file /agents/NAME.md", "warning")
     if listed.problem:

@@ -65,11 +65,15 @@ class MemorySearch:
         self._hear(index)
         return hits
 
-    def forget(self) -> None:
-        """Throw the index away, on the disk too: it is made again from the files."""
+    def close(self) -> None:
+        """Close the index; the next search opens it again."""
         if self._index is not None:
             self._index.close()
             self._index = None
+
+    def forget(self) -> None:
+        """Throw the index away, on the disk too: it is made again from the files."""
+        self.close()
         if (directory := self._directory()) is not None:
             for name in ("index.db", "index.db-wal", "index.db-shm", "index.db.damaged"):
                 try:
@@ -82,8 +86,7 @@ class MemorySearch:
 
         directory = self._directory()
         if self._index is None or self._at != directory:
-            if self._index is not None:
-                self._index.close()
+            self.close()
             self._at = directory
             self._index = self._made(Index, directory, files)
         return self._index

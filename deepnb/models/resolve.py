@@ -95,5 +95,6 @@ def _check_provider(provider: str, base_url: str | None) -> None:
         raise DeepnbError(f"{provider} models need the package {package}", f"%pip install {package}")
     if key is not None and base_url is None and not os.environ.get(key):
         raise DeepnbError(
-            f"{provider} models need a key in {key}", f"%env {key}=... and try again, or %agent use {OFFLINE}"
+            f"{provider} models need a key in {key}",
+            f"set {key} in the environment that starts Jupyter, or %agent use {OFFLINE}",
         )

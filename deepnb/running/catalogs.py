@@ -84,5 +84,5 @@ class Catalogs:
         try:
             resolve(model, namespace=self._current.options.namespace)
         except DeepnbError as error:
-            return str(error)
+            return error.typed
         return ""

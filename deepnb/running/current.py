@@ -28,6 +28,7 @@ class Current:
         """The turn that ended last, in whichever thread."""
         self.clock = clock or (lambda: datetime.now().astimezone())
         """The time, as an aware datetime in the user's time zone."""
+        self._closed = False
         self._playing: Thread | None = None
         self._apart: Thread | None = None
         self._watchers: list[Callable[[], None]] = []
@@ -61,8 +62,15 @@ class Current:
         """Whether no turn is running."""
         return self.turn is None
 
+    def close(self) -> None:
+        """No turn can be begun any more."""
+        self._closed = True
+        self._watchers.clear()
+
     def idle(self) -> None:
-        """An error while a turn is running."""
+        """An error while a turn is running, and after the end of the session."""
+        if self._closed:
+            raise DeepnbError("this session is closed", "deepnb.Session(...) starts another")
         if not self.is_idle:
             raise DeepnbError("a turn is running", "interrupt it, or wait until it has ended")
 

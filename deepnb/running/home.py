@@ -29,6 +29,11 @@ class Home:
         self._common = current.thread.pool
         self._storages: dict[Pool, Storage] = {}
 
+    def close(self) -> None:
+        """Close the indexes over memory."""
+        for storage in self._storages.values():
+            storage.search.close()
+
     @property
     def storage(self) -> Storage:
         """Where the files of the thread that is meant are, and what is mounted into them."""

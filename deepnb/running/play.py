@@ -53,8 +53,8 @@ def play(
     before: Iterable[Event],
     record: Callable[[Played], None],
     write: Callable[[Event], None] = lambda event: None,
-) -> Generator[Event, None, None]:
-    """Yield the run's events; `record` is called once, however the run ends, before this ends or raises.
+) -> Generator[Event | None, None, None]:
+    """Yield the run's events, and None where a run that does not wait has none yet; `record` is called once, however the run ends, before this ends or raises.
 
     `write` is given the events that are not the run's own, as the run gives its own to its recorder. An
     interrupt, or the reader going away, cancels the run.
@@ -67,9 +67,10 @@ def play(
             write(event)
             events.append(event)
             yield event
-        for event in run:
-            events.append(event)
-            yield event
+        for happened in run:
+            if happened is not None:
+                events.append(happened)
+            yield happened
         if asks := run.unanswerable():
             raise DeepnbError(asks, f"%agent PROMPT goes on without it; {_INSTEAD}")
     except LimitReached as limit:
@@ -86,7 +87,7 @@ def play(
             interrupted += "; it does not stop and is left to end by itself: its result is not used"
         raise
     except DeepnbError as failure:
-        error = str(failure)
+        error = failure.typed
         raise
     except Exception as failure:
         error = one_line(failure)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError
@@ -19,14 +22,17 @@ if TYPE_CHECKING:
     from deepnb.wiring.build import Built
 
 
+Notify = Callable[[], None]
+
+
 class TurnStream(Iterator[Event]):
     """The events of a turn as they happen; `turn` is its record once it has ended, however it ended.
 
     Nothing that plays the turn refers to it: a stream that nobody reads any more is closed at once.
     """
 
-    def __init__(self, events: Generator[Event, None, None], ended: Sequence[Turn]) -> None:
-        """`ended` is given the turn when it has ended."""
+    def __init__(self, events: Generator[Event | None, None, None], ended: Sequence[Turn]) -> None:
+        """`ended` is given the turn when it has ended; `events` yields None only to an `AsyncTurnStream`."""
         self._events = events
         self._ended = ended
 
@@ -36,6 +42,12 @@ class TurnStream(Iterator[Event]):
         return self._ended[-1] if self._ended else None
 
     def __next__(self) -> Event:
+        event = self.poll()
+        assert event is not None
+        return event
+
+    def poll(self) -> Event | None:
+        """The next event; None where there is none yet and the stream was begun with `notify`."""
         return next(self._events)
 
     def close(self) -> None:
@@ -43,11 +55,68 @@ class TurnStream(Iterator[Event]):
         self._events.close()
 
 
+class AsyncTurnStream(AsyncIterator[Event]):
+    """The same for `async for`: all but the run itself, which has a thread of its own, happens on the event loop.
+
+    A task that is cancelled while it waits for an event stops the run, with all kept that was reached.
+    """
+
+    def __init__(self, begin: Callable[[Callable[[], None]], TurnStream]) -> None:
+        """`begin` makes the stream, given what is called, in whichever thread, when there may be an event."""
+        self._begin = begin
+        self._stream: TurnStream | None = None
+        self._arrived = asyncio.Event()
+
+    @property
+    def turn(self) -> Turn | None:
+        """None until it has ended, and where no turn began."""
+        return self._stream.turn if self._stream else None
+
+    async def __anext__(self) -> Event:
+        if self._stream is None:
+            self._stream = self._begin(_notifier(self._arrived))
+        try:
+            while (event := self._polled(self._stream)) is None:
+                await self._arrived.wait()
+                self._arrived.clear()
+        except asyncio.CancelledError:
+            self._stream.close()
+            raise
+        return event
+
+    async def aclose(self) -> None:
+        """End the run that is going on, with all kept that was reached."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def _polled(self, stream: TurnStream) -> Event | None:
+        try:
+            return stream.poll()
+        except StopIteration:
+            raise StopAsyncIteration from None
+
+
+def _notifier(arrived: asyncio.Event) -> Callable[[], None]:
+    loop = asyncio.get_running_loop()
+
+    def notify() -> None:
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits
+            loop.call_soon_threadsafe(arrived.set)
+
+    return notify
+
+
 class Runner:
     """Plays the turns of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._streams: WeakSet[TurnStream] = WeakSet()
+
+    def close(self) -> None:
+        """Stop the turn that is running, with all kept that was reached."""
+        for stream in tuple(self._streams):
+            stream.close()
 
     def stream(
         self,
@@ -58,18 +127,27 @@ class Runner:
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: str = "continue",
+        notify: Notify | None = None,
     ) -> TurnStream:
-        """One turn, whose events come as the stream is read."""
-        ended: list[Turn] = []
-        return TurnStream(self._begun(ended, prompt, model, thread, max_steps, cell, rerun), ended)
+        """One turn, whose events come as the stream is read.
 
-    def resume(self, choice: str | None = None, thread: str | None = None) -> TurnStream:
+        With `notify` the stream does not wait for an event but yields None, and `notify` is called, in whichever
+        thread, when there may be one.
+        """
+        ended: list[Turn] = []
+        return self._read(TurnStream(self._begun(ended, prompt, model, thread, max_steps, cell, rerun, notify), ended))
+
+    def resume(self, choice: str | None = None, thread: str | None = None, notify: Notify | None = None) -> TurnStream:
         """A turn that was interrupted, or whose calls are decided, going on.
 
         Where a tool was cut in the middle, `choice` says whether it is run "again" or "skip"ped.
         """
         ended: list[Turn] = []
-        return TurnStream(self._resumed(ended, choice, thread), ended)
+        return self._read(TurnStream(self._resumed(ended, choice, thread, notify), ended))
+
+    def _read(self, stream: TurnStream) -> TurnStream:
+        self._streams.add(stream)
+        return stream
 
     def nothing(self) -> TurnStream:
         """The stream of a turn that does not go on yet."""
@@ -98,9 +176,10 @@ class Runner:
         max_steps: int | None,
         cell: str | None,
         rerun: str,
-    ) -> Generator[Event, None, None]:
+        notify: Notify | None,
+    ) -> Generator[Event | None, None, None]:
         if not prompt.strip():
-            raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
+            raise DeepnbError("the prompt is empty", "%agent PROMPT")
         work = self._workspace
         work.current.idle()
         thread = work.threads[name] if name else work.threads.current
@@ -115,9 +194,11 @@ class Runner:
             before = replace(thread.snapshot, next=())
             work.threads.use(thread, model)
             draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)
-            yield from self._play(ended, built, thread, draft, True, notices, max_steps)
+            yield from self._play(ended, built, thread, draft, True, notices, max_steps, notify=notify)
 
-    def _resumed(self, ended: list[Turn], choice: str | None, name: str | None) -> Generator[Event, None, None]:
+    def _resumed(
+        self, ended: list[Turn], choice: str | None, name: str | None, notify: Notify | None
+    ) -> Generator[Event | None, None, None]:
         work = self._workspace
         work.current.idle()
         thread = work.threads[name] if name else work.threads.current
@@ -134,7 +215,8 @@ class Runner:
                 from deepnb.engine import approvals
 
                 answers = approvals.answers(thread.decided.values())
-            yield from self._play(ended, self._built_for(thread.model), thread, last, False, (), None, answers)
+            built = self._built_for(thread.model)
+            yield from self._play(ended, built, thread, last, False, (), None, answers, notify=notify)
 
     def _play(
         self,
@@ -146,7 +228,9 @@ class Runner:
         notices: Sequence[Event],
         max_steps: int | None,
         answers: Any = None,
-    ) -> Generator[Event, None, None]:
+        *,
+        notify: Notify | None = None,
+    ) -> Generator[Event | None, None, None]:
         from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
         from deepnb.running import excerpt
@@ -157,7 +241,8 @@ class Runner:
         value = given(draft.prompt, [*excerpt.messages(there), *self._pinned(thread)]) if begin else answers
         limits = (max_steps if max_steps is not None else work.options.max_steps, work.options.max_tokens)
         ledger = recorder(work, thread, built, draft)
-        run = Run(built.graph, value, thread.config, ledger, *limits, record=work.transcripts.event)
+        record_event = work.transcripts.event
+        run = Run(built.graph, value, thread.config, ledger, *limits, record=record_event, notify=notify)
         draft = replace(draft, model=built.model, started=draft.started or work.current.now())
         began = perf_counter()
         prompt = [to_message(m) for m in value["messages"]] if begin else ()
@@ -168,7 +253,7 @@ class Runner:
         work.current.play(thread, draft)
         try:
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            yield from play(run, (*notices, *excerpt.notices(there), *opening), record, work.transcripts.event)
+            yield from play(run, (*notices, *excerpt.notices(there), *opening), record, record_event)
         finally:
             work.current.stop()
 

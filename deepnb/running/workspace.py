@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Snapshot, Turn
 from deepnb.running.catalogs import Catalogs
 from deepnb.running.current import Current
@@ -72,14 +71,14 @@ class Workspace:
         """The state of the current thread as it stands, waiting writes included."""
         return self.state.snapshot(self.thread)
 
+    def close(self) -> None:
+        """Give back what is held open; no turn can be begun after it."""
+        self.current.close()
+        self.home.close()
+
     def configure(self, changes: Mapping[str, Any]) -> Built:
         """Change options from the next turn on; a bad one changes nothing."""
         self.current.idle()
-        for name in ("backend", "checkpointer"):
-            if name in changes and changes[name] is not getattr(self.options, name):
-                raise DeepnbError(
-                    f"{name} can't be changed", f"deepnb.Session({name}=...) starts a session with another"
-                )
         options = changed(self.options, changes)
         built = self.graphs.of(options)
         self.current.options = options

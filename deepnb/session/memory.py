@@ -111,9 +111,9 @@ class SessionMemory:
         """
         from deepnb.session.tables import hits
 
-        return hits(self.hits(query, k, transcripts=transcripts, **how))
+        return hits(self.search_hits(query, k, transcripts=transcripts, **how))
 
-    def hits(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> tuple[Hit, ...]:
+    def search_hits(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> tuple[Hit, ...]:
         """The same, as `deepnb.search.Hit`s."""
         if not query.strip():
             raise DeepnbError("there is nothing to look for", "%memory search QUERY")
@@ -173,16 +173,16 @@ class SessionMemory:
         """The journal, newest last: one row per change of a memory, note or skill file."""
         from deepnb.session.tables import journal
 
-        return journal(self.entries())
+        return journal(self.log_entries())
 
-    def entries(self) -> tuple[Entry, ...]:
+    def log_entries(self) -> tuple[Entry, ...]:
         """The journal's entries, oldest first; what others changed meanwhile is looked for first."""
         self._guard.observe(self.paths())
         return self._guard.journal()
 
     def entry(self, id_: str) -> Entry:
         """One entry of the journal."""
-        found = next((e for e in self.entries() if e.id == id_), None)
+        found = next((e for e in self.log_entries() if e.id == id_), None)
         if found is None:
             raise DeepnbError(f"no entry {id_!r} in the journal", "%memory log lists them")
         return found
@@ -207,10 +207,10 @@ class SessionMemory:
         """Where a line of memory comes from: file, line and the entry that brought it, for lines that hold `text`."""
         from deepnb.session.tables import origins
 
-        lines = self.found(text)
-        return origins(lines, self.entries())
+        lines = self.why_lines(text)
+        return origins(lines, self.log_entries())
 
-    def found(self, text: str) -> tuple[tuple[str, int, str], ...]:
+    def why_lines(self, text: str) -> tuple[tuple[str, int, str], ...]:
         """(path, number from 1, line) of the lines of memory and notes that hold `text`, in whatever case."""
         sought = text.casefold().strip()
         if not sought:
@@ -306,7 +306,7 @@ class SessionMemory:
 
     def _text_after(self, one: Entry) -> str | None:
         """The text of the file just after an entry: the entries until then, replayed."""
-        log = [e for e in self.entries() if e.path == one.path]
+        log = [e for e in self.log_entries() if e.path == one.path]
         try:
             return replay(one.path, log[: log.index(one) + 1])
         except DoesNotFit:

@@ -2,91 +2,192 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Never
 
-from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.budget import Budget, Rule
+from deepnb.core.approvals import Decision, Mode, PendingCall
+from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.values import BroughtBack, Event, Flush, HistorySection, Offload, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
-from deepnb.running.runner import Runner, TurnStream
-from deepnb.running.transcripts import Transcripts
+from deepnb.running.runner import AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.context import SessionContext
 from deepnb.session.history import SessionHistory
-from deepnb.wiring.options import Options, changed
+from deepnb.wiring.options import UNCHANGED, Options, Refresh, changed, known_only
 
 if TYPE_CHECKING:
     import pandas as pd
+    from deepagents.backends.protocol import BackendProtocol
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import BaseTool
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.store.base import BaseStore
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
+    from deepnb.core.prices import Price
     from deepnb.core.stack import Stack
+    from deepnb.core.subagents import Subagent
     from deepnb.core.xray import Xray
-    from deepnb.running.storage import Storage
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
-    from deepnb.wiring.build import Built
+
+    Tool = BaseTool | Callable[..., object] | dict[str, Any]
+    Approve = Mode | Mapping[str, str]
+
+Rerun = Literal["continue", "replace"]
+"""What running a cell again does: the thread goes on, or is first taken back to before the cell's earlier turn."""
 
 
 class Session:
-    """A deep agent whose files live in this process.
+    """An agent, its threads and its turns, held in this process.
 
-    `Session(model="offline")` works at once, with no key. The other keyword arguments are the
-    fields of `deepnb.wiring.options.Options`; `clock` gives the time (an aware datetime in the
-    user's time zone, which says when a day begins).
+    `Session()` works at once, offline and with no key; `session.run("...")` gives a `Turn`. `configure` changes
+    options later, from the next turn on. A part that is switched off adds no middleware and no tokens.
+
+    Options:
+
+    - model: a name ("offline" is the teaching model, "openai:gpt-5.2"), or a LangChain chat model
+    - base_url: the address of an OpenAI-compatible server
+    - system_prompt: the agent's instructions
+    - tools: functions with a docstring, or LangChain tools
+    - middleware: your own LangChain middleware, inside that of deepnb
+    - subagents: agents that take tasks, as deepagents' dicts or `deepnb.Subagent`
+    - general_purpose: whether there is a subagent for any task
+    - max_subagent_depth: how deep subagents may be nested; 1 lets only the main agent hand on tasks
+    - backend: where files are kept: a deepagents backend; None keeps them in the kernel
+    - checkpointer: where threads are kept: a LangGraph checkpointer; None keeps them in memory
+    - store: a LangGraph store
+    - assistant_id: keeps the files of this assistant in the store apart from those of others
+    - max_input_tokens: the context window in tokens; None takes what the model's profile says
+    - trigger: when the context is compacted: ("fraction", 0.85), or a number of "tokens" or "messages"
+    - keep: how much of the thread's end a compaction keeps, in the same form
+    - eviction_threshold: a tool result of more tokens goes into a file; None never
+    - memory: paths of the memory files, in order; the agent writes to the first
+    - memory_refresh: how the prompt learns of a change: "delta" (a diff), "call" (a new block), "thread" (never)
+    - memory_budget: tokens for memory in the prompt; None is the smaller of 4,000 and 15 % of the window
+    - embeddings: LangChain `Embeddings` that join in the search over notes
+    - skills: directories of skills; a later one overrides a skill of the same name
+    - enable_memory: whether there is memory
+    - enable_skills: whether there are skills
+    - enable_filesystem: whether there are file tools
+    - enable_subagents: whether there are subagents
+    - approve: which calls need approval: "outside" (what can't be undone), "writes", "read-only" (nothing may
+      change anything), or a mapping of tools to "ask", "allow", "deny", where "*" takes one of those three modes
+    - max_steps: model calls of one agent in one turn; None is no limit
+    - max_tokens: tokens of all model calls in one turn; None is no limit
+    - prices: model name to US dollars for a million tokens of (input, cached input, output)
+    - namespace: the variables that the agent may look at
+    - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
     """
 
-    def __init__(self, model: Any = "offline", *, clock: Callable[[], datetime] | None = None, **options: Any) -> None:
-        self._workspace = Workspace(changed(Options(model=model), options), clock)
+    def __init__(
+        self,
+        model: str | BaseChatModel = Options.model,
+        *,
+        base_url: str | None = None,
+        system_prompt: str = Options.system_prompt,
+        tools: Sequence[Tool] = (),
+        middleware: Sequence[AgentMiddleware[Any, Any, Any]] = (),
+        subagents: Sequence[Subagent | Mapping[str, Any]] = (),
+        general_purpose: bool = Options.general_purpose,
+        max_subagent_depth: int = Options.max_subagent_depth,
+        backend: BackendProtocol | None = None,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+        store: BaseStore | None = None,
+        assistant_id: str | None = None,
+        max_input_tokens: int | None = None,
+        trigger: Size | None = None,
+        keep: Size | None = None,
+        eviction_threshold: int | None = Options.eviction_threshold,
+        memory: str | Sequence[str] = Options.memory,
+        memory_refresh: Refresh = Options.memory_refresh,
+        memory_budget: int | None = None,
+        embeddings: Embeddings | None = None,
+        skills: str | Sequence[str] = Options.skills,
+        enable_memory: bool = True,
+        enable_skills: bool = True,
+        enable_filesystem: bool = True,
+        enable_subagents: bool = True,
+        approve: Approve = "outside",
+        max_steps: int | None = Options.max_steps,
+        max_tokens: int | None = None,
+        prices: Mapping[str, Price] | None = None,
+        namespace: Mapping[str, Any] | None = None,
+        clock: Callable[[], datetime] | None = None,
+        **unknown: Never,
+    ) -> None:
+        self._workspace = Workspace(changed(Options(), known_only("Session", locals(), unknown)), clock)
         self._runner = Runner(self._workspace)
         self._context = SessionContext(self._workspace)
         self._history = SessionHistory(self._workspace, self._context)
         self.approvals = SessionApprovals(self._workspace, self._runner)
         """Which calls need approval, and which run unasked."""
 
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop a turn that is running, and give back what the session holds open; no turn can be begun after it.
+
+        What was kept on a disk or in a checkpointer stays there.
+        """
+        self._runner.close()
+        self._workspace.close()
+
     # -- its parts
 
     @property
+    def workspace(self) -> Workspace:
+        """What the session is made of, for deepnb's own magics and widgets; it changes from version to version."""
+        return self._workspace
+
+    @property
     def options(self) -> Options:
-        """What the agent is made of."""
+        """The options in force."""
         return self._workspace.options
 
     @property
     def model(self) -> str:
         """The name of the model in use."""
-        return self.options.model if isinstance(self.options.model, str) else self.built.model
+        return self.options.model if isinstance(self.options.model, str) else self._workspace.built.model
 
     @property
-    def built(self) -> Built:
-        """The graph and what belongs to it; importing the engine takes some seconds the first time."""
-        return self._workspace.built
+    def graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """The compiled LangGraph graph; importing the engine takes some seconds the first time."""
+        graph: CompiledStateGraph[Any, Any, Any, Any] = self._workspace.built.graph
+        return graph
 
     @property
-    def graph(self) -> Any:
-        """The compiled LangGraph graph."""
-        return self.built.graph
-
-    @property
-    def checkpointer(self) -> Any:
+    def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Where threads are checkpointed; in memory unless one was given."""
-        return self._workspace.graphs.checkpointer
+        checkpointer: BaseCheckpointSaver[Any] = self._workspace.graphs.checkpointer
+        return checkpointer
+
+    @property
+    def config(self) -> RunnableConfig:
+        """The current thread as LangGraph names it: `session.graph.get_state(session.config)`."""
+        config: RunnableConfig = {"configurable": dict(self._workspace.thread.config["configurable"])}
+        return config
 
     @property
     def backend(self) -> GuardedBackend:
         """The agent's files as a deepagents `BackendProtocol` that also works outside a run."""
         return self._workspace.backend
-
-    @property
-    def storage(self) -> Storage:
-        """Where the current thread's files are, and what is mounted into them."""
-        return self._workspace.home.storage
 
     @property
     def files(self) -> Files:
@@ -116,16 +217,22 @@ class Session:
 
         return SessionSubagents(self._workspace)
 
-    @property
-    def transcripts(self) -> Transcripts:
-        """All that happened, by thread, as it is written down."""
-        return self._workspace.transcripts
-
     # -- running
 
-    def run(self, prompt: str, **how: Any) -> Turn:
-        """Run one turn to its end; keyword arguments as for `stream`."""
-        stream = self.stream(prompt, **how)
+    def run(
+        self,
+        prompt: str,
+        *,
+        model: str | BaseChatModel | None = None,
+        thread: str | None = None,
+        max_steps: int | None = None,
+        cell: str | None = None,
+        rerun: Rerun = "continue",
+        **unknown: Never,
+    ) -> Turn:
+        """Run one turn to its end; the options are those of `stream`."""
+        known_only("Session.run", locals(), unknown)
+        stream = self.stream(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun)
         for _ in stream:
             pass
         assert stream.turn is not None
@@ -135,20 +242,65 @@ class Session:
         self,
         prompt: str,
         *,
-        model: Any = None,
+        model: str | BaseChatModel | None = None,
         thread: str | None = None,
         max_steps: int | None = None,
         cell: str | None = None,
-        rerun: str = "continue",
+        rerun: Rerun = "continue",
+        **unknown: Never,
     ) -> TurnStream:
         """Run one turn, yielding its events; the stream's `turn` is its record when it ends.
 
-        `model`, `thread` and `max_steps` hold for this turn only. `cell` is the id of the notebook
-        cell: where it made a turn before, `rerun` says whether the thread goes on ("continue") or
-        is first taken back to before it ("replace"). A failing run raises one line; a
-        KeyboardInterrupt, or closing the stream, stops it with all kept that was reached.
+        A failing run raises one line. A KeyboardInterrupt, or closing the stream, stops it with all kept that was
+        reached. Options, for this turn only:
+
+        - model: another model
+        - thread: another thread than the current one
+        - max_steps: model calls of one agent
+        - cell: the id of the notebook cell
+        - rerun: where the cell made a turn before, "continue" goes on with the thread, "replace" first takes it
+          back to before that turn
         """
+        known_only("Session.stream", locals(), unknown)
         return self._runner.stream(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun)
+
+    async def arun(
+        self,
+        prompt: str,
+        *,
+        model: str | BaseChatModel | None = None,
+        thread: str | None = None,
+        max_steps: int | None = None,
+        cell: str | None = None,
+        rerun: Rerun = "continue",
+        **unknown: Never,
+    ) -> Turn:
+        """As `run`, while other tasks of the event loop go on. Cancelling it stops the run, with all kept."""
+        known_only("Session.arun", locals(), unknown)
+        stream = self.astream(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun)
+        async for _ in stream:
+            pass
+        assert stream.turn is not None
+        return stream.turn
+
+    def astream(
+        self,
+        prompt: str,
+        *,
+        model: str | BaseChatModel | None = None,
+        thread: str | None = None,
+        max_steps: int | None = None,
+        cell: str | None = None,
+        rerun: Rerun = "continue",
+        **unknown: Never,
+    ) -> AsyncTurnStream:
+        """As `stream`, for `async for`: `await stream.aclose()` stops it."""
+        known_only("Session.astream", locals(), unknown)
+        return AsyncTurnStream(
+            lambda notify: self._runner.stream(
+                prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, notify=notify
+            )
+        )
 
     def resume(
         self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None
@@ -159,12 +311,25 @@ class Session:
         wait (`asked`) it is the decision on some of them; the turn goes on, in its own thread, once there is one on
         each. `thread` is the current one, if not given.
         """
-        choice = decision if isinstance(decision, str) else None
-        words = (decision,) if isinstance(decision, Decision) else () if isinstance(decision, str) else decision or ()
-        if not words:
+        choice, decisions = _decisions(decision)
+        if not decisions:
             return self._runner.resume(choice, thread)
-        whole = self.approvals.decide(words)
-        return self._runner.resume(None, words[0].call.thread) if whole else self._runner.nothing()
+        whole = self.approvals.decide(decisions)
+        return self._runner.resume(None, decisions[0].call.thread) if whole else self._runner.nothing()
+
+    def aresume(
+        self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None
+    ) -> AsyncTurnStream:
+        """As `resume`, for `async for`."""
+        choice, decisions = _decisions(decision)
+
+        def begin(notify: Callable[[], None]) -> TurnStream:
+            if not decisions:
+                return self._runner.resume(choice, thread, notify)
+            whole = self.approvals.decide(decisions)
+            return self._runner.resume(None, decisions[0].call.thread, notify) if whole else self._runner.nothing()
+
+        return AsyncTurnStream(begin)
 
     @property
     def pending(self) -> str | None:
@@ -183,39 +348,54 @@ class Session:
 
     # -- options
 
-    def use(self, model: Any, *, base_url: str | None = None) -> str:
+    def use(self, model: str | BaseChatModel, *, base_url: str | None = None) -> str:
         """Use another model from the next turn on, in the same threads; gives the name it is shown under."""
-        return self.configure(model=model, base_url=base_url).model
+        return self._workspace.configure({"model": model, "base_url": base_url}).model
 
-    def configure(self, **changes: Any) -> Built:
-        """Change options (fields of `Options`) from the next turn on; a bad one changes nothing."""
-        return self._workspace.configure(changes)
+    def configure(
+        self,
+        *,
+        model: str | BaseChatModel = UNCHANGED,
+        base_url: str | None = UNCHANGED,
+        system_prompt: str = UNCHANGED,
+        tools: Sequence[Tool] = UNCHANGED,
+        middleware: Sequence[AgentMiddleware[Any, Any, Any]] = UNCHANGED,
+        subagents: Sequence[Subagent | Mapping[str, Any]] = UNCHANGED,
+        general_purpose: bool = UNCHANGED,
+        max_subagent_depth: int = UNCHANGED,
+        store: BaseStore | None = UNCHANGED,
+        assistant_id: str | None = UNCHANGED,
+        max_input_tokens: int | None = UNCHANGED,
+        trigger: Size | None = UNCHANGED,
+        keep: Size | None = UNCHANGED,
+        eviction_threshold: int | None = UNCHANGED,
+        memory: str | Sequence[str] = UNCHANGED,
+        memory_refresh: Refresh = UNCHANGED,
+        memory_budget: int | None = UNCHANGED,
+        embeddings: Embeddings | None = UNCHANGED,
+        skills: str | Sequence[str] = UNCHANGED,
+        enable_memory: bool = UNCHANGED,
+        enable_skills: bool = UNCHANGED,
+        enable_filesystem: bool = UNCHANGED,
+        enable_subagents: bool = UNCHANGED,
+        approve: Approve = UNCHANGED,
+        max_steps: int | None = UNCHANGED,
+        max_tokens: int | None = UNCHANGED,
+        prices: Mapping[str, Price] = UNCHANGED,
+        namespace: Mapping[str, Any] = UNCHANGED,
+        **unknown: Never,
+    ) -> None:
+        """Change options of the session from the next turn on; a bad one changes nothing."""
+        self._workspace.configure(known_only("Session.configure", locals(), unknown))
 
     def mount(self, path: str, spec: str) -> Mount:
         """Put the files below a path on a disk (`disk:DIR`), in the store (`store[:NAMESPACE]`) or back (`state`)."""
         work = self._workspace
         work.current.idle()
         given = {"store": self.options.store, "assistant_id": self.options.assistant_id}
-        mount = self.storage.mount(path, spec, base=Path.cwd(), **given)
+        mount = work.home.storage.mount(path, spec, base=Path.cwd(), **given)
         work.current.tell()
         return mount
-
-    def is_shared(self, path: str) -> bool:
-        """Whether a file belongs to the session (memory, notes, skills) and not to one thread."""
-        return self._workspace.home.paths.is_shared(path)
-
-    @property
-    def clock(self) -> Callable[[], datetime]:
-        """What gives the time, as it was given."""
-        return self._workspace.current.clock
-
-    def now(self) -> str:
-        """The time as an ISO timestamp."""
-        return self._workspace.current.now()
-
-    def subscribe(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after every change; gives a function that ends it."""
-        return self._workspace.current.watch(watcher)
 
     # -- threads
 
@@ -225,24 +405,9 @@ class Session:
         return self._workspace.current.thread.name
 
     @property
-    def thread_info(self) -> ThreadInfo:
-        """The current thread as it is listed."""
-        return self._workspace.threads.info(self._workspace.thread)
-
-    @property
     def threads(self) -> tuple[ThreadInfo, ...]:
         """All threads, in the order they were made."""
         return self._workspace.threads.infos()
-
-    @property
-    def thread_names(self) -> tuple[str, ...]:
-        """The names of all threads; none of those that a given checkpointer holds is read for it."""
-        return self._workspace.threads.names
-
-    @property
-    def scope(self) -> Scope:
-        """What the agent of the current thread may know of memory."""
-        return self._workspace.thread.scope
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -320,11 +485,11 @@ class Session:
     @property
     def rule(self) -> Rule:
         """The compaction rule in force."""
-        return self.built.rule
+        return self._workspace.built.rule
 
     def count(self, text: str) -> int:
         """Tokens of a text, by the counter in use."""
-        return self.built.meter.count(text)
+        return self._workspace.built.meter.count(text)
 
     def budget(self) -> Budget | None:
         """What filled the context at the last model call; None before the first."""
@@ -383,5 +548,12 @@ class Session:
         """One row per line of a thread's transcript (the current one's, if not given), oldest first."""
         from deepnb.session.tables import transcript
 
-        one = self.transcripts.keep(self._workspace.threads[thread or self.thread].name)
+        one = self._workspace.transcripts.keep(self._workspace.threads[thread or self.thread].name)
         return transcript(one.read()[0], one.session)
+
+
+def _decisions(decision: str | Decision | Sequence[Decision] | None) -> tuple[str | None, Sequence[Decision]]:
+    """What `resume` was given: a choice where a tool was cut, or decisions on calls."""
+    if isinstance(decision, str):
+        return decision, ()
+    return None, (decision,) if isinstance(decision, Decision) else decision or ()

@@ -44,7 +44,7 @@ class SessionSkills:
         """The skills, and all there is to mend in their files."""
         return self._workspace.catalogs.found()
 
-    def all(self) -> tuple[Skill, ...]:
+    def list_skills(self) -> tuple[Skill, ...]:
         """The skills as values; those that can't be used last, with what is wrong."""
         return self.found().skills
 
@@ -57,7 +57,7 @@ class SessionSkills:
         """
         import pandas as pd
 
-        skills, texts = self.all(), self.texts()
+        skills, texts = self.list_skills(), self.texts()
         reads, count = self._reads(texts), self._workspace.built.meter.count
         rows = []
         for s in skills:
@@ -95,7 +95,7 @@ class SessionSkills:
 
     def texts(self) -> dict[str, str]:
         """Path -> text of the SKILL.md of each skill that can be used or switched on, in one batch."""
-        return self._workspace.catalogs.texts(self.all())
+        return self._workspace.catalogs.texts(self.list_skills())
 
     # -- writing
 
@@ -186,13 +186,13 @@ class SessionSkills:
 
     # -- checking
 
-    def check(self, path: str | Path | None = None) -> tuple[Finding, ...]:
+    def validate_findings(self, path: str | Path | None = None) -> tuple[Finding, ...]:
         """What is to be mended: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
         from deepnb.skills.packages import packages
 
         if path is None:
             return self.found().findings
-        named = [s for s in self.all() if str(path) in (s.name, s.directory, s.path)]
+        named = [s for s in self.list_skills() if str(path) in (s.name, s.directory, s.path)]
         if named:
             return tuple(f for f in self.found().findings if f.path in {s.path for s in named})
         if str(path).startswith("/") and (content := self._content(str(path))) is not None:
@@ -203,7 +203,7 @@ class SessionSkills:
         """What is to be mended, one row each: file, line (0: the whole file), broken or note, what, do."""
         import pandas as pd
 
-        rows = [(f.path, f.line, "broken" if f.broken else "note", f.what, f.do) for f in self.check(path)]
+        rows = [(f.path, f.line, "broken" if f.broken else "note", f.what, f.do) for f in self.validate_findings(path)]
         return pd.DataFrame(rows, columns=["file", "line", "grade", "what", "do"])
 
     # -- pinning
@@ -249,7 +249,7 @@ class SessionSkills:
         return self._workspace.catalogs.sources[-1]
 
     def _one(self, name: str) -> Skill:
-        skills = self.all()
+        skills = self.list_skills()
         named = [s for s in skills if s.name == name] or [s for s in skills if s.directory == name]
         if not named:
             there = ", ".join(s.name or s.directory for s in skills) or "none yet"

@@ -33,7 +33,7 @@ class SessionSubagents:
 
     # -- what there is
 
-    def all(self) -> tuple[Listed, ...]:
+    def list_subagents(self) -> tuple[Listed, ...]:
         """All of them; those that can't be used last, with what is wrong, and what might be mended."""
         found = self._found()
         if not any(one.agent.skills for one in found):
@@ -79,7 +79,7 @@ class SessionSubagents:
 
         spent = self.spent()
         rows = []
-        for one in self.all():
+        for one in self.list_subagents():
             agent, used = one.agent, spent.get(one.agent.name, Spent())
             made_of = (self.tools_of(agent), self.model_of(agent), ", ".join(agent.skills))
             figures = (used.runs, used.calls, used.input, used.output)
@@ -190,7 +190,7 @@ class SessionSubagents:
     # -- helpers
 
     def _one(self, name: str) -> Listed:
-        found = self.all()
+        found = self.list_subagents()
         for one in found:
             if name in (one.agent.name, one.path, one.path.rpartition("/")[2]):
                 return one

@@ -64,7 +64,9 @@ def _look(session: Session, look: Look) -> tuple[str, View]:
         return "%memory", memory_view(session.snapshot, session.memory.sources, session.count, stamp)
     if look == "skills":
         session.skills.write(SKILL_NAME, SKILL)
-        return f"%%skills {SKILL_NAME}\n{SKILL}\n%skills", skills_view(session.skills.all(), session.count, stamp)
+        return f"%%skills {SKILL_NAME}\n{SKILL}\n%skills", skills_view(
+            session.skills.list_skills(), session.count, stamp
+        )
     if look == "budget":
         totals = [c.budget.total for t in session.turns for c in t.calls if c.purpose == "answer"]
         return "%agent budget", budget_view(session.budget(), stamp, totals)

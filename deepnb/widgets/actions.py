@@ -91,7 +91,7 @@ def attempt(act: Callable[[], object], said: Any) -> None:
         act()
         said.value = ""
     except DeepnbError as error:
-        said.value = notice_view(str(error), "error").html()
+        said.value = notice_view(error.typed, "error").html()
 
 
 def button(word: str, tooltip: str = "", style: str = "", width: str | None = "auto") -> Any:

@@ -108,7 +108,7 @@ class ApprovalButtons:
         try:
             self._decide(made())
         except DeepnbError as error:
-            self.say(str(error))
+            self.say(error.typed)
 
 
 @dataclass(frozen=True)

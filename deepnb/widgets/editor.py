@@ -61,7 +61,7 @@ class Editor:
         try:
             saved = self._save(self._area.value)
         except DeepnbError as error:
-            self._said.value = notice_view(str(error), "error").html()
+            self._said.value = notice_view(error.typed, "error").html()
             return
         if saved.again is None:
             self._end(saved.record)

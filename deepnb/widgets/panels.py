@@ -165,7 +165,7 @@ def _drawn(source: Source) -> View:
     try:
         return source()
     except Exception as error:
-        return notice_view(f"this can't be shown: {error}", "error")
+        return notice_view(f"this can't be shown: {getattr(error, 'typed', error)}", "error")
 
 
 def _fill_parts(column: Any, view: View) -> None:

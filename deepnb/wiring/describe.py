@@ -42,6 +42,7 @@ _KNOWN: Mapping[str, Layer] = {
             "keeps credentials out of files, and what tools say out of memory until you accept it",
             "deepnb",
         ),
+        Layer("AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
         Layer("ApprovalMiddleware", "asks for your word before a call that nothing can take back", "LangChain"),
     )
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
@@ -9,6 +10,7 @@ from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from deepnb.context import history
 from deepnb.core.subagents import FILE_TOOLS
 from deepnb.engine.approvals import ApprovalMiddleware
+from deepnb.engine.async_tools import AsyncToolsMiddleware, is_async
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.file_tools import FileToolsMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
@@ -92,12 +94,18 @@ class Layers:
             flush=flush,
             rebased=rebased,
         )
-        inner = (compaction, PatchToolCallsMiddleware(), self.guard, self.approvals)
+        inner = (compaction, PatchToolCallsMiddleware(), self.guard, self.approvals, *self._async_tools())
         return Common((*self._files(backend, names), *((task,) if task else ()), *inner), compaction, flush)
 
     def own(self) -> tuple[Any, ...]:
         """The user's own middleware, innermost, and what sees to it that it lets no call past the user."""
         return (*self.options.middleware, self.seal) if self.options.middleware else ()
+
+    def _async_tools(self) -> tuple[Any, ...]:
+        """What runs tools that are only coroutines, where there may be one."""
+        own = chain(self.options.tools, *(getattr(m, "tools", ()) for m in self.options.middleware))
+        theirs = chain.from_iterable(agent.tools or () for agent in self.options.subagents)
+        return (AsyncToolsMiddleware(),) if any(map(is_async, chain(own, theirs))) else ()
 
     def _files(self, backend: Any, names: Sequence[str] | None) -> tuple[Any, ...]:
         """The file tools, or only some: `read_file` comes with any of them."""

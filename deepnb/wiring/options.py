@@ -1,5 +1,6 @@
 """What an agent is made of: one frozen value."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
@@ -18,70 +19,68 @@ Refresh = Literal["thread", "call", "delta"]
 
 @dataclass(frozen=True)
 class Options:
-    """The agent's parts. A part that is switched off adds no middleware and no tokens."""
+    """The agent's parts; the docstring of `deepnb.Session` says what each is."""
 
     model: Any = "offline"
-    """A name (`offline`, or any of `init_chat_model`), or a LangChain chat model."""
     base_url: str | None = None
-    """Of an OpenAI-compatible server."""
     system_prompt: str = SYSTEM_PROMPT
     tools: tuple[Any, ...] = ()
     middleware: tuple[Any, ...] = ()
     subagents: tuple[Subagent, ...] = ()
-    """Given as deepagents' dicts or as `deepnb.Subagent`."""
     general_purpose: bool = True
-    """Whether there is a subagent for any task."""
     max_subagent_depth: int = 3
-    """How deep subagents may be nested: 1 lets the main agent alone hand tasks on."""
     backend: Any = None
-    """A deepagents backend; None for the state held in the kernel."""
     checkpointer: Any = None
     store: Any = None
     assistant_id: str | None = None
-    """Keeps this assistant's files in a store apart from those of others."""
     max_input_tokens: int | None = None
-    """The context window in tokens; None for what the model's profile says."""
     trigger: Size | None = None
     keep: Size | None = None
     eviction_threshold: int | None = 20_000
-    """A tool result of more tokens is put in a file, its beginning left in the thread."""
     memory: tuple[str, ...] = ("/AGENTS.md",)
-    """Paths of the memory files, in order; the first is where the agent writes."""
     memory_refresh: Refresh = "delta"
     memory_budget: int | None = None
-    """Tokens that the injected memory files may take; None for the smaller of 4,000 and 15 % of the window."""
     embeddings: Any = None
-    """A LangChain `Embeddings`, by which memory is searched beside words and n-grams."""
     skills: tuple[str, ...] = ("/skills/",)
-    """Directories of skills; a later one overrides an earlier one's skill of the same name."""
     enable_memory: bool = True
     enable_skills: bool = True
     enable_filesystem: bool = True
     enable_subagents: bool = True
     approve: Any = "outside"
-    """Which calls need the user's word: `outside` (what can't be taken back), `writes`, `read-only` (none may change
-    anything), or a mapping of tools to `ask`, `allow`, `deny`, where `*` stands for one of those three."""
     max_steps: int | None = 50
-    """Model calls of the main agent in one turn."""
     max_tokens: int | None = None
-    """Tokens of all model calls in one turn."""
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """Model -> US dollars for a million tokens of (input, cached input, output)."""
     namespace: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """The user's variables."""
 
 
 _MANY = ("tools", "middleware", "subagents", "memory", "skills")
 _COUNTS = ("max_input_tokens", "eviction_threshold", "memory_budget", "max_steps", "max_tokens")
 
 
+UNCHANGED: Any = type("Unchanged", (), {"__repr__": lambda self: "unchanged"})()
+"""The default of an option that keeps its value."""
+
+
+def known_only(where: str, given: Mapping[str, Any], unknown: Mapping[str, Any]) -> dict[str, Any]:
+    """The options among the arguments of a function that spells them out; an unknown one names the nearest."""
+    names = [name for name in given if name not in ("self", "unknown", "prompt")]
+    options = {f.name for f in fields(Options)}
+    for name in unknown:
+        if where == "Session.configure" and name in options:
+            raise DeepnbError(f"{name} can't be changed", f"deepnb.Session({name}=...) starts a session with another")
+        near = difflib.get_close_matches(name, names, 1)
+        do = f"did you mean {near[0]}?" if near else f"help(deepnb.{where}) lists them"
+        raise DeepnbError(f"{where.rpartition('.')[2]} has no option {name!r}", do)
+    return {name: given[name] for name in names if name in options and given[name] is not UNCHANGED}
+
+
 def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     """The options with changes; a lone path stands for a sequence of one. A mistake is one line."""
     given: dict[str, Any] = {
-        k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v for k, v in changes.items()
+        k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v
+        for k, v in changes.items()
+        if not (v is None and k in ("prices", "namespace"))
     }
-    if unknown := given.keys() - {f.name for f in fields(Options)}:
-        raise DeepnbError(f"Session has no option {min(unknown)!r}", "help(deepnb.Session) lists them")
     for name in _MANY:
         if name in given and not isinstance(given[name], list | tuple):
             raise DeepnbError(f"{name} is a list, not a {type(given[name]).__name__}", f"{name}=[...]")

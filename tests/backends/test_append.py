@@ -91,9 +91,9 @@ def test_a_checkpoint_holds_what_was_added_and_not_the_file():
     s.files[HISTORY] = "x" * 200_000
     sizes = []
     for _ in range(6):
-        before = len(pickle.dumps(list(s.checkpointer.list(s._workspace.thread.config))))
+        before = len(pickle.dumps(list(s.checkpointer.list(s.config))))
         append_text(s.backend, HISTORY, "a line\n")
-        sizes.append(len(pickle.dumps(list(s.checkpointer.list(s._workspace.thread.config)))) - before)
+        sizes.append(len(pickle.dumps(list(s.checkpointer.list(s.config)))) - before)
     assert max(sizes) < 50_000
     assert s.files[HISTORY].endswith("xx" + "a line\n" * 6)
 

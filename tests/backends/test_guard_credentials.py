@@ -31,7 +31,7 @@ def model(s: Session, *answers: Any) -> None:
 def session(tmp_path: Path, **options: Any) -> Session:
     memory = ("/AGENTS.md", "/box/AGENTS.md")
     s = Session(model=Scripted(answers=["ok"]), memory=memory, checkpointer=InMemorySaver(), **options)
-    s.storage.mount("/box", "disk:d", base=tmp_path, store=None, assistant_id=None)
+    s.workspace.home.storage.mount("/box", "disk:d", base=tmp_path, store=None, assistant_id=None)
     s.memory.add("first")
     s.memory.write("/box/AGENTS.md", "- first\n")
     return s
@@ -42,7 +42,7 @@ def stored(s: Session) -> Iterable[tuple[str, str]]:
     for path in s.backend.inner.glob("{*,.*}", "/").matches or ():
         found = s.backend.inner.download_files([path["path"]])[0].content or b""
         yield path["path"], found.decode("utf-8", "replace")
-    saver = s.checkpointer
+    saver: Any = s.checkpointer
     serde = saver.serde
     for key, (kind, data) in saver.blobs.items():
         yield f"checkpoint {key[2]}", repr(serde.loads_typed((kind, data))) if kind != "empty" else ""
@@ -53,7 +53,7 @@ def stored(s: Session) -> Iterable[tuple[str, str]]:
         yield f"write to {key[0]}", repr([serde.loads_typed(w[2]) for w in writes.values()])
     for turn in s.turns:
         yield f"events of turn {turn.number}", repr(turn.events)
-    yield "journal", repr(s.memory.entries())
+    yield "journal", repr(s.memory.log_entries())
     yield "notices", repr(s.backend.notices)
 
 

@@ -68,7 +68,7 @@ def test_a_tools_instruction_waits_for_the_user(lang: str, form: str):
     assert len(held) == len(lines) == len(results(s)) >= 40
     assert all("waits for the user" in r for r in results(s))
     assert s.files["/AGENTS.md"] == "- first\n" and not any(p.startswith("/memory/") for p in s.files)
-    assert len(s.memory.entries()) == 1
+    assert len(s.memory.log_entries()) == 1
     notices = [e.text for e in s.turns[-1].events if type(e).__name__ == "Notice"]
     assert len(notices) >= len(held)
     accepted, dropped = held[0:6:3], held[1]
@@ -78,10 +78,10 @@ def test_a_tools_instruction_waits_for_the_user(lang: str, form: str):
     for one in accepted:
         at = held.index(one)
         assert lines[at] in s.files[one.path].splitlines()
-        entry = s.memory.entries()[-1]
+        entry = s.memory.log_entries()[-1]
     assert entry.origin == "tool output" and entry.note == f"accepted {accepted[-1].id}"
     assert lines[1] not in s.memory.text() and dropped.path not in s.files
-    assert [e.origin for e in s.memory.entries()] == ["user", "tool output", "tool output"]
+    assert [e.origin for e in s.memory.log_entries()] == ["user", "tool output", "tool output"]
     with pytest.raises(DeepnbError, match="nothing waits"):
         s.memory.accept(dropped.id)
 

@@ -31,7 +31,7 @@ def model(s: Session, *answers: Any) -> None:
 
 def law(s: Session) -> None:
     """The journal in memory and the one in its files tell the texts as they are, each entry under its own id."""
-    entries = s.memory.entries()
+    entries = s.memory.log_entries()
     assert len({e.id for e in entries}) == len(entries), [e.id for e in entries]
     paths = {*s.memory.paths(), *(e.path for e in entries)}
     for path in paths:
@@ -132,7 +132,7 @@ class Walk:
             del self.s.files[self.rng.choice(there)]
 
     def user_reverts(self) -> None:
-        if entries := self.s.memory.entries():
+        if entries := self.s.memory.log_entries():
             self.s.memory.revert(self.rng.choice(entries).id)
 
     def rewinds(self) -> None:
@@ -162,12 +162,12 @@ def test_the_journal_tells_the_text_after_whatever_was_done(tmp_path: Path, spec
     store = InMemoryStore()
     s = Session(model=Scripted(answers=["ok"]), memory=HOME, memory_refresh=("call", "delta", "thread")[seed % 3])
     if spec:
-        s.storage.mount("/memory", spec, base=tmp_path, store=store, assistant_id=None)
+        s.workspace.home.storage.mount("/memory", spec, base=tmp_path, store=store, assistant_id=None)
     walk = Walk(seed, s, DISK if spec else HOME)
     for _ in range(50):
         walk.step()
         law(s)
-    print(seed, spec, len(s.memory.entries()), "entries")
+    print(seed, spec, len(s.memory.log_entries()), "entries")
 
 
 TEXTS = st.lists(
@@ -188,7 +188,7 @@ def test_any_row_of_writes_replays(rows: list[tuple[str, str]]):
             with writing(origin=who):
                 s.backend.write("/AGENTS.md", text)
         law(s)
-    assert KEY not in str(s.memory.entries())
+    assert KEY not in str(s.memory.log_entries())
     assert not any(KEY in e.diff for r in s.backend.roots for e in r.journal.entries)
 
 
@@ -198,13 +198,13 @@ def test_a_revert_of_a_revert_is_nothing(texts: list[str], data: st.DataObject):
     s = Session(model=Scripted(answers=["ok"]))
     for text in texts:
         s.memory.write("/AGENTS.md", text)
-    entries = s.memory.entries()
+    entries = s.memory.log_entries()
     if not entries:
         return
     one = data.draw(st.sampled_from(entries))
     before = s.files.get("/AGENTS.md")
     s.memory.revert(one.id)
-    log = s.memory.entries()
+    log = s.memory.log_entries()
     if len(log) == len(entries):
         return
     assert log[-1].note.startswith(f"revert of {one.id}")
@@ -219,7 +219,7 @@ def test_a_revert_of_a_revert_is_nothing(texts: list[str], data: st.DataObject):
 
 def on_disk(tmp_path: Path) -> Session:
     s = Session(model=Scripted(answers=["ok"]), memory=("/memory/AGENTS.md",))
-    s.storage.mount("/memory", "disk:d", base=tmp_path, store=None, assistant_id=None)
+    s.workspace.home.storage.mount("/memory", "disk:d", base=tmp_path, store=None, assistant_id=None)
     return s
 
 
@@ -240,8 +240,8 @@ def test_a_line_cut_short_loses_that_line_alone(tmp_path: Path, at: str):
     law(again)
     law(s)
     assert again.files["/memory/AGENTS.md"] == "".join(f"- fact {n}\n" for n in range(5)) + "- later\n- and later\n"
-    assert [e.origin for e in s.memory.entries()].count("external") == 1
-    assert len(s.memory.entries()) == 4 + 1 + 2
+    assert [e.origin for e in s.memory.log_entries()].count("external") == 1
+    assert len(s.memory.log_entries()) == 4 + 1 + 2
 
 
 def test_more_entries_than_one_file_holds(tmp_path: Path):
@@ -253,7 +253,7 @@ def test_more_entries_than_one_file_holds(tmp_path: Path):
     ]  # fmt: skip
     law(s)
     other = on_disk(tmp_path)
-    assert other.memory.entries() == s.memory.entries()
+    assert other.memory.log_entries() == s.memory.log_entries()
     other.memory.add("of another")
     s.memory.add("of the first")
     law(s)
@@ -263,10 +263,10 @@ def test_more_entries_than_one_file_holds(tmp_path: Path):
 
 def test_two_roots_have_a_journal_each(tmp_path: Path):
     s = Session(model=Scripted(answers=["ok"]), memory=("/AGENTS.md", "/memory/AGENTS.md"))
-    s.storage.mount("/memory", "disk:d", base=tmp_path, store=None, assistant_id=None)
+    s.workspace.home.storage.mount("/memory", "disk:d", base=tmp_path, store=None, assistant_id=None)
     s.memory.add("at home")
     s.memory.add("away", "/memory/AGENTS.md")
-    assert {e.id for e in s.memory.entries()} == {"1", "memory-1"}
+    assert {e.id for e in s.memory.log_entries()} == {"1", "memory-1"}
     assert "away" in (tmp_path / "d/.deepnb/journal.jsonl").read_text()
     assert "at home" not in (tmp_path / "d/.deepnb/journal.jsonl").read_text()
     s.memory.revert("memory-1")
@@ -277,13 +277,13 @@ def test_two_roots_have_a_journal_each(tmp_path: Path):
 def test_another_directory_at_the_same_path_has_its_own_journal(tmp_path: Path):
     s = on_disk(tmp_path)
     s.memory.add("in d")
-    s.storage.mount("/memory", "disk:e", base=tmp_path, store=None, assistant_id=None)
+    s.workspace.home.storage.mount("/memory", "disk:e", base=tmp_path, store=None, assistant_id=None)
     s.memory.add("in e")
     assert s.files["/memory/AGENTS.md"] == "- in e\n"
-    assert len(s.memory.entries()) == 1
+    assert len(s.memory.log_entries()) == 1
     law(s)
-    s.storage.mount("/memory", "disk:d", base=tmp_path, store=None, assistant_id=None)
-    assert s.files["/memory/AGENTS.md"] == "- in d\n" and len(s.memory.entries()) == 1
+    s.workspace.home.storage.mount("/memory", "disk:d", base=tmp_path, store=None, assistant_id=None)
+    assert s.files["/memory/AGENTS.md"] == "- in d\n" and len(s.memory.log_entries()) == 1
     law(s)
 
 
@@ -292,10 +292,10 @@ def test_a_credential_from_outside_is_entered_once_and_redacted(tmp_path: Path):
     s.memory.add("first")
     (tmp_path / "d/AGENTS.md").write_text(f"- first\n- key {KEY}\n")
     for _ in range(3):
-        assert len(s.memory.entries()) == 2
+        assert len(s.memory.log_entries()) == 2
     law(s)
     s.memory.add("third")
-    assert len(s.memory.entries()) == 3
+    assert len(s.memory.log_entries()) == 3
     assert (tmp_path / "d/AGENTS.md").read_text() == f"- first\n- key {KEY}\n- third\n"
     assert KEY not in (tmp_path / "d/.deepnb/journal.jsonl").read_text()
     law(s)
@@ -329,11 +329,11 @@ def test_what_never_reached_the_state_is_not_in_the_journal_until_it_does():
     events.close()
     law(s)
     there = "- of the agent" in s.files["/AGENTS.md"]
-    assert [e.origin for e in s.memory.entries()] == ["user", "agent"][: 1 + there]
+    assert [e.origin for e in s.memory.log_entries()] == ["user", "agent"][: 1 + there]
     list(s.resume("again"))
     assert "- of the agent" in s.files["/AGENTS.md"]
-    assert [e.origin for e in s.memory.entries()] == ["user", "agent"]
-    assert s.memory.entries()[-1].turn == 1
+    assert [e.origin for e in s.memory.log_entries()] == ["user", "agent"]
+    assert s.memory.log_entries()[-1].turn == 1
     law(s)
 
 
@@ -351,7 +351,7 @@ def test_what_the_user_adds_to_an_unfinished_turn_stays_with_what_the_agent_adds
     law(s)
     list(s.resume("again"))
     assert s.files["/AGENTS.md"] == "- zero\n- first\n- of the user\n"
-    assert [e.origin for e in s.memory.entries()] == ["user", "user", "agent"]
+    assert [e.origin for e in s.memory.log_entries()] == ["user", "user", "agent"]
     law(s)
 
 
@@ -363,7 +363,7 @@ def test_a_rewind_of_memory_is_the_users_entry_and_can_be_undone():
     s.run("b")
     s.rewind(1, memory=True)
     assert s.files["/AGENTS.md"] == "- first\n"
-    last = s.memory.entries()[-1]
+    last = s.memory.log_entries()[-1]
     assert (last.origin, last.note) == ("user", "rewind to turn 1")
     law(s)
     s.memory.add("since")

@@ -80,7 +80,7 @@ codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in childre
 s = session(0)
 path = s.options.memory[0]
 from deepnb.core.journal import replay
-entries = [e for e in s.memory.entries() if e.path == path]
+entries = [e for e in s.memory.log_entries() if e.path == path]
 assert locked != "locked" or (max(codes) == 0 and replay(path, entries) == s.files[path])
 assert locked != "locked" or len(entries) == len({e.id for e in entries}) == writers * each
 print(s.files[path], end="")
@@ -210,5 +210,5 @@ def test_the_journal_of_two_in_one_store_is_one(tmp_path: Path):
     for n in range(5):
         a.memory.add(f"a{n}")
         b.memory.add(f"b{n}")
-    assert a.memory.entries() == b.memory.entries() and len(a.memory.entries()) == 10
-    assert replay("/memory/AGENTS.md", a.memory.entries()) == a.files["/memory/AGENTS.md"]
+    assert a.memory.log_entries() == b.memory.log_entries() and len(a.memory.log_entries()) == 10
+    assert replay("/memory/AGENTS.md", a.memory.log_entries()) == a.files["/memory/AGENTS.md"]

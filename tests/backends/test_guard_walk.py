@@ -37,7 +37,7 @@ class Walk:
     def session(self) -> Session:
         store = self.store()
         s = Session(store=store, memory=(PATH,))
-        s.storage.mount("/memory", self.kind, base=self.tmp, store=store, assistant_id=None)
+        s.workspace.home.storage.mount("/memory", self.kind, base=self.tmp, store=store, assistant_id=None)
         return s
 
     def outside(self, data: bytes | None) -> None:
@@ -117,16 +117,16 @@ class Walk:
             s.memory.remove(PATH)
 
     def reverts(self, s: Session, _: int) -> None:
-        if entries := s.memory.entries():
+        if entries := s.memory.log_entries():
             before = self.text(s)
             s.memory.revert(self.rng.choice(entries).id)
-            after = s.memory.entries()
+            after = s.memory.log_entries()
             if len(after) > len(entries) and self.rng.random() < 0.5:
                 s.memory.revert(after[-1].id)
                 assert (self.text(s) or "") == (before or "")
 
     def check(self) -> None:
-        a, b = (s.memory.entries() for s in self.sessions)
+        a, b = (s.memory.log_entries() for s in self.sessions)
         assert a == b and len({e.id for e in a}) == len(a)
         assert replay(PATH, a) == self.text(self.sessions[0])
 

@@ -87,7 +87,7 @@ def pair(tmp_path: Path, spec: str) -> tuple[Session, Session]:
     made = []
     for _ in range(2):
         s = Session(model=Scripted(answers=["ok"]), memory=(PATH,), store=store, memory_refresh="thread")
-        s.storage.mount("/memory", spec, base=tmp_path, store=store, assistant_id=None)
+        s.workspace.home.storage.mount("/memory", spec, base=tmp_path, store=store, assistant_id=None)
         made.append(s)
     return made[0], made[1]
 
@@ -114,9 +114,9 @@ def write(text: str):
 
 
 def same_journal(a: Session, b: Session) -> None:
-    assert a.memory.entries() == b.memory.entries()
-    assert replay(PATH, a.memory.entries()) == a.files[PATH] == b.files[PATH]
-    assert len({e.id for e in a.memory.entries()}) == len(a.memory.entries())
+    assert a.memory.log_entries() == b.memory.log_entries()
+    assert replay(PATH, a.memory.log_entries()) == a.files[PATH] == b.files[PATH]
+    assert len({e.id for e in a.memory.log_entries()}) == len(a.memory.log_entries())
 
 
 def test_two_agents_edits_are_both_there(two: tuple[Session, Session]):
@@ -130,7 +130,7 @@ def test_two_agents_edits_are_both_there(two: tuple[Session, Session]):
     lines = a.files[PATH].splitlines()
     assert {f"- a{n}" for n in range(1, 11)} | {f"- b{n}" for n in range(1, 11)} <= {*lines}
     assert len(lines) == 24
-    assert [e.origin for e in a.memory.entries()] == ["user"] + ["agent"] * 20
+    assert [e.origin for e in a.memory.log_entries()] == ["user"] + ["agent"] * 20
     same_journal(a, b)
 
 
@@ -142,7 +142,7 @@ def test_a_whole_write_from_an_old_view_is_merged(two: tuple[Session, Session]):
     told(a, write("- one, said a\n- two\n- three\n"))
     told(b, write("- one\n- two\n- three, said b\n"))
     assert a.files[PATH] == "- one, said a\n- two\n- three, said b\n"
-    assert b.memory.entries()[-1].note == "merged"
+    assert b.memory.log_entries()[-1].note == "merged"
     told(a, write("- one, said a\n- two\n- three\n- four\n"))
     assert "- three, said b" in a.files[PATH] and "- four" in a.files[PATH]
     same_journal(a, b)
@@ -178,7 +178,7 @@ def test_a_real_conflict_keeps_both_sides_and_says_so(two: tuple[Session, Sessio
     told(a, write("- green tea\n- cake\n"))
     told(b, write("- black tea\n- cake\n"))
     assert a.files[PATH] == ("<<<<<<< in the file\n- green tea\n=======\n- black tea\n>>>>>>> written now\n- cake\n")
-    assert b.memory.entries()[-1].note == "conflict: both sides are kept"
+    assert b.memory.log_entries()[-1].note == "conflict: both sides are kept"
     said = [e.text for e in b.turns[-1].events if type(e).__name__ == "Notice"]
     assert any("changed by two at once" in line for line in said)
     same_journal(a, b)

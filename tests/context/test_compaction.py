@@ -210,7 +210,7 @@ def test_what_a_flush_puts_down_stands_in_the_daily_note_once():
     assert re.fullmatch(r"## \d\d:\d\d <!-- flush [0-9a-f]{12} -->\n- one\n- two\n", s.files[note])
     assert flushes(s)[0].flush.lines == ("- one", "- two")
     assert all(f.flush.lines == () for f in flushes(s)[1:])
-    entries = [e for e in s.memory.entries() if e.path == note]
+    entries = [e for e in s.memory.log_entries() if e.path == note]
     assert [e.origin for e in entries] == ["flush"]
 
 
@@ -473,7 +473,7 @@ def test_a_graph_that_is_awaited_compacts_too():
     model = Phased(flush="- a fact")
     s = session(model)
     s.run("a")
-    config = {"configurable": {"thread_id": "main"}}
+    config = s.config
 
     async def talk() -> Any:
         for prompt in "bcd":

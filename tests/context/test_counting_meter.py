@@ -72,9 +72,9 @@ def test_in_a_session_of_1000_messages_one_more_turn_asks_for_its_own_alone(monk
     s.run("look at all of it")
     assert len(s.snapshot.messages) > 1_000
     asked = Counting()
-    real = s.built.meter.counter
-    known = dict(s.built.meter._memo.messages)
-    monkeypatch.setattr(s.built.meter, "counter", Counter(asked, real.exact, real.name))
+    real = s.workspace.built.meter.counter
+    known = dict(s.workspace.built.meter._memo.messages)
+    monkeypatch.setattr(s.workspace.built.meter, "counter", Counter(asked, real.exact, real.name))
     s.run("count all anew")
     assert len(asked.asked) > 1_000
     asked.asked.clear()
@@ -142,7 +142,7 @@ def test_the_gauge_is_an_independent_recount_of_what_was_sent(name, monkeypatch)
 
     monkeypatch.setattr(TeachingModel, "_stream", spy)
     s = Session(model=TeachingModel(window=8_000 if name == "teaching" else 20_000))
-    monkeypatch.setattr(s.built.meter, "counter", Counter(count_, True, name))
+    monkeypatch.setattr(s.workspace.built.meter, "counter", Counter(count_, True, name))
     s.memory.add("I prefer metric units, <|end|> and tea 茶")
     for i in range(16):
         s.run(f"Write /f{i}.md: {'the matter of item ' * 40}{i}")

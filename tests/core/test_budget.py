@@ -53,7 +53,7 @@ def test_a_given_rule():
 def test_a_fraction_of_no_window_is_one_line():
     rules: list[dict[str, Any]] = [{"trigger": ("fraction", 0.5)}, {"keep": ("fraction", 0.5)}]
     for given_ in rules:
-        with pytest.raises(DeepnbError, match=r"needs a window: %config DeepNB.window"):
+        with pytest.raises(DeepnbError, match=r"needs a window: session.configure\(max_input_tokens=N\)"):
             rule_for(None, **given_)
 
 
@@ -109,5 +109,5 @@ def test_a_cost_is_said_only_where_every_price_is_known():
 
 
 def test_an_error_is_one_line():
-    assert str(DeepnbError("bad\n  thing", "type\n%agent")) == "bad thing: type %agent"
+    assert str(DeepnbError("bad\n  thing", "type\n%agent")) == "bad thing: type session.run()"
     assert str(DeepnbError("bad")) == "bad"

@@ -32,7 +32,7 @@ def state() -> dict[str, Any]:
     s.files["/skills/csv-report/SKILL.md"] = SKILL
     for prompt in "abc":
         s.run(prompt)
-    return dict(s.graph.get_state(s._workspace.thread.config).values)
+    return dict(s.graph.get_state(s.config).values)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_copy_node_and_the_interrupt_chunk():
         return str(interrupt("may I?"))
 
     s = Session(model=Scripted(answers=["one", call("ask")]), tools=[ask], checkpointer=InMemorySaver())
-    config = s._workspace.thread.config
+    config = s.config
     s.run("p")
     before = s.graph.get_state(config)
     s.graph.update_state(before.config, None, as_node=keys.COPY_NODE)

@@ -213,7 +213,10 @@ def test_skills(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("%agent rewnd", "no subcommand 'rewnd': type %agent rewind"),
         ("%agent use nosuch:model", "no model 'nosuch:model': %agent use"),
-        ("%agent use openai:gpt-5.2", "openai models need a key in OPENAI_API_KEY: %env OPENAI_API_KEY=..."),
+        (
+            "%agent use openai:gpt-5.2",
+            "openai models need a key in OPENAI_API_KEY: set OPENAI_API_KEY in the environment",
+        ),
         ("%agent --model nosuch hello there", "no model 'nosuch'"),
         ("%agent --thread nosuch hello there", "no thread 'nosuch': %agent new nosuch"),
         ("%agent --format poem hello there", "--format 'poem' is none of the formats"),

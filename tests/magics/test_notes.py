@@ -109,12 +109,12 @@ def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatc
             begun.set()
 
     monkeypatch.setattr(note_commands, "Progress", Impatient)
-    hits = shell.session.memory.hits
+    hits = shell.session.memory.search_hits
 
     def slow(*args: Any, **options: Any) -> Any:
         assert begun.wait(30)
         return hits(*args, **options)
 
-    monkeypatch.setattr(shell.session.memory, "hits", slow)
+    monkeypatch.setattr(shell.session.memory, "search_hits", slow)
     told = shell.ok("%memory search gateway")
     assert told.startswith("note: bringing the index up to date ...\nsearch: gateway")

@@ -87,7 +87,7 @@ def test_a_panel_button_does_what_the_magic_does(shell):
         next(b for b in buttons if b.description == word).click()
 
     click("disable")
-    assert [s.enabled for s in scene.session.skills.all()] == [False]
+    assert [s.enabled for s in scene.session.skills.list_skills()] == [False]
     click("enable")
     click("pin")
     assert scene.session.skills.pinned == ("clear-plot",)

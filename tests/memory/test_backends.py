@@ -18,6 +18,7 @@ from deepnb.backends.writer import writing
 from deepnb.core.journal import replay
 from deepnb.core.values import ToolStarted
 from deepnb.engine.request import message_text
+from deepnb.wiring.options import Refresh
 from tests.support.scripted import Scripted, call
 
 REFRESH = ("thread", "call", "delta")
@@ -27,7 +28,7 @@ KINDS = ("state", "disk", "store", "state + disk", "given disk")
 class Place:
     """A session whose memory file is somewhere, and a way to write there past it."""
 
-    def __init__(self, tmp: Path, kind: str, refresh: str = "delta", store: Any = None) -> None:
+    def __init__(self, tmp: Path, kind: str, refresh: Refresh = "delta", store: Any = None) -> None:
         self.tmp, self.kind, self.store = tmp, kind, store or InMemoryStore()
         self.path = "/AGENTS.md" if kind in ("state", "given disk") else "/memory/AGENTS.md"
         memory = ("/AGENTS.md", self.path) if kind == "state + disk" else (self.path,)
@@ -43,7 +44,7 @@ class Place:
             self.s.memory.write("/AGENTS.md", "- at home\n")
 
     def mount(self, spec: str) -> None:
-        self.s.storage.mount("/memory", spec, base=self.tmp, store=self.store, assistant_id=None)
+        self.s.workspace.home.storage.mount("/memory", spec, base=self.tmp, store=self.store, assistant_id=None)
 
     def outside(self, data: bytes | None) -> None:
         """Write or remove the file as another program would."""
@@ -81,10 +82,10 @@ class Place:
         return "\n".join(message_text(m) for m in sent if m.type != "tool" and not getattr(m, "tool_calls", None))
 
     def entries(self) -> list[Any]:
-        return [e for e in self.s.memory.entries() if e.path == self.path]
+        return [e for e in self.s.memory.log_entries() if e.path == self.path]
 
     def law(self) -> None:
-        assert replay(self.path, self.s.memory.entries()) == self.s.files.get(self.path)
+        assert replay(self.path, self.s.memory.log_entries()) == self.s.files.get(self.path)
 
 
 @pytest.fixture(params=KINDS)
@@ -94,7 +95,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 @pytest.mark.parametrize("refresh", REFRESH)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_change_is_seen_at_the_very_next_call_but_for_thread(tmp_path: Path, kind: str, refresh: str):
+def test_a_change_is_seen_at_the_very_next_call_but_for_thread(tmp_path: Path, kind: str, refresh: Refresh):
     place = Place(tmp_path, kind, refresh)
     seen: list[bool] = []
     place.s.memory.add("from before", place.path)
@@ -319,7 +320,7 @@ def test_a_place_that_can_only_be_read_is_one_line(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("refresh", ["call", "delta"])
 @pytest.mark.parametrize("kind", ["disk", "store"])
-def test_two_sessions_see_each_others_writes_at_their_next_call(tmp_path: Path, kind: str, refresh: str):
+def test_two_sessions_see_each_others_writes_at_their_next_call(tmp_path: Path, kind: str, refresh: Refresh):
     a = Place(tmp_path, kind, refresh)
     b = Place(tmp_path, kind, refresh, store=a.store)
     for n in range(3):
@@ -329,7 +330,7 @@ def test_two_sessions_see_each_others_writes_at_their_next_call(tmp_path: Path, 
         b.run(b.edit(f"- a{n} of the user", f"- a{n} of the user\n- b{n} of the agent"))
         a.run()
         assert f"b{n} of the agent" in a.request()
-    assert a.s.memory.entries() == b.s.memory.entries()
+    assert a.s.memory.log_entries() == b.s.memory.log_entries()
     assert [e.origin for e in a.entries()] == ["user", "agent"] * 3
     a.law()
     b.law()

@@ -39,7 +39,7 @@ def test_the_user_adds_to_todays_note_under_the_time():
     clock.to("2026-03-03T08:00")
     s.memory.daily("a new day")
     assert s.files["/memory/2026-03-03.md"] == "## 08:00\n- a new day\n"
-    assert [(e.origin, e.path) for e in s.memory.entries()][-1] == ("user", "/memory/2026-03-03.md")
+    assert [(e.origin, e.path) for e in s.memory.log_entries()][-1] == ("user", "/memory/2026-03-03.md")
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "- "])
@@ -56,7 +56,7 @@ def test_the_agents_tool_adds_to_todays_note_once():
     s.run("note that")
     assert s.files[TODAY] == "## 09:00\n- typed\n- we chose Parquet\n- for its types\n"
     assert results(s) == [f"Noted in {TODAY}.", f"{TODAY} has that already."]
-    assert [e.origin for e in s.memory.entries()] == ["user", "agent"]
+    assert [e.origin for e in s.memory.log_entries()] == ["user", "agent"]
 
 
 def test_a_credential_is_not_noted():
@@ -129,7 +129,7 @@ def test_a_nested_agent_has_no_tools_for_memory():
 def test_without_memory_there_is_no_tool():
     on, off = session(), session(enable_memory=False)
     names = {"note", "memory_search", "memory_get"}
-    assert names <= {n for n, _ in on.built.tools} and not names & {n for n, _ in off.built.tools}
+    assert names <= {n for n, _ in on.workspace.built.tools} and not names & {n for n, _ in off.workspace.built.tools}
 
 
 def test_the_tools_are_cheap():
@@ -197,7 +197,7 @@ def test_promotion_ranks_shows_and_writes_only_what_is_confirmed():
     assert done.written and s.files["/MEMORY.md"] == (
         "- Ana owns the data\n- the gateway host is box-17 <!-- from memory/2026-03-01.md:2, 2026-03-01 -->\n"
     )
-    assert s.memory.entries()[-1].note == "promoted" and s.memory.entries()[-1].origin == "user"
+    assert s.memory.log_entries()[-1].note == "promoted" and s.memory.log_entries()[-1].origin == "user"
     assert [c.entry.text for c in s.memory.promote().candidates] == ["the printer hums", "lunch was late"]
     s.run("a")
     request = str(s.options.model.requests[-1])

@@ -65,7 +65,7 @@ def test_without_a_clock_the_day_is_that_of_this_machines_time_zone(monkeypatch:
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # UTC+14
     time.tzset()
     try:
-        assert Session().now().endswith("+14:00")
+        assert Session().workspace.current.now().endswith("+14:00")
     finally:
         monkeypatch.undo()
         time.tzset()

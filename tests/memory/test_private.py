@@ -263,9 +263,9 @@ def test_transcripts_that_a_shared_thread_may_search_tell_nothing_of_it():
     s = told(session())
     s.new("open", shared=True)
     s.run("four")
-    assert s.memory.hits("merger", transcripts=True) == ()
+    assert s.memory.search_hits("merger", transcripts=True) == ()
     s.switch("main")
-    assert {hit.path for hit in s.memory.hits("merger", transcripts=True)} == {"/MEMORY.md"}
+    assert {hit.path for hit in s.memory.search_hits("merger", transcripts=True)} == {"/MEMORY.md"}
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,9 @@ def test_a_passage_of_a_transcript_is_what_was_said():
     s.run("what does it do?")
     s.memory.add("a zebra is kept")
     s.run("and now?")
-    (hit,) = s.memory.hits("zebra sleeps", 1, transcripts=True)
+    (hit,) = s.memory.search_hits("zebra sleeps", 1, transcripts=True)
     assert hit.text.split("\n") == ["what does it do?", "the zebra sleeps", "and now?", "the zebra sleeps"]
-    assert (hit.start, hit.end) == (3, s.transcripts["main"].read()[0][-1].n - 1)
+    assert (hit.start, hit.end) == (3, s.workspace.transcripts["main"].read()[0][-1].n - 1)
 
 
 def test_embeddings_find_what_no_word_tells():
@@ -194,7 +194,7 @@ def test_a_damaged_index_is_made_again_and_said(tmp_path: Path):
         (tmp_path / ".deepnb" / f"index.db{end}").unlink(missing_ok=True)
     again.memory.keep(tmp_path)
     assert found(again, "box-17") == [f"{OLD}:1"]
-    (line,) = again.storage.search.notices
+    (line,) = again.workspace.home.storage.search.notices
     assert "damaged" in line and "\n" not in line
 
 
@@ -204,7 +204,7 @@ def test_an_index_that_can_not_be_kept_is_in_memory_and_said(tmp_path: Path):
     s.memory.write(OLD, "- the gateway host is box-17\n")
     (tmp_path / ".deepnb" / "index.db").mkdir()
     assert found(s, "box-17") == [f"{OLD}:1"]
-    assert "can't be kept" in s.storage.search.notices[0]
+    assert "can't be kept" in s.workspace.home.storage.search.notices[0]
 
 
 def test_what_is_forgotten_is_in_no_index(tmp_path: Path):

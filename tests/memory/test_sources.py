@@ -70,7 +70,7 @@ def test_two_files_of_one_directory_are_both_in_the_prompt_and_written_where_the
     assert s.memory.add_source("two/a.md") == ("/sources/two/a.md",)
     assert s.memory.add_source("two/b.md") == ("/sources/two/b.md",)
     assert s.memory.sources == ("/AGENTS.md", "/sources/two/a.md", "/sources/two/b.md")
-    assert list(s.storage.mounts) == ["/sources/two/"]
+    assert list(s.workspace.home.storage.mounts) == ["/sources/two/"]
     s.run("go")
     assert "- of a" in system(s) and "- of b" in system(s)
     assert on_disk(work) == {"two/a.md": "- of a, too\n", "two/b.md": "- of b, too\n"}
@@ -194,10 +194,10 @@ def test_what_is_taken_out_leaves_the_prompt_and_nothing_on_the_disk_changes(wor
     assert s.memory.remove_source(name.format(work=work)) == ("/sources/two/a.md",)
     s.run("three")
     assert "walnuts" not in sent(s) and "- hazel" in sent(s) and "likes tea" in sent(s)
-    assert list(s.storage.mounts) == ["/sources/two/"] and "/sources/two/a.md" not in s.files
+    assert list(s.workspace.home.storage.mounts) == ["/sources/two/"] and "/sources/two/a.md" not in s.files
     assert s.memory.remove_source("two/b.md") == ("/sources/two/b.md",)
     s.run("four")
-    assert "hazel" not in sent(s) and s.memory.sources == ("/AGENTS.md",) and s.storage.mounts == {}
+    assert "hazel" not in sent(s) and s.memory.sources == ("/AGENTS.md",) and s.workspace.home.storage.mounts == {}
     assert on_disk(work) == before
 
 
@@ -247,12 +247,12 @@ def test_while_a_turn_runs_none_are_joined_in_or_taken_out(work: Path):
     put(work / "b.md", "- of b\n")
     s = session()
     s.memory.add_source("a.md")
-    before = (s.memory.joined, s.memory.sources, list(s.storage.mounts))
+    before = (s.memory.joined, s.memory.sources, list(s.workspace.home.storage.mounts))
     for _ in s.stream("go"):
         for act, name in ((s.memory.add_source, "b.md"), (s.memory.remove_source, "a.md")):
             with pytest.raises(DeepnbError, match="a turn is running"):
                 act(name)
-    assert (s.memory.joined, s.memory.sources, list(s.storage.mounts)) == before
+    assert (s.memory.joined, s.memory.sources, list(s.workspace.home.storage.mounts)) == before
 
 
 def test_a_thread_with_a_memory_of_its_own_has_sources_of_its_own(work: Path):
@@ -316,7 +316,7 @@ def test_a_journal_written_while_a_directory_stood_elsewhere_speaks_of_no_other_
     second.memory.add_source("x/two/a.md")
     second.memory.add_source("two/a.md")
     second.memory.add("noted in x/two", "/sources/two/a.md")
-    mine = [e for e in second.memory.entries() if e.path == "/sources/two/a.md"]
+    mine = [e for e in second.memory.log_entries() if e.path == "/sources/two/a.md"]
     assert not any("noted in two" in e.diff for e in mine)
     second.memory.revert(mine[-1].id)
     assert on_disk(work) == {"two/a.md": "- of two\n- noted in two\n", "x/two/a.md": "- of x/two\n"}

@@ -133,7 +133,7 @@ def meanwhile(world: World, what: str, policy: Any, last: Decision | None) -> No
             s.memory.add("a secret")
             s.memory.forget("a secret")
         elif what == "bare":  # a program that knows nothing of us: this drops what waits
-            s.graph.update_state(s._workspace.thread.config, {"files": {}})
+            s.graph.update_state(s.config, {"files": {}})
         elif what == "stale" and last is not None:
             list(s.resume(last))
         elif what == "prompt":
@@ -219,7 +219,7 @@ def test_a_resumed_run_that_comes_with_another_call_asks_again(made, new):
     s = world.session
     s.run("go")
     words = [call.approve() for call in s.asked]
-    config = s._workspace.thread.config
+    config = s.config
     message = s.graph.get_state(config).values["messages"][-1]
     changed = message.model_copy(update={"tool_calls": [{**c, "args": {"x": new}} for c in message.tool_calls]})
     s.graph.update_state(config, {"messages": [changed]}, as_node="model")
@@ -239,7 +239,7 @@ def test_an_answer_that_was_given_for_another_call_does_not_count(made):
     world = World([calls(made, "c"), "done"], {"look": "ask"})
     s = world.session
     s.run("go")
-    before, config = s.asked, s._workspace.thread.config
+    before, config = s.asked, s.config
     s.graph.invoke(answers([replace(call, digest="another").approve() for call in before]), config)
     assert world.ran == []
     s._workspace.state.look(s._workspace.thread)

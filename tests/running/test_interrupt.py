@@ -211,7 +211,7 @@ def test_in_a_tool(tool):
     readable(s)
     with pytest.raises(DeepnbError, match="was cut in the middle and may have done part of its work"):
         list(s.resume())
-    with pytest.raises(DeepnbError, match=r"%agent resume again runs it again, %agent resume skip"):
+    with pytest.raises(DeepnbError, match=r"session.resume\('again'\) runs it again, session.resume\('skip'\)"):
         list(s.resume("maybe"))
     assert s.turns == (turn,)
 
@@ -404,7 +404,7 @@ def test_in_a_subagent():
 def test_nothing_to_resume_is_one_line():
     s = Session(model=Scripted(answers=["one"]))
     for _ in range(2):
-        with pytest.raises(DeepnbError, match="nothing to resume in this thread: %agent PROMPT starts a turn"):
+        with pytest.raises(DeepnbError, match=r"nothing to resume in this thread: session.run\(PROMPT\) starts a turn"):
             list(s.resume())
         s.run("p")
 

@@ -77,7 +77,7 @@ def test_nothing_is_read_before_it_is_looked_at():
     saver.looks = 0
     second = session(saver)
     assert second.options.checkpointer is saver and saver.looks == 0
-    assert second.thread_names == ("main", "c", "b")
+    assert second.workspace.threads.names == ("main", "c", "b")
     read = [t.name for t in second._workspace.threads if t.turns]
     assert read == ["c"], "the newest tells what threads have in common; the others are not read"
     second.switch("b")
@@ -99,7 +99,7 @@ def test_other_threads_are_there(checkpointer):
 
 def test_a_thread_made_meanwhile_is_not_overwritten(checkpointer):
     first, second = session(checkpointer), session(checkpointer)
-    assert second.thread_names == ("main",)
+    assert second.workspace.threads.names == ("main",)
     first.new("later")
     first.run("here first")
     with pytest.raises(DeepnbError, match="there is a thread 'later' already"):

@@ -57,7 +57,7 @@ def test_a_turn_never_changes_afterwards():
 def test_an_empty_prompt_is_one_line():
     s = session()
     for prompt in ("", "  \n\t"):
-        with pytest.raises(DeepnbError, match="the prompt is empty: type %agent PROMPT"):
+        with pytest.raises(DeepnbError, match=r"the prompt is empty: session.run\(PROMPT\)"):
             s.run(prompt)
     assert (s.turns, s.options.model.requests) == ((), [])
 
@@ -71,7 +71,7 @@ def test_a_prompt_is_sent_as_it_stands():
 
 def test_no_such_turn_is_one_line():
     s = session()
-    with pytest.raises(DeepnbError, match="no turn 1: thread main has no turns yet: %agent turns lists them"):
+    with pytest.raises(DeepnbError, match=r"no turn 1: thread main has no turns yet: session.turns lists them"):
         s.turn(1)
     s.run("a")
     for number in (0, 2, -1):
@@ -174,7 +174,7 @@ def test_a_model_for_one_turn():
     assert s.run("Hello", model="offline").model == "offline"
     assert s.model == "Scripted"
     assert s.run("a").text == "scripted"
-    with pytest.raises(DeepnbError, match="no model 'ofline': %agent use offline"):
+    with pytest.raises(DeepnbError, match=r"no model 'ofline': session.use"):
         s.run("b", model="ofline")
     assert len(s.turns) == 2
 
@@ -191,7 +191,7 @@ def test_a_model_for_one_turn_is_kept_by_resume():
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"unknown": 1}, "Session has no option 'unknown'"),
+        ({"unknown": 1}, "has no option 'unknown': help"),
         ({"model": "ofline"}, "no model 'ofline'"),
         ({"model": 3}, "a int is not a chat model"),
         ({"trigger": 0.85}, "trigger"),
@@ -247,7 +247,7 @@ def test_with_all_parts_off_nothing_is_left():
     budget = s.budget()
     assert budget is not None
     assert {p: n for p, n in budget.parts.items() if n and p not in ("system", "user", "tools")} == {}
-    assert [name for name, _ in s.built.tools] == ["list_variables", "inspect_variable"]
+    assert [name for name, _ in s.workspace.built.tools] == ["list_variables", "inspect_variable"]
     assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
     bare = Session(model=TeachingModel(), **everything(False))
     bare.run("Hello")
@@ -272,9 +272,9 @@ def test_a_part_costs_only_its_own(part, costs, tools, nodes):
     off, on = everything_off(), everything_off(**{part: True})
     a, b = off.budget().parts, on.budget().parts
     assert {p for p in a if b[p] > a[p]} - {"system"} == costs
-    names = {name for name, _ in on.built.tools}
+    names = {name for name, _ in on.workspace.built.tools}
     assert tools <= names
-    assert not tools & {name for name, _ in off.built.tools}
+    assert not tools & {name for name, _ in off.workspace.built.tools}
     assert nodes <= set(on.graph.nodes)
     assert not nodes & set(off.graph.nodes)
 

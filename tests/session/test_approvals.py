@@ -146,7 +146,7 @@ def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
         s.run("next")
     s.new("side")
     assert s.run("hello").text == "elsewhere"
-    with pytest.raises(DeepnbError, match="%agent switch main, then %agent approve"):
+    with pytest.raises(DeepnbError, match=r"session.switch\('main'\), then session.resume"):
         s.run("next", thread="main")
     s.switch("main")
     assert s.asked == asked

@@ -240,7 +240,7 @@ def test_the_transcript_says_what_it_was():
     s = compacted(Phased())
     s.bring_back(1, [1])
     s.run("now?")
-    lines = s.transcripts["main"].read()[0]
+    lines = s.workspace.transcripts["main"].read()[0]
     (line,) = [x for x in lines if x.type == "message" and x.data["text"].startswith("From earlier")]
     assert line.data["source"] == "brought_back"
     (prompt,) = [x for x in lines if x.type == "message" and x.data["text"] == "now?"]

@@ -294,8 +294,8 @@ def test_a_message_is_counted_once():
 def test_counting_a_turn_costs_what_is_new(monkeypatch):
     s = Session(model=Scripted(answers=["ok"]), enable_filesystem=False, enable_subagents=False, enable_skills=False)
     seen: list[str] = []
-    real = s.built.meter.counter
-    monkeypatch.setattr(s.built.meter, "counter", Counter(spy(seen, real.count), real.exact, real.name))
+    real = s.workspace.built.meter.counter
+    monkeypatch.setattr(s.workspace.built.meter, "counter", Counter(spy(seen, real.count), real.exact, real.name))
     asked = []
     for i in range(6):
         seen.clear()

@@ -52,10 +52,10 @@ def test_a_write_while_a_turn_is_unfinished_waits_and_is_read_back_at_once():
     s.memory.add("likes tea")
     assert dict(s.files) == dict(s.snapshot.files) == {"/AGENTS.md": "- likes tea\n", "/a.md": "waits\ntwice\n"}
     assert s.pending == asked
-    assert s.graph.get_state(s._workspace.thread.config).values["files"].keys() == {"/gone.md"}
+    assert s.graph.get_state(s.config).values["files"].keys() == {"/gone.md"}
     list(s.resume())
     assert s.pending is None
-    held = s.graph.get_state(s._workspace.thread.config).values["files"].keys()
+    held = s.graph.get_state(s.config).values["files"].keys()
     assert held == {"/AGENTS.md", "/a.md", "/.deepnb/journal.jsonl"}
     assert s.run("next").before.files == {"/AGENTS.md": "- likes tea\n", "/a.md": "waits\ntwice\n"}
 
@@ -155,7 +155,7 @@ def test_a_tool_that_uses_the_backend_writes_through_the_run():
 def test_watchers_are_told_of_writes_and_turns():
     s = session()
     seen: list[int] = []
-    end = s.subscribe(lambda: seen.append(len(s.turns)))
+    end = s.workspace.current.watch(lambda: seen.append(len(s.turns)))
     s.files["/a.md"] = "x"
     s.run("p")
     assert seen == [0, 1]

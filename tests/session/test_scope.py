@@ -35,7 +35,7 @@ def place(s: Session, kind: str, tmp_path: Path) -> Session:
     if kind == "keep":
         s.memory.keep(tmp_path / "kept")
     if kind == "mount":
-        s.storage.mount("/memory", "disk:m", base=tmp_path, store=None, assistant_id=None)
+        s.workspace.home.storage.mount("/memory", "disk:m", base=tmp_path, store=None, assistant_id=None)
     return s
 
 
@@ -52,17 +52,17 @@ def test_an_empty_thread_neither_sees_what_others_learned_nor_tells_them(tmp_pat
     s.run("in main")
     assert s.new("apart", empty=True) == "apart"
     assert not [p for p in s.files if "AGENTS" in p or "memory" in p or "skills" in p]
-    assert s.memory.entries() == () and len(s.memory.log()) == 0
+    assert s.memory.log_entries() == () and len(s.memory.log()) == 0
     s.run("in apart")
     assert "likes tea" not in sent(s) and "csv-report" not in sent(s)
     s.run("remember")
     assert s.files["/AGENTS.md"] == "- learned apart\n"
-    assert [e.origin for e in s.memory.entries()] == ["agent"]
+    assert [e.origin for e in s.memory.log_entries()] == ["agent"]
     s.switch("main")
     assert s.files["/AGENTS.md"] == "- likes tea\n"
     s.run("again")
     assert "learned apart" not in sent(s) and "likes tea" in sent(s)
-    assert all("learned apart" not in e.diff for e in s.memory.entries())
+    assert all("learned apart" not in e.diff for e in s.memory.log_entries())
     s.switch("apart")
     assert s.files["/AGENTS.md"] == "- learned apart\n"
 
@@ -71,7 +71,7 @@ def test_ordinary_files_on_a_disk_are_an_empty_threads_too(tmp_path: Path):
     s = session()
     s.new("apart", empty=True)
     s.switch("main")
-    s.storage.mount("/data", "disk:d", base=tmp_path, store=None, assistant_id=None)
+    s.workspace.home.storage.mount("/data", "disk:d", base=tmp_path, store=None, assistant_id=None)
     s.files["/data/a.csv"] = "a,b\n"
     s.switch("apart")
     assert s.files["/data/a.csv"] == "a,b\n"
@@ -87,10 +87,10 @@ def test_a_turn_in_an_empty_thread_that_is_not_the_current_one():
     s.run("remember", thread="apart")
     assert s.thread == "main"
     assert s.files["/AGENTS.md"] == "- likes tea\n"
-    assert [e.origin for e in s.memory.entries()] == ["user"]
+    assert [e.origin for e in s.memory.log_entries()] == ["user"]
     s.switch("apart")
     assert s.files["/AGENTS.md"] == "- learned apart\n"
-    assert [(e.origin, e.thread) for e in s.memory.entries()] == [("agent", "apart")]
+    assert [(e.origin, e.thread) for e in s.memory.log_entries()] == [("agent", "apart")]
 
 
 def test_what_an_empty_thread_learned_stays_when_it_is_rewound_and_leaves_with_memory():
@@ -118,7 +118,7 @@ def test_a_fork_of_an_empty_thread_has_its_memory_in_common_with_it():
     s.memory.add("learned apart")
     s.run("one")
     s.fork("side")
-    assert s.thread_info.empty
+    assert next(t for t in s.threads if t.current).empty
     s.memory.add("learned aside")
     s.switch("apart")
     assert s.files["/AGENTS.md"] == "- learned apart\n- learned aside\n"
@@ -239,9 +239,9 @@ def test_a_fork_of_a_shared_thread_is_shared():
     s.new("open", shared=True)
     s.run("one")
     s.fork("side")
-    assert s.thread_info.shared
+    assert next(t for t in s.threads if t.current).shared
     s.new()
-    assert not s.thread_info.shared
+    assert not next(t for t in s.threads if t.current).shared
 
 
 def test_a_change_of_long_term_memory_is_not_told_to_a_shared_thread():

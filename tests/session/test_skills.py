@@ -28,12 +28,12 @@ def text(name: str, description: str = "Reports.") -> str:
 
 def test_new_list_show_write():
     s = session()
-    assert s.skills.all() == ()
+    assert s.skills.list_skills() == ()
     assert s.skills.list().to_numpy().tolist() == []
     path = s.skills.new("csv-report", 'Says "what" a CSV\nholds: all of it.')
     assert path == "/skills/csv-report/SKILL.md"
     skill = Skill("csv-report", 'Says "what" a CSV holds: all of it.', path, source="skills")
-    assert s.skills.all() == (skill,)
+    assert s.skills.list_skills() == (skill,)
     assert s.skills.show("csv-report") == (skill, s.files[path])
     columns = ["name", "description", "state", "read_in", "read_whole", "source", "path", "overrides", "problem"]
     row = ["csv-report", skill.description, "on", (), False, "skills", path, "", ""]
@@ -42,7 +42,9 @@ def test_new_list_show_write():
         s.skills.new("csv-report")
     s.skills.write("csv-report", text("csv-report", "Anew."))
     assert s.skills.show("csv-report")[0].description == "Anew."
-    with pytest.raises(DeepnbError, match=r"no skill 'other' \(there is: csv-report\): %skills new other makes it"):
+    with pytest.raises(
+        DeepnbError, match=r"no skill 'other' \(there is: csv-report\): session.skills.new\('other'\) makes it"
+    ):
         s.skills.show("other")
 
 
@@ -67,7 +69,7 @@ def test_bad_names_are_one_line_with_a_good_one(name, instead):
     for make in (s.skills.new, lambda n: s.skills.write(n, "x")):
         with pytest.raises(DeepnbError) as caught:
             make(name)
-        assert str(caught.value).endswith(f"%skills new {instead}")
+        assert caught.value.typed.endswith(f"%skills new {instead}")
     assert dict(s.files) == {}
     check_name(instead)
 
@@ -135,7 +137,7 @@ def test_a_broken_skill_is_listed_and_stops_nothing(broken):
         s.files["/skills/broken/SKILL.md"] = broken
     assert s.run("a").text == "ok"
     assert "A good one." in prompt(s)
-    good, *bad = s.skills.all()
+    good, *bad = s.skills.list_skills()
     assert (good.name, good.problem) == ("good", None)
     assert len(bad) == 1
     assert bad[0].problem
@@ -150,12 +152,15 @@ def test_a_later_source_overrides_an_earlier_one():
         s.files[f"/{folder}/report/SKILL.md"] = text("report", words)
     assert s.skills.path("report") == "/mine/report/SKILL.md"
     base, mine = "/base/report/SKILL.md", "/mine/report/SKILL.md"
-    assert s.skills.all() == (Skill("report", "My own.", mine, source="mine", overrides=(base,)),)
+    assert s.skills.list_skills() == (Skill("report", "My own.", mine, source="mine", overrides=(base,)),)
     s.run("a")
     assert "My own." in prompt(s)
     assert "The base." not in prompt(s)
     s.files["/mine-not/x.md"] = "x"
-    assert (s.is_shared("/mine/report/SKILL.md"), s.is_shared("/mine-not/x.md")) == (True, False)
+    assert (
+        s.workspace.home.paths.is_shared("/mine/report/SKILL.md"),
+        s.workspace.home.paths.is_shared("/mine-not/x.md"),
+    ) == (True, False)
 
 
 def test_a_subagent_gets_skills_only_where_configured():

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 
 from deepnb import DeepnbError, Session
 from deepnb.core import tokenizer
@@ -69,7 +70,7 @@ def test_a_skill_that_breaks_or_heals_between_two_turns(place, tmp_path):
     write(text("two", "Second."))
     s.run("b")
     assert "agent_skills" not in prompt(s)
-    (skill,) = s.skills.all()
+    (skill,) = s.skills.list_skills()
     assert skill.problem.startswith("/skills/one/SKILL.md:2: the name 'two' is not that of its directory 'one'")
     assert s.snapshot.skills[0].problem == skill.problem
     write(text("one", "Third."))
@@ -87,7 +88,7 @@ def test_a_graph_that_is_awaited_sees_the_same():
     s.run("a")
 
     async def run() -> None:
-        config = {"configurable": {"thread_id": "apart"}}
+        config: RunnableConfig = {"configurable": {"thread_id": "apart"}}
         await s.graph.ainvoke({"messages": [("user", "p")], "files": s._workspace.thread.files}, config)
 
     asyncio.run(run())
@@ -192,7 +193,7 @@ def test_add_again_needs_leave_and_then_replaces_the_whole_directory(tmp_path):
     s.skills.add(root / "one")
     (root / "one" / "scripts" / "run.py").unlink()
     (root / "one" / "SKILL.md").write_text(text("one", "Anew."))
-    with pytest.raises(DeepnbError, match="there is a skill 'one' already: %skills add --yes"):
+    with pytest.raises(DeepnbError, match=r"there is a skill 'one' already: session.skills.add"):
         s.skills.add(root / "one")
     assert s.skills.show("one")[0].description == "Reports."
     s.skills.add(root / "one", replace=True)
@@ -294,7 +295,7 @@ def test_a_source_with_links_a_directory_named_skill_md_and_pipes(tmp_path):
     s = session()
     s.mount("/skills", f"disk:{root}")
     s.run("a")
-    told = {skill.directory: skill.problem or "" for skill in s.skills.all()}
+    told = {skill.directory: skill.problem or "" for skill in s.skills.list_skills()}
     assert told.pop("good") == ""
     assert set(told) == {"linked", "stolen", "folder", "pipe", "big", "lower"}
     assert all(told.values()), told
@@ -311,7 +312,7 @@ def test_a_directory_named_skill_md_in_the_state():
     s = session()
     s.files["/skills/one/SKILL.md/a.txt"] = "x"
     s.files["/skills/notes/a.txt"] = "x"
-    (skill,) = s.skills.all()
+    (skill,) = s.skills.list_skills()
     assert "is_directory" in str(skill.problem)
     assert s.run("a").text == "ok"
 
@@ -323,7 +324,7 @@ def test_a_source_that_can_not_be_listed_is_said_and_stops_nothing(tmp_path):
     s.skills.new("one")
     s.run("a")
     assert "**one**" in prompt(s)
-    good, bad = s.skills.all()
+    good, bad = s.skills.list_skills()
     assert (good.name, bad.problem.partition(":")[0]) == ("one", "/disk/file/")
 
 
@@ -333,7 +334,7 @@ def test_a_broken_later_one_leaves_the_earlier_one_in_force():
     s.files["/mine/report/SKILL.md"] = "broken"
     s.run("a")
     assert "The base." in prompt(s)
-    assert [(k.source, bool(k.problem)) for k in s.skills.all()] == [("base", False), ("mine", True)]
+    assert [(k.source, bool(k.problem)) for k in s.skills.list_skills()] == [("base", False), ("mine", True)]
     assert s.skills.remove("report").path == "/base/report/SKILL.md"
 
 
@@ -342,7 +343,7 @@ def test_labels_tell_sources_apart():
     for folder in ("/a/skills", "/b/skills", "/c"):
         name = folder[1]
         s.files[f"{folder}/{name}/SKILL.md"] = text(name)
-    assert [k.source for k in s.skills.all()] == ["a/skills", "b/skills", "c"]
+    assert [k.source for k in s.skills.list_skills()] == ["a/skills", "b/skills", "c"]
 
 
 # -- removed
@@ -408,7 +409,7 @@ def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
         s.skills.pin("bad")
     s.skills.new("one")
     s.skills.disable("one")
-    with pytest.raises(DeepnbError, match="one can't be pinned: it is switched off: %skills enable one"):
+    with pytest.raises(DeepnbError, match=r"one can't be pinned: it is switched off: session.skills.enable\('one'\)"):
         s.skills.pin("one")
     s.skills.enable("one")
     s.skills.pin("one")

@@ -161,7 +161,7 @@ def test_added_changed_broken_and_removed_between_two_turns():
     s.files["/agents/critic.md"] = "broken"
     assert s.run("d").text == "ok"
     assert "- critic" not in told[-1]
-    assert [(one.agent.name, bool(one.problem)) for one in s.subagents.all()] == [
+    assert [(one.agent.name, bool(one.problem)) for one in s.subagents.list_subagents()] == [
         ("general-purpose", False),
         ("critic", True),
     ]
@@ -204,7 +204,7 @@ def test_a_file_that_another_program_writes_on_a_mounted_disk(tmp_path: Path):
     (tmp_path / "secret.txt").write_text("SECRET")
     (tmp_path / "link.md").symlink_to(tmp_path / "secret.txt")
     (tmp_path / "folder.md").mkdir()
-    told = {one.agent.name: one.problem for one in s.subagents.all()}
+    told = {one.agent.name: one.problem for one in s.subagents.list_subagents()}
     assert told["critic"] is None
     assert "SECRET" not in json.dumps(told)
     assert told.get("link", "refused") is not None
@@ -251,7 +251,7 @@ def notes(*lines: str) -> tuple[str, ...]:
     s.files["/skills/torn/SKILL.md"] = "no frontmatter"
     s.files["/more/three/SKILL.md"] = "---\nname: three\ndescription: The three.\n---\nx\n"
     s.files["/agents/critic.md"] = file(*lines)
-    (one,) = [one for one in s.subagents.all() if one.agent.name == "critic"]
+    (one,) = [one for one in s.subagents.list_subagents() if one.agent.name == "critic"]
     assert one.problem is None
     assert s.subagents.list().set_index("name").loc["critic"]["notes"] == one.notes
     return one.notes
@@ -279,7 +279,7 @@ def test_skills_that_are_there_need_no_note(skills):
 
 def test_a_skill_that_is_not_there_is_told_of_a_subagent_given_in_python():
     s = session(subagents=[{"name": "critic", "description": "d", "skills": ["nosuch"]}])
-    (one,) = [one for one in s.subagents.all() if one.agent.name == "critic"]
+    (one,) = [one for one in s.subagents.list_subagents() if one.agent.name == "critic"]
     assert one.notes == ("no skill 'nosuch': take it out, or make one: %skills new NAME (in subagents=[...])",)
 
 
@@ -287,7 +287,7 @@ def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     s = session()
     s.files["/agents/critic.md"] = file("model: nosuch:model-x")
     assert s.run("p").text == "ok"
-    (broken,) = [one for one in s.subagents.all() if one.problem]
+    (broken,) = [one for one in s.subagents.list_subagents() if one.problem]
     assert broken.problem.startswith("/agents/critic.md:3: its model: ")
 
 
@@ -315,7 +315,7 @@ def test_switched_off_nothing_is_read(monkeypatch):
     def fail(*args):
         raise AssertionError("read")
 
-    monkeypatch.setattr(s.subagents, "all", fail)
+    monkeypatch.setattr(s.subagents, "list_subagents", fail)
     assert s.run("p").text == "ok"
 
 

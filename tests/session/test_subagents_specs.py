@@ -110,19 +110,19 @@ def test_a_mistake_that_shows_when_it_is_made_is_told_before_the_turn(spec, says
 def test_one_that_takes_the_place_of_the_general_purpose_one():
     mine = {**CRITIC, "name": "general-purpose"}
     s = session(subagents=[mine])
-    assert [(one.agent.name, one.source) for one in s.subagents.all()] == [("general-purpose", "Python")]
+    assert [(one.agent.name, one.source) for one in s.subagents.list_subagents()] == [("general-purpose", "Python")]
     s = session()
     s.subagents.new("general-purpose")
-    assert [(one.agent.name, one.source) for one in s.subagents.all()] == [("general-purpose", "file")]
+    assert [(one.agent.name, one.source) for one in s.subagents.list_subagents()] == [("general-purpose", "file")]
 
 
 def test_without_the_general_purpose_one_and_any_other_there_is_no_tool():
     s = session(general_purpose=False)
     s.run("p")
-    assert "task" not in {name for name, _ in s.built.tools}
+    assert "task" not in {name for name, _ in s.workspace.built.tools}
     s.subagents.new("critic")
     s.run("q")
-    assert "task" in {name for name, _ in s.built.tools}
+    assert "task" in {name for name, _ in s.workspace.built.tools}
 
 
 def test_a_graph_of_ones_own_as_a_subagent():

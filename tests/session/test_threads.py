@@ -92,7 +92,7 @@ def test_the_list_of_threads():
     infos = {t.name: t for t in s.threads}
     assert (infos["main"].turns, infos["main"].messages, infos["main"].current) == (1, 2, False)
     assert (infos["f"].turns, infos["f"].messages, infos["f"].parent) == (2, 4, "main@1")
-    assert s.thread_info == infos["f"]
+    assert next(t for t in s.threads if t.current) == infos["f"]
 
 
 def test_a_fork_goes_its_own_way():

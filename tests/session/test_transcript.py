@@ -51,7 +51,7 @@ def session(*answers: Any, **options: Any) -> Session:
 
 
 def told(s: Session, thread: str | None = None) -> list[tuple[Any, ...]]:
-    one = s.transcripts.keep(thread or s.thread)
+    one = s.workspace.transcripts.keep(thread or s.thread)
     return [
         (m.data["id"], m.data["role"], m.data.get("text", ""), m.data.get("tool_call_id"))
         for m in live_messages(one.read()[0], one.session)
@@ -255,7 +255,7 @@ def test_keep_moves_it_and_goes_on_there(tmp_path: Path) -> None:
     before = s.transcript()
     s.memory.keep(tmp_path / "a")
     file = tmp_path / "a/.deepnb/transcripts/main.jsonl"
-    assert read(file.read_bytes())[0] == s.transcripts["main"].read()[0]
+    assert read(file.read_bytes())[0] == s.workspace.transcripts["main"].read()[0]
     assert s.transcript().equals(before)
     s.run("2")
     assert [json.loads(line)["n"] for line in file.read_text().splitlines()] == [*range(1, len(s.transcript()) + 1)]
@@ -321,10 +321,10 @@ def test_two_sessions_in_one_directory_keep_their_lines_apart(tmp_path: Path) ->
         list(pool.map(lambda s: [s.run(f"go {n}") for n in range(15)], (one, two)))
     for s in (one, two):
         check(s)
-    lines, cut = one.transcripts["main"].read()
+    lines, cut = one.workspace.transcripts["main"].read()
     assert cut == 0 and {line.session for line in lines} == {
-        one.transcripts["main"].session,
-        two.transcripts["main"].session,
+        one.workspace.transcripts["main"].session,
+        two.workspace.transcripts["main"].session,
     }
 
 
@@ -342,7 +342,7 @@ def test_a_disk_that_takes_nothing_stops_no_turn_and_loses_nothing(tmp_path: Pat
     shutil.move(tmp_path / "away", folder)
     s.run("4")
     check(s)
-    assert s.transcripts["main"].problem is None
+    assert s.workspace.transcripts["main"].problem is None
     assert [m[2] for m in told(s)][::2] == ["1", "2", "3", "4"]
 
 

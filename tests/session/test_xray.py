@@ -56,7 +56,7 @@ def test_any_call_can_be_asked_for(s):
     for at, words in (((7, None), "turns go from 1 to 2"), ((1, 9), "its calls are 1, 2")):
         with pytest.raises(DeepnbError, match=words):
             s.xray(*at)
-    with pytest.raises(DeepnbError, match=r"no model call yet: %agent PROMPT"):
+    with pytest.raises(DeepnbError, match=r"no model call yet: session.run"):
         Session().xray()
 
 

@@ -146,7 +146,7 @@ def test_what_is_spread_over_mounts_is_read(folder: Path, later: None):
     s.mount("/skills/mine", f"disk:{folder / 'skills'}")
     assert folder_version(s.backend, "/skills/", "SKILL.md") is None
     assert folder_version(s.backend, "/skills/mine/", "SKILL.md")
-    assert [x.name for x in s.skills.all()] == []
+    assert [x.name for x in s.skills.list_skills()] == []
 
 
 def test_another_directory_at_the_same_path(folder: Path, tmp_path: Path, later: None):
@@ -154,10 +154,10 @@ def test_another_directory_at_the_same_path(folder: Path, tmp_path: Path, later:
     (other / "two").mkdir(parents=True)
     (other / "two" / "SKILL.md").write_text(text("two"))
     s = Session()
-    assert s.skills.all() == ()
+    assert s.skills.list_skills() == ()
     for place, name in ((folder / "skills", "one"), (other, "two")):
         s.mount("/skills", f"disk:{place}")
-        assert [x.name for x in s.skills.all()] == [name]
+        assert [x.name for x in s.skills.list_skills()] == [name]
 
 
 def test_in_the_kernel_the_next_turn_sees_a_change_and_an_unchanged_set_is_not_read():
@@ -218,7 +218,7 @@ def test_a_link_in_a_mount_and_in_a_kept_directory_is_listed_too(folder: Path):
     mounted.mount("/skills", f"disk:{folder / 'skills'}")
     kept.memory.keep(folder)
     for s in (mounted, kept):
-        assert {x.directory: bool(x.problem) for x in s.skills.all()} == {"one": False, "out": True}
+        assert {x.directory: bool(x.problem) for x in s.skills.list_skills()} == {"one": False, "out": True}
         assert list(s.skills.validate()["file"]) == ["/skills/out/SKILL.md"]
 
 

@@ -66,7 +66,7 @@ def test_a_text_is_edited_and_saved(shell: Shell, page: Page) -> None:
     assert page.outputs[0].startswith("saved /AGENTS.md   (thread main")
     assert "-- likes tea" in page.outputs[0] and "+- likes coffee" in page.outputs[0]
     assert "- likes tea" in page.outputs[1], "the twin stays"
-    assert [e.origin for e in shell.session.memory.entries()] == ["user", "user"]
+    assert [e.origin for e in shell.session.memory.log_entries()] == ["user", "user"]
     assert area.comm is None, "the widget is closed"
 
 
@@ -97,7 +97,7 @@ def test_what_changed_meanwhile_is_merged(shell: Shell, page: Page) -> None:
     area.value = "- ONE\n- two\n- three\n"
     save.click()
     assert shell.session.files["/AGENTS.md"] == "- ONE\n- two\n- three\n- four\n"
-    assert page.outputs[0].startswith("saved /AGENTS.md") and shell.session.memory.entries()[-1].note == "merged"
+    assert page.outputs[0].startswith("saved /AGENTS.md") and shell.session.memory.log_entries()[-1].note == "merged"
 
 
 def test_a_conflict_is_shown_with_both_texts_and_can_be_mended(shell: Shell, page: Page) -> None:
@@ -110,7 +110,7 @@ def test_a_conflict_is_shown_with_both_texts_and_can_be_mended(shell: Shell, pag
     both = shell.session.files["/AGENTS.md"]
     assert area.value == both and "Mondays" in both and "Tuesdays" in both and "<<<<<<<" in both
     assert "/AGENTS.md was changed meanwhile, too: both texts stand in it now" in told.value
-    assert "conflict" in shell.session.memory.entries()[-1].note
+    assert "conflict" in shell.session.memory.log_entries()[-1].note
     area.value = "- due on Tuesdays\n"
     save.click()
     assert shell.session.files["/AGENTS.md"] == "- due on Tuesdays\n" and page.outputs[0].startswith("saved /AGENTS.md")

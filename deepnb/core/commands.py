@@ -1,0 +1,89 @@
+"""What a magic's command is in Python: the magics only call methods of a session."""
+
+import re
+
+CALLS = {
+    "%agent": "session.run({})",
+    "%agent approve": "session.resume(session.asked[0].approve())",
+    "%agent budget": "session.budget()",
+    "%agent compact": "session.compact()",
+    "%agent edit": "session.asked[0].edit({})",
+    "%agent fork": "session.fork({})",
+    "%agent history": "session.history()",
+    "%agent history --bring": "session.bring_back({})",
+    "%agent mount": "session.mount({})",
+    "%agent new": "session.new({})",
+    "%agent reject": "session.resume(session.asked[0].reject({}))",
+    "%agent resume": "session.resume({})",
+    "%agent rewind": "session.rewind({})",
+    "%agent subagents": "session.subagents.show({})",
+    "%agent subagents add": "session.subagents.new({})",
+    "%agent switch": "session.switch({})",
+    "%agent threads": "session.threads",
+    "%agent tools": "session.approvals",
+    "%agent tools ask": "session.approvals.rule({}, 'ask')",
+    "%agent turns": "session.turns",
+    "%agent undo": "session.undo()",
+    "%agent use?": "help(session.use)",
+    "%agent use": "session.use({})",
+    "%memory": "session.memory.text()",
+    "%memory add": "session.memory.add({})",
+    "%memory daily": "session.memory.daily({})",
+    "%memory diff": "session.memory.diff({})",
+    "%memory forget": "session.memory.forget({})",
+    "%memory log": "session.memory.log()",
+    "%memory pending": "session.memory.pending()",
+    "%memory promote": "session.memory.promote()",
+    "%memory revert": "session.memory.revert({})",
+    "%memory save": "session.memory.save({})",
+    "%memory save --yes": "session.memory.save({}, overwrite=True)",
+    "%memory show": "session.memory.read({})",
+    "%memory search": "session.memory.search({})",
+    "%memory sources": "session.memory.sources",
+    "%memory sources add": "session.memory.add_source({})",
+    "%memory sources remove": "session.memory.remove_source({})",
+    "%%memory": "session.memory.write({}, TEXT)",
+    "%skills": "session.skills.list()",
+    "%skills add": "session.skills.add({})",
+    "%skills add --yes": "session.skills.add({}, replace=True)",
+    "%skills enable": "session.skills.enable({})",
+    "%skills new": "session.skills.new({})",
+    "%skills pin": "session.skills.pinned",
+    "%skills remove": "session.skills.remove({})",
+    "%skills show": "session.skills.show({})",
+    "%%skills": "session.skills.write({}, TEXT)",
+    "%config DeepNB.window =": "session.configure(max_input_tokens={})",
+    "%pip install": "pip install {}",
+}
+"""A command as it is typed -> the same in Python; `{}` is for what follows it."""
+
+_WORDS = (
+    *("above", "and", "approves", "asks", "brings", "fixes", "for", "gives", "goes", "is", "lists", "makes", "names"),
+    *("or", "proposes", "rejects", "replaces", "runs", "says", "shows", "starts", "takes", "then", "to", "undoes"),
+    *("with", "writes"),
+)
+"""Words of a sentence, which end what belongs to a command."""
+
+_COMMAND = re.compile(
+    "(" + "|".join(re.escape(name) for name in sorted(CALLS, key=len, reverse=True)) + r")(?![\w?])"
+    rf"((?: (?!(?:{'|'.join(_WORDS)})\b)[^\s,;()]*[^\s,;:()])*)"
+)
+
+
+def in_python(line: str) -> str:
+    """A line with its magics as calls of a session: `%agent new b starts it` -> `session.new('b') starts it`."""
+    return _COMMAND.sub(_call, line) if "%" in line else line
+
+
+def _call(found: re.Match[str]) -> str:
+    call, given = CALLS[found[1]], found[2].split()
+    if "{}" not in call:
+        return call + found[2]
+    if "(" not in call:
+        return call.format(" ".join(given))
+    return call.format(", ".join(map(_argument, given)))
+
+
+def _argument(word: str) -> str:
+    """A number and the name of what is to be filled in as they are, anything else as text."""
+    return word if word.isdigit() or re.fullmatch(r"[A-Z][A-Z.:|\[\]]*", word) else repr(word)

@@ -1,0 +1,37 @@
+"""One event loop for the process, in a thread of its own: what is only a coroutine runs on it in a synchronous run."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable
+from functools import cache
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_POLL = 0.05
+"""Seconds after which a waiting thread looks up: an interrupt reaches it only between two bytecodes."""
+
+
+def run(work: Awaitable[T]) -> T:
+    """What a coroutine gives, run on the loop with the caller's context variables; an interrupt cancels it there."""
+    done = asyncio.run_coroutine_threadsafe(_coroutine(work), _loop())
+    try:
+        while True:
+            try:
+                return done.result(_POLL)
+            except TimeoutError:
+                if done.done():  # in the meantime, or with a TimeoutError of its own
+                    return done.result()
+    finally:
+        done.cancel()
+
+
+async def _coroutine(work: Awaitable[T]) -> T:
+    return await work
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="deepnb-loop").start()
+    return loop

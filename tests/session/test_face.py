@@ -1,0 +1,112 @@
+"""The Python face: options by name, with a line each; what a session holds for LangGraph; its end."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+import deepnb
+from deepnb import DeepnbError, Session
+from deepnb.wiring.options import UNCHANGED, Options
+from tests.support.scripted import Scripted, call
+
+OPTIONS = [f.name for f in fields(Options)]
+FIXED = ("backend", "checkpointer")
+"""What a session can't change."""
+
+
+def parameters(function: Any) -> dict[str, inspect.Parameter]:
+    return {n: p for n, p in inspect.signature(function).parameters.items() if n not in ("self", "unknown")}
+
+
+def lines(function: Any) -> dict[str, str]:
+    return dict(re.findall(r"^ *- (\w+): (.+)", inspect.getdoc(function) or "", re.M))
+
+
+def test_a_session_spells_out_each_option_with_a_line():
+    assert [*parameters(Session)] == [*lines(Session)] == [*OPTIONS, "clock"]
+
+
+def test_what_is_shown_as_default_is_the_default():
+    there = Session().options
+    for name, one in parameters(Session).items():
+        if name in ("prices", "namespace"):
+            assert one.default is None and getattr(there, name) == {}
+        elif name != "clock":
+            assert one.default == getattr(there, name), name
+
+
+def test_configure_takes_the_same_but_for_what_is_fixed():
+    spelled = parameters(Session.configure)
+    assert [*spelled] == [name for name in OPTIONS if name not in FIXED]
+    assert {p.default for p in spelled.values()} == {UNCHANGED}
+    kinds = parameters(Session)
+    assert {n: p.annotation for n, p in spelled.items() if n not in ("prices", "namespace")} == {
+        n: kinds[n].annotation for n in spelled if n not in ("prices", "namespace")
+    }
+
+
+def test_a_turn_takes_the_same_however_it_is_run():
+    ways = [parameters(way) for way in (Session.stream, Session.run, Session.arun, Session.astream)]
+    assert ways == [ways[0]] * 4
+    assert [*lines(Session.stream)] == [name for name in ways[0] if name != "prompt"]
+
+
+@pytest.mark.parametrize(
+    ("what", "line"),
+    [
+        (lambda: Session(modle="offline"), "Session has no option 'modle': did you mean model?"),  # type: ignore[arg-type]
+        (lambda: Session(max_step=1), "Session has no option 'max_step': did you mean max_steps?"),  # type: ignore[arg-type]
+        (lambda: Session().configure(memory_refesh="call"), "did you mean memory_refresh?"),  # type: ignore[arg-type]
+        (lambda: Session().run("p", tread="b"), "run has no option 'tread': did you mean thread?"),  # type: ignore[arg-type]
+        (lambda: Session().stream("p", thread_="b"), "stream has no option 'thread_': did you mean thread?"),  # type: ignore[arg-type]
+        (lambda: Session().astream("p", xyz=1), r"astream has no option 'xyz': help\(deepnb.Session.astream\)"),  # type: ignore[arg-type]
+        (lambda: Session().configure(backend=None), r"backend can't be changed: deepnb.Session\(backend=...\)"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_mistyped_option_names_the_nearest(what, line):
+    with pytest.raises(DeepnbError, match=line):
+        what()
+
+
+def test_config_is_the_thread_for_langgraph():
+    s = Session(model=Scripted(answers=["one", "two"]))
+    s.run("p")
+    s.new("b")
+    s.run("q", thread="main")
+    assert len(s.graph.get_state({"configurable": {"thread_id": "main"}}).values["messages"]) == 4
+    assert s.config == {"configurable": {"thread_id": "b"}} and not s.graph.get_state(s.config).values
+
+
+def test_a_closed_session_begins_no_turn_and_can_be_closed_again():
+    with Session(model=Scripted(answers=["one"])) as s:
+        s.memory.add("likes tea", "/MEMORY.md")
+        assert s.memory.search_hits("tea") and s.run("p").text == "one"
+    s.close()
+    for begin in (lambda: s.run("q"), s.new, lambda: list(s.resume())):
+        with pytest.raises(DeepnbError, match="this session is closed"):
+            begin()
+    assert s.text == "one" and "likes tea" in s.files["/MEMORY.md"]
+
+
+def test_closing_stops_the_turn_that_runs():
+    s = Session(model=Scripted(answers=[call("write_file", file_path="/a.md", content="x"), "done"]))
+    stream = s.stream("p")
+    while not isinstance(next(stream), deepnb.ToolEnded):
+        pass
+    s.close()
+    assert s.turns[-1].interrupted and stream.turn is s.turns[-1]
+
+
+def test_the_root_exports_what_a_user_holds_in_hand():
+    for name in deepnb.__all__:
+        assert getattr(deepnb, name) is not None
+    assert {"Session", "Turn", "TextDelta", "Snapshot", "Decision", "PendingCall", "Budget", "Subagent"} < {
+        *deepnb.__all__
+    }
+    with pytest.raises(AttributeError, match="no attribute 'Sesion'"):
+        _ = deepnb.Sesion  # type: ignore[attr-defined]
