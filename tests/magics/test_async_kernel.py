@@ -1,0 +1,103 @@
+"""The Python face in a real kernel: turns on its event loop, tools that are only coroutines, interrupts, and help."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from deepnb.wiring.options import Options
+from tests.support.kernels import Kernel
+
+pytestmark = pytest.mark.kernel
+
+TOOLS = """
+%load_ext deepnb
+import asyncio, deepnb
+from deepnb.testing import Scripted, call
+
+async def fetch(page: str) -> str:
+    "Fetch a page."
+    await asyncio.sleep(0.01)
+    return f"text of {page}"
+
+async def hang() -> str:
+    "Wait for ever."
+    print("hanging", flush=True)
+    await asyncio.Event().wait()
+
+def session(*answers):
+    allowed = {"fetch": "allow", "hang": "allow"}
+    return deepnb.Session(model=Scripted(answers=[*answers]), tools=[fetch, hang], approve=allowed)
+
+def results(turn):
+    return [e.result for e in turn.events if isinstance(e, deepnb.ToolEnded)]
+"""
+WAYS = {
+    "run": "turn = s.run('p')",
+    "arun": "turn = await s.arun('p')",
+    "cell": "%%agent --quiet\np",
+}
+
+
+def begin(kernel: Kernel, tool: str, way: str) -> None:
+    """A session `s` whose model calls a tool once: that of the extension, for a cell."""
+    kernel.ok(TOOLS)
+    args = ", page='a'" if tool == "fetch" else ""
+    kernel.ok(f"s = session(call({tool!r}{args}), 'done')")
+    if way == "cell":
+        kernel.ok("s.close(); given = s.options; s = deepnb.current()")
+        kernel.ok("s.configure(model=given.model, tools=given.tools, approve=given.approve)")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_coroutine_is_a_tool(kernel: Kernel, way: str):
+    begin(kernel, "fetch", way)
+    kernel.ok(WAYS[way])
+    assert kernel.value("results(s.turns[-1])") == "['text of a']" and kernel.value("s.text") == "'done'"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_interrupted_in_a_coroutine_the_kernel_is_free_and_the_turn_resumes(kernel: Kernel, way: str):
+    begin(kernel, "hang", way)
+
+    def stop(kernel: Kernel, message: dict[str, Any]) -> None:
+        if message["msg_type"] == "stream" and "hanging" in message["content"]["text"]:
+            kernel.interrupt()
+
+    ran = kernel.wait(kernel.send(WAYS[way]), stop)
+    assert ran.status == "error"
+    assert kernel.value("s.turns[-1].interrupted") == "'interrupted in the tool hang'"
+    kernel.ok("for event in s.resume('skip'): pass")
+    assert kernel.value("s.text") == "'done'"
+
+
+def test_three_at_once_on_three_sessions(kernel: Kernel):
+    kernel.ok(TOOLS)
+    kernel.ok("sessions = [session(call('fetch', page=str(n)), f'answer {n}') for n in range(3)]")
+    kernel.ok("turns = await asyncio.gather(*(s.arun('p') for s in sessions))")
+    assert kernel.value("[(t.text, *results(t)) for t in turns]") == str(
+        [(f"answer {n}", f"text of {n}") for n in range(3)]
+    )
+
+
+def test_shift_tab_on_session_lists_every_option_with_a_line(kernel: Kernel):
+    kernel.ok("import deepnb")
+    kernel.client.inspect("deepnb.Session", detail_level=0)
+    content = kernel.client.get_shell_msg(timeout=60)["content"]
+    assert content["found"]
+    text = re.sub(r"\x1b\[[0-9;]*m", "", content["data"]["text/plain"])
+    signature, _, docstring = text.partition("Docstring:")
+    for name in Options.__dataclass_fields__:
+        assert re.search(rf"\b{name}\b", signature), f"{name} is not in the signature"
+        assert re.search(rf"^- {name}: \S+ \S+", docstring, re.M), f"{name} has no line"
+
+
+def test_tab_completes_options(kernel: Kernel):
+    kernel.ok("import deepnb")
+    for begun, option in (("deepnb.Session(max_in", "max_input_tokens="), ("s.configure(memory_re", "memory_refresh=")):
+        kernel.ok("s = deepnb.Session()")
+        kernel.client.complete(begun)
+        matches = kernel.client.get_shell_msg(timeout=60)["content"]["matches"]
+        assert any(option.rstrip("=") in match for match in matches), matches

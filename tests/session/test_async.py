@@ -1,0 +1,269 @@
+"""Turns on an event loop: one, three at once, cancelled; and tools that are only coroutines, in every kind of run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
+
+from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
+from deepnb.engine import loop
+from deepnb.running.runner import AsyncTurnStream
+from tests.support.scripted import Scripted, call, unasked
+
+
+def session(*answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=[*answers]), **options)
+
+
+def test_a_turn_is_awaited():
+    s = session("one two three", "four")
+    turn = asyncio.run(s.arun("p"))
+    assert turn is s.turns[-1] and turn.text == s.text == "one two three"
+    assert s.run("q").number == 2
+
+
+def test_events_come_while_others_work():
+    s = session("some words to say")
+
+    async def talk() -> tuple[list[Any], Any, int]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(tick())
+        stream = s.astream("p")
+        events = [event async for event in stream]
+        other.cancel()
+        return events, stream.turn, ticks
+
+    events, turn, ticks = asyncio.run(talk())
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "some words to say"
+    assert turn is s.turns[0] and ticks > 0
+
+
+def test_the_events_are_those_of_a_synchronous_run():
+    def one() -> Session:
+        return session(call("write_file", file_path="/a.md", content="x"), "done")
+
+    async def read(stream: AsyncTurnStream) -> list[type]:
+        return [type(event) async for event in stream]
+
+    assert asyncio.run(read(one().astream("p"))) == [type(event) for event in one().stream("p")]
+
+
+def test_three_at_once_on_three_sessions():
+    meeting = threading.Barrier(3, timeout=20)
+
+    @tool
+    def meet() -> str:
+        """Wait for the others."""
+        meeting.wait()
+        return "met"
+
+    sessions = [session(call("meet"), f"answer {n}", **unasked(meet)) for n in range(3)]
+
+    async def all_three() -> list[Any]:
+        return await asyncio.gather(*(s.arun(f"p{n}") for n, s in enumerate(sessions)))
+
+    turns = asyncio.run(all_three())
+    assert [t.text for t in turns] == ["answer 0", "answer 1", "answer 2"]
+    assert [[e.result for e in t.events if isinstance(e, ToolEnded)] for t in turns] == [["met"]] * 3
+
+
+def test_a_cancelled_turn_keeps_what_was_reached():
+    entered = threading.Event()
+
+    @tool
+    async def wait() -> str:
+        """Wait for ever."""
+        entered.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    s = session(call("wait"), "after", **unasked(wait))
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(s.arun("p"))
+        assert await asyncio.to_thread(entered.wait, 20)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert s.turns[-1].interrupted == "interrupted in the tool wait"
+    assert s.pending is not None and s.workspace.current.is_idle
+    assert [type(e) for e in s.resume("skip")][-1] and s.text == "after"
+
+
+def test_a_stream_that_is_closed_or_dropped_stops():
+    for leave in ("close", "drop"):
+        s = session("many words to be said here")
+
+        async def first(s: Session = s, leave: str = leave) -> None:
+            stream = s.astream("p")
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    break
+            if leave == "close":
+                await stream.aclose()
+
+        asyncio.run(first())
+        assert s.workspace.current.is_idle and s.turns[-1].interrupted, leave
+
+
+def test_a_mistake_is_raised_where_it_is_awaited():
+    s = session(ValueError("no such thing"))
+
+    async def run() -> None:
+        with pytest.raises(Exception, match="no such thing"):
+            await s.arun("p")
+
+    asyncio.run(run())
+    assert s.turns[-1].error and s.workspace.current.is_idle
+
+
+def test_a_decision_is_resumed():
+    @tool
+    def launch() -> str:
+        """Launch it."""
+        return "launched"
+
+    s = session(call("launch"), "done", tools=[launch])
+
+    async def run() -> list[Any]:
+        turn = await s.arun("p")
+        assert any(isinstance(e, Asked) for e in turn.events) and not s.text
+        return [event async for event in s.aresume(s.asked[0].approve())]
+
+    events = asyncio.run(run())
+    assert any(isinstance(e, ToolEnded) and e.result == "launched" for e in events) and s.text == "done"
+
+
+# -- tools that are only coroutines
+
+
+async def slow_sum(a: int, b: int) -> str:
+    """Add two numbers, slowly."""
+    await asyncio.sleep(0.01)
+    return f"{a + b} on {threading.current_thread().name}"
+
+
+class OnlyAwaited(BaseTool):
+    name: str = "slow_sum"
+    description: str = "Add two numbers, slowly."
+
+    def _run(self, a: int, b: int) -> str:
+        raise NotImplementedError("use the coroutine")
+
+    async def _arun(self, a: int, b: int) -> str:
+        return await slow_sum(a, b)
+
+
+KINDS = {
+    "function": lambda: slow_sum,
+    "decorated": lambda: tool(slow_sum),
+    "structured": lambda: StructuredTool.from_function(coroutine=slow_sum),
+    "class": OnlyAwaited,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", ["run", "arun"])
+def test_a_coroutine_is_a_tool(kind: str, way: str):
+    s = session(call("slow_sum", a=2, b=3), "done", tools=[KINDS[kind]()], approve={"slow_sum": "allow"})
+    turn = s.run("p") if way == "run" else asyncio.run(s.arun("p"))
+    (ended,) = (e for e in turn.events if isinstance(e, ToolEnded))
+    assert (ended.status, ended.result) == ("ok", "5 on deepnb-loop")
+
+
+def test_two_coroutines_run_on_one_loop_at_once():
+    met: list[asyncio.Event] = []
+
+    async def meet() -> str:
+        """Wait for the other."""
+        met.append(asyncio.Event())
+        while len(met) < 2:
+            await asyncio.sleep(0.01)
+        return "met"
+
+    calls = call("meet", id="c1")
+    calls.tool_calls.append({"name": "meet", "args": {}, "id": "c2", "type": "tool_call"})
+    s = session(calls, "done", tools=[meet], approve={"meet": "allow"})
+    assert [e.result for e in s.run("p").events if isinstance(e, ToolEnded)] == ["met", "met"]
+
+
+def test_a_subagents_coroutine_is_a_tool_too():
+    agent = {"name": "adder", "description": "Adds.", "system_prompt": "Add.", "tools": [slow_sum]}
+    s = session(
+        call("task", description="add", subagent_type="adder"),
+        call("slow_sum", id="n1", a=2, b=3),
+        "five",
+        "done",
+        subagents=[agent],
+        approve={"slow_sum": "allow"},
+    )
+    results = [e.result for e in s.run("p").events if isinstance(e, ToolEnded)]
+    assert results[0] == "5 on deepnb-loop"
+
+
+def test_what_a_coroutine_raises_is_what_a_function_would():
+    async def fail() -> str:
+        """Fail."""
+        raise ToolException("no")
+
+    made = StructuredTool.from_function(coroutine=fail, handle_tool_error=True)
+    s = session(call("fail"), "done", tools=[made], approve={"fail": "allow"})
+    (ended,) = (e for e in s.run("p").events if isinstance(e, ToolEnded))
+    assert ended.result == "no" and ended.status == "error"
+
+
+def test_an_interrupted_coroutine_is_cancelled():
+    entered, left = threading.Event(), threading.Event()
+
+    async def wait() -> str:
+        """Wait for ever."""
+        entered.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+        return "never"
+
+    s = session(call("wait"), "after", tools=[wait], approve={"wait": "allow"})
+    stream = s.stream("p")
+    while not isinstance(next(stream), ToolStarted):
+        pass
+    assert entered.wait(20)
+    stream.close()
+    assert left.wait(20) and s.turns[-1].interrupted == "interrupted in the tool wait"
+
+
+def test_no_loop_is_begun_and_no_layer_added_without_such_a_tool():
+    def names(s: Session) -> set[str]:
+        return {layer.name for layer in s.stack().layers}
+
+    plain = session("ok", tools=[_plain])
+    assert "AsyncToolsMiddleware" not in names(plain)
+    assert "AsyncToolsMiddleware" in names(session("ok", tools=[slow_sum]))
+
+
+def _plain() -> str:
+    """Nothing."""
+    return ""
+
+
+def test_a_timeout_of_the_coroutines_own_is_raised():
+    async def late() -> None:
+        await asyncio.sleep(0.2)
+        raise TimeoutError("its own")
+
+    with pytest.raises(TimeoutError, match="its own"):
+        loop.run(late())
