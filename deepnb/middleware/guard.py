@@ -125,12 +125,13 @@ class _Paths:
     runs = None
 
     def __init__(self, paths: Sequence[str]) -> None:
-        self._files = frozenset(paths)
-        self._folders = tuple(path for path in paths if path.endswith("/"))
+        self._files = frozenset(map(str.casefold, paths))
+        self._folders = tuple(path for path in self._files if path.endswith("/"))
 
     def is_guarded(self, path: str) -> bool:
-        """Whether a file is memory, a note or a skill."""
-        return path in self._files or path.startswith(self._folders)
+        """Whether a file is memory, a note or a skill, however a disk may let its path be spelled."""
+        plain = f"/{path.lstrip('/')}".casefold()
+        return plain in self._files or plain.startswith(self._folders)
 
     def drain(self) -> list[str]:
         """No line for the user: what is refused is said to the model."""
