@@ -1,15 +1,21 @@
 """For tests of your agents: a chat model that says what you tell it to, and a recorder of what a model is sent.
 
 >>> from langchain.agents import create_agent
+>>> def get_time() -> str:
+...     "Get the time."
+...     return "12:00"
 >>> model = ScriptedModel(answers=[call("get_time"), "It is noon."])
->>> agent = create_agent(model, [get_time], middleware=[MyMiddleware()])
->>> agent.invoke({"messages": "What time is it?"})["messages"][-1].text
+>>> agent, recorder = create_agent(model, [get_time], system_prompt="Be brief."), RequestRecorder()
+>>> result = agent.invoke({"messages": "What time is it?"}, {"callbacks": [recorder]})
+>>> result["messages"][-1].text
 'It is noon.'
->>> [message.text for message in model.requests[1]]
+>>> [message.text for message in recorder.requests[1].messages]
 ['Be brief.', 'What time is it?', '', '12:00']
+>>> [tool["function"]["name"] for tool in recorder.requests[1].tools]
+['get_time']
 
-No model of a provider is called; it works in `invoke`, `ainvoke`, `stream`, `astream`, in deepnb's `Session(model=...)`,
-and wherever else LangChain takes a chat model.
+The model works wherever LangChain takes one: in `invoke`, `ainvoke`, `stream` and `astream`, and in deepnb's
+`Session(model=...)`. The recorder works with any chat model.
 """
 
 from __future__ import annotations
@@ -99,13 +105,7 @@ class SentRequest:
 
 
 class RequestRecorder(BaseCallbackHandler):
-    """Keeps what any chat model is sent, subagents' and summaries' included, after all middleware.
-
-    >>> recorder = RequestRecorder()
-    >>> result = agent.invoke({"messages": "hello"}, {"callbacks": [recorder]})
-    >>> recorder.requests[-1].system
-    'Be brief.'
-    """
+    """Keeps what chat models are sent, after all middleware: an agent's own, its subagents' and those of summaries."""
 
     run_inline = True
 

@@ -1,6 +1,7 @@
 """Skills in the system prompt: name, description and path of each; the model reads the file when it needs it."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from deepagents.backends import StateBackend
 from deepagents.backends.protocol import BackendProtocol
@@ -9,14 +10,18 @@ from deepagents.middleware.skills import SkillsMiddleware as Upstream
 from deepagents.middleware.skills import SkillsState
 
 from deepnb.core.paths import check_path
-from deepnb.skills import middleware
+
+if TYPE_CHECKING:  # upstream's is typed by a state of its own, with which no list of middleware takes it
+    from langchain.agents.middleware.types import AgentMiddleware as Base
+else:
+    from deepnb.skills.middleware import SkillsMiddleware as Base
 
 
 class _State(FilesystemState, SkillsState):
     pass
 
 
-class SkillsMiddleware(middleware.SkillsMiddleware):
+class SkillsMiddleware(Base):
     """Discloses the skills of some directories; a new or changed one is there at the next turn."""
 
     state_schema = _State
@@ -33,4 +38,4 @@ class SkillsMiddleware(middleware.SkillsMiddleware):
         """
         for source in sources:
             check_path(source.rstrip("/"))
-        super().__init__(backend or StateBackend(), tuple(sources))
+        super().__init__(backend or StateBackend(), tuple(sources))  # type: ignore[call-arg]
