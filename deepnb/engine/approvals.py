@@ -91,7 +91,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         name, args, id_ = call["name"], dict(call["args"]), call["id"] or ""
         if self._seal and _CLEARED.get() == (id_, digest(name, args)):
             return request, None
-        effect = self._effect(name, args)
+        effect = self._effect_of(request)
         rule = decide(self._policy(), name, effect)
         if rule == "deny":
             return _message(call, _denied(self._policy(), name))
@@ -101,9 +101,8 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         value = self._value(request, effect)
         if rule == "allow" and not any(_fits(value, answer) for answer in answers):
             return request, None
-        while not _fits(value, answer := interrupt(value)):
+        while (given := self._given(value, interrupt(value))) is None:
             pass
-        given = answer[_OURS]
         shown, reason = value["args"], str(given.get("reason") or "")
         changed = {k: args[k] if k in args and v == shown.get(k) else v for k, v in (given.get("args") or {}).items()}
         waited = to_call(value, str(given.get("key", "")), str(get_config()["configurable"].get("thread_id", "")))
@@ -115,6 +114,14 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             return run, {"name": name, "args": redact_value(changed)}
         why = f", and said why: {reason}" if reason else ""
         return _message(call, f"The user did not allow this call of {name}{why}. It was not run. {REFUSED}")
+
+    def _effect_of(self, request: Any) -> Effect:
+        call = request.tool_call
+        return self._effect(call["name"], dict(call["args"]))
+
+    def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
+        """What an answer says of the call that a value speaks of; None for any other, which asks again."""
+        return answer[_OURS] if _fits(value, answer) else None
 
     def _value(self, request: Any, effect: Effect) -> dict[str, Any]:
         """What the interrupt carries, as upstream's does, and beside it what is ours; without credentials."""
@@ -161,19 +168,19 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
 
 def asked_events(interrupts: Iterable[Any], thread: str) -> tuple[Asked, ...]:
     """The events of interrupts that are ours."""
-    calls = (to_call(i.value, i.id, thread) for i in interrupts if _is_ours(i.value))
+    calls = (to_call(i.value, i.id, thread) for i in interrupts if is_bound(i.value))
     return tuple(Asked(call, call.path) for call in calls)
 
 
 def foreign_requests(interrupts: Iterable[Any]) -> list[str]:
     """What interrupts that are not ours ask, each in one short line."""
-    values = [i.value for i in interrupts if not _is_ours(i.value)]
+    values = [i.value for i in interrupts if not is_bound(i.value)]
     return [" ".join(redact(repr(v)).split())[:120] for v in values]
 
 
 def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any]) -> tuple[PendingCall, ...]:
     """The calls that these tasks of a thread's state wait for, less those whose answer was used already."""
-    found = [i for task in tasks for i in task.interrupts if _is_ours(i.value)]
+    found = [i for task in tasks for i in task.interrupts if is_bound(i.value)]
     return tuple(to_call(i.value, i.id, thread) for i in found if not _used(checkpointer, thread, i.value))
 
 
@@ -187,13 +194,13 @@ def answers(decisions: Iterable[Decision]) -> Command[Any]:
     return Command(resume=given)
 
 
-def _is_ours(value: Any) -> bool:
+def is_bound(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get(_OURS), Mapping)
 
 
 def _fits(value: Mapping[str, Any], answer: Any) -> bool:
     """Whether an answer was given for the call that a value speaks of."""
-    if not _is_ours(answer):
+    if not is_bound(answer):
         return False
     given = answer[_OURS]
     return (given.get("id"), given.get("digest")) == (value["tool_call_id"], value[_OURS]["digest"])

@@ -1,6 +1,7 @@
 """A callback handler that turns what happens inside a run into Events, nested agents included."""
 
 import ctypes
+import logging
 import threading
 import time
 from collections import Counter
@@ -9,9 +10,10 @@ from dataclasses import replace
 from typing import Any, Protocol
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackHandler, dispatch_custom_event
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, dispatch_custom_event
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
+from langchain_core.runnables import ensure_config
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
@@ -48,6 +50,8 @@ class Ledger(Protocol):
     def with_cost(self, usage: values.Usage, model: str, path: values.Path, agent: str) -> values.Usage:
         """The usage with its cost, where the price is known."""
 
+
+_LOG = logging.getLogger("deepnb")
 
 _PURPOSES: dict[str, values.Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
 
@@ -295,13 +299,27 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
 
 def tell(event: Callable[[values.Path], values.Event]) -> None:
-    """Send an event from inside a run: `event` is given the path of the agent that tells it."""
-    dispatch_custom_event(keys.TELL, event)
+    """Send an event from inside a run: `event` is given the path of the agent that tells it.
+
+    In a graph that nobody of ours listens to, what the user should see is logged, and nothing else is sent: an
+    event is no value that a server's stream could hold.
+    """
+    if _is_heard():
+        dispatch_custom_event(keys.TELL, event)
+    elif isinstance(notice := event(()), values.Notice):
+        _LOG.warning("%s", notice.text)
 
 
 def tell_notice(line: str) -> None:
     """Send one line the user should see from inside a run."""
     tell(lambda path: values.Notice(line, path))
+
+
+def _is_heard() -> bool:
+    """Whether a Listener is among the callbacks of the run."""
+    callbacks = ensure_config().get("callbacks") or ()
+    handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
+    return any(isinstance(handler, Listener) for handler in handlers)
 
 
 def usage(message: BaseMessage | None) -> values.Usage | None:

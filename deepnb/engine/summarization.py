@@ -68,7 +68,7 @@ class SummarizationMiddleware(CompactionSteps):
         return self._answer(response, replaced, done, request)
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        plan = self._plan(request)
+        plan = await asyncio.to_thread(self._plan, request)
         error: Exception | None = None
         if not plan.due:
             try:
@@ -78,7 +78,7 @@ class SummarizationMiddleware(CompactionSteps):
                     raise
                 error = failure
         done = await asyncio.to_thread(self._compacted_for, plan, error)
-        smaller = self._after(plan, done)
+        smaller = await asyncio.to_thread(self._after, plan, done)
         try:
             response, replaced = await self._acall_with_budget(smaller, handler, error=error, rejected=plan.request)
         except ContextOverflowError as failure:
@@ -174,15 +174,18 @@ class SummarizationMiddleware(CompactionSteps):
         system = [request.system_message] if request.system_message is not None else []
         return self._measure([*system, *messages], request.tools or ())
 
-    def _too_long(self, request: Any) -> DeepnbError:
+    def _too_long(self, request: Any) -> Exception:
+        return DeepnbError(
+            self._why_too_long(request),
+            "shorten that, %agent new starts a thread without it, or %agent use a model with a larger window",
+        )
+
+    def _why_too_long(self, request: Any) -> str:
         budget = self._budget(request.messages, request)
         total, window = f"{'' if budget.exact else '~'}{budget.total:,} tokens", budget.rule.window
         known = window is not None and budget.total > 0.9 * window
         why = f"does not fit the window of {window:,}" if known else "is too long, says the model"
-        return DeepnbError(
-            f"the request of {total} {why}: {_largest(budget)}",
-            "shorten that, %agent new starts a thread without it, or %agent use a model with a larger window",
-        )
+        return f"the request of {total} {why}: {_largest(budget)}"
 
     def _get_session_id(self, state: Mapping[str, Any]) -> str:
         """The thread's id; a nested agent's history is kept apart by its own random id."""

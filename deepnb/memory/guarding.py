@@ -1,15 +1,14 @@
 """Tells the guard who writes, and takes credentials out of calls before they are checkpointed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from deepagents.middleware.filesystem import NUM_CHARS_PER_TOKEN
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer, writing
 from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
@@ -20,10 +19,25 @@ _WRITES = ("write_file", "edit_file")
 _NESTED = "task"
 
 
+class Guard(Protocol):
+    """What is asked of the guard before an agent's files."""
+
+    @property
+    def runs(self) -> int | None:
+        """How many runs have ended; None where nobody counts them."""
+
+    @property
+    def is_guarded(self) -> Callable[[str], bool]:
+        """Whether a path is behind it."""
+
+    def drain(self) -> list[str]:
+        """The lines the user should see, each once."""
+
+
 class GuardMiddleware(AgentMiddleware):
     """Every agent has it, nested ones too; it adds no step, no tool and no token."""
 
-    def __init__(self, guard: GuardedBackend, evicted_above: int | None = None) -> None:
+    def __init__(self, guard: Guard, evicted_above: int | None = None) -> None:
         """A tool's result of more tokens than `evicted_above` goes to a file, and its ends stay in the thread."""
         super().__init__()
         self.tools = []

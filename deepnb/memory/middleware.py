@@ -69,7 +69,7 @@ class MemoryMiddleware(AgentMiddleware):
         return handler(self._with_memory(request))
 
     async def awrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
-        return await handler(self._with_memory(request))
+        return await handler(await asyncio.to_thread(self._with_memory, request))
 
     def _load(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
         paths = self._layers(state)

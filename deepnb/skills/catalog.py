@@ -52,15 +52,16 @@ class Catalog:
         self.sources = tuple(f"{s.rstrip('/')}/" for s in sources)
         self._checked: dict[tuple[str, bytes], Checked] = {}
         self._last: tuple[Any, Found] = (None, Found())
-        self._versions: list[Any] = []
-        """Of the sources when they were read last; empty where one could not be told."""
+        self._versions: tuple[list[Any], Found] = ([], Found())
+        """Of the sources when they were read last, and what was found; empty where one could not be told."""
 
     def read(self, backend: Any) -> Found:
         """The skills as they are in the files of a backend now."""
         versions = [folder_version(backend, source, FILE_NAME) for source in self.sources]
         versions = [] if None in versions else versions
-        if versions and versions == self._versions:
-            return self._last[1]
+        known, last = self._versions
+        if versions and versions == known:
+            return last
         bars = {  # links, which no listing shows, and files that are too large
             _Place(source, f"{source}{name}/{FILE_NAME}"): what
             for source in self.sources
@@ -72,7 +73,8 @@ class Catalog:
         told = dict(zip(paths, backend.download_files(paths), strict=True))
         missing = [p for p in places if told[p.path].error == "file_not_found"][:_LOOKED_INTO]
         odd = [(p, backend.ls(p.directory)) for p in missing]
-        found, self._versions = self._found(places, told, listings, odd, bars), versions
+        found = self._found(places, told, listings, odd, bars)
+        self._versions = (versions, found)
         return found
 
     async def aread(self, backend: Any) -> Found:
@@ -92,8 +94,9 @@ class Catalog:
         errors = tuple((s, e) for s, e in errors if e and "not_found" not in e)
         strange = tuple((p, kind) for p, listing in odd if (kind := _strange(listing)))
         seen = (tuple(marks.items()), errors, strange, tuple(bars.items()))
-        if self._last[0] == seen:
-            return self._last[1]
+        last, found = self._last
+        if last == seen:
+            return found
         checked = [(p, c) for p in places if (c := self._check(p.path, told[p.path], marks[p.path]))]
         checked += [(p, unreadable(p.path, kind)) for p, kind in strange]
         checked += [(p, barred(p.path, *what)) for p, what in bars.items()]

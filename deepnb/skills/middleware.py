@@ -48,9 +48,11 @@ class SkillsMiddleware(Upstream):
         return ""
 
     def _format_skills_list(self, skills: list[Any]) -> str:
-        if skills != self._listed[0]:
-            self._listed = (skills, "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in skills))
-        return self._listed[1]
+        known, text = self._listed
+        if skills != known:
+            text = "\n".join(skill_line(s["name"], s["description"], s["path"]) for s in skills)
+            self._listed = (skills, text)
+        return text
 
     def modify_request(self, request: ModelRequest) -> ModelRequest:
         return super().modify_request(request) if request.state.get(keys.SKILLS) else request
@@ -63,9 +65,10 @@ class SkillsMiddleware(Upstream):
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
         """What the state does not yet hold of it."""
-        if found is not self._told[0]:
-            self._told = (found, _state(found))
-        update = self._told[1]
+        known, update = self._told
+        if found is not known:
+            update = _state(found)
+            self._told = (found, update)
         return None if all(state.get(k) == v for k, v in update.items()) else update
 
 

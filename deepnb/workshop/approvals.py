@@ -36,8 +36,12 @@ def reads(tool: T) -> T:
 
 def marked(tool: Any) -> Effect:
     """What the user says a tool of theirs does; anything, where nothing is said."""
-    told = (getattr(tool, "metadata", None) or {}).get(_MARK) or getattr(tool, _MARK, None)
-    return "reads" if told == "reads" else "outside"
+    functions = (getattr(tool, name, None) for name in ("func", "coroutine"))  # what a LangChain tool was made of
+    said = (
+        (getattr(tool, "metadata", None) or {}).get(_MARK),
+        *(getattr(one, _MARK, None) for one in (tool, *functions)),
+    )
+    return "reads" if "reads" in said else "outside"
 
 
 @dataclass(frozen=True)

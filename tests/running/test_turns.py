@@ -172,7 +172,7 @@ def test_use_switches_the_model_in_the_same_thread():
 def test_a_model_for_one_turn():
     s = session("scripted", "scripted")
     assert s.run("Hello", model="offline").model == "offline"
-    assert s.model == "Scripted"
+    assert s.model == "ScriptedModel"
     assert s.run("a").text == "scripted"
     with pytest.raises(DeepnbError, match=r"no model 'ofline': session.use"):
         s.run("b", model="ofline")

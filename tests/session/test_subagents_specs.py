@@ -157,7 +157,7 @@ def test_a_model_of_its_own_has_its_own_window_and_counter():
     assert [c.budget.rule.window for c in (first, nested, last)] == [100_000, 3_000, 100_000]
     assert [c.budget.exact for c in (first, nested, last)] == [False, True, False]
     assert nested.budget.total == nested.usage.input
-    assert list(s.ledger()["model"]) == ["Scripted", "offline", "Scripted"]
+    assert list(s.ledger()["model"]) == ["ScriptedModel", "offline", "ScriptedModel"]
 
 
 def test_it_is_compacted_by_its_own_window_while_the_main_agent_is_not():

@@ -1,0 +1,124 @@
+"""Compaction: what goes is kept word for word in a file, and a summary takes its place."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from deepagents.backends import StateBackend
+from deepagents.backends.protocol import BackendProtocol
+from deepagents.middleware.filesystem import FilesystemState
+from deepagents.middleware.summarization import SummarizationState
+from langchain.chat_models import BaseChatModel
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import BaseMessage
+
+from deepnb.backends.writer import writer
+from deepnb.context import history
+from deepnb.core.budget import Budget, Size
+from deepnb.core.messages import MEMORY_UPDATE
+from deepnb.core.prompt import MEMORY_OPEN
+from deepnb.core.skills import skill_line
+from deepnb.engine import keys
+from deepnb.engine.file_extras import append_text
+from deepnb.engine.request import message_text, source_of, still_sent
+from deepnb.engine.summarization import SummarizationMiddleware
+from deepnb.memory.budget import Count, Fitted, fitted, plain
+from deepnb.memory.flush import Flusher
+from deepnb.memory.guidelines import memory_block
+from deepnb.memory.middleware import with_block
+from deepnb.middleware.guard import refusal
+from deepnb.middleware.memory import BUDGET
+from deepnb.skills.middleware import PROMPT
+from deepnb.wiring.model import main_model
+from deepnb.wiring.options import Options, changed
+
+
+class _State(FilesystemState, SummarizationState):
+    pass
+
+
+class CompactionMiddleware(SummarizationMiddleware):
+    """Compacts a thread at a trigger that counts all that is sent: tools, memory and skills, too.
+
+    The messages that go are added to `/conversation_history/{thread_id}.md`, less credentials; file paths, numbers
+    and prohibitions that the summary lost are put beside it, word for word. Where the file can't be written nothing is
+    dropped. The thread's state keeps all of its messages.
+    """
+
+    state_schema = _State
+
+    def __init__(
+        self,
+        model: str | BaseChatModel,
+        backend: BackendProtocol | None = None,
+        *,
+        trigger: Size | None = None,
+        keep: Size | None = None,
+        flush: bool = False,
+    ) -> None:
+        """The compaction of one agent; it takes the place of deepagents' own.
+
+        Args:
+            model: The agent's chat model, or its name: it says how large the window is, and writes the summary.
+            backend: Where the history is kept; None is `StateBackend()`.
+            trigger: `("fraction", 0.85)` of the window, `("tokens", n)` or `("messages", n)`. By default 0.85, or
+                170,000 tokens where the model's profile gives no window.
+            keep: How much of the end stays, likewise. By default 0.10, or 6 messages.
+            flush: Ask the model first what is worth keeping, and add that to `/memory/YYYY-MM-DD.md`.
+        """
+        own = main_model(changed(Options(), {"model": model, "trigger": trigger, "keep": keep}))
+        backend = backend or StateBackend()
+        super().__init__(
+            own.model,
+            backend=backend,
+            rule=own.rule,
+            measure=own.meter.budget,
+            count=own.meter.count,
+            clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
+            addition=history.addition,
+            flush=Flusher(_Notes(backend), own.model) if flush else None,
+            rebased=_with_updates,
+        )
+
+    def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
+        return super()._budget(messages, _whole(request, self._count))
+
+    def _too_long(self, request: Any) -> Exception:
+        return ContextOverflowError(self._why_too_long(request))
+
+
+def _whole(request: Any, count: Count) -> Any:
+    """The request with what middleware inside this one is about to add to its system prompt."""
+    text = "" if request.system_message is None else message_text(request.system_message)
+    state: Mapping[str, Any] = request.state
+    memory, skills = state.get(keys.MEMORY), state.get(keys.SKILLS)
+    blocks = []
+    if memory is not None and MEMORY_OPEN not in text:
+        budget = state.get(BUDGET)  # without one it is another's middleware, which injects all there is
+        files = fitted(memory, list(memory), budget, count) if budget else [Fitted(p, plain(memory[p])) for p in memory]
+        blocks.append(memory_block(files, next(iter(memory), "")))
+    if skills and skills[0]["path"] not in text:
+        lines = [skill_line(s["name"], s["description"], s["path"]) for s in skills]
+        blocks.append(PROMPT.format(skills_list="\n".join(lines)))
+    if not blocks:
+        return request
+    return request.override(system_message=with_block(request.system_message, "\n\n".join(blocks)))
+
+
+def _with_updates(request: Any) -> Any:
+    """The call that compacts, with the changes of memory that went: its memory block is older than they are."""
+    sent = {m.id for m in request.messages}
+    gone = [m for m in still_sent(request.state) if source_of(m) == MEMORY_UPDATE and m.id not in sent]
+    return request.override(messages=[request.messages[0], *gone, *request.messages[1:]])
+
+
+class _Notes:
+    """Daily notes as a flush writes them: what the guard refuses is left out."""
+
+    def __init__(self, backend: BackendProtocol) -> None:
+        self._backend = backend
+        self.download_files: Callable[[list[str]], list[Any]] = backend.download_files
+
+    def append(self, path: str, text: str) -> str | None:
+        """Add to the end of a note; gives why it was not added."""
+        return refusal(path, "", text, writer().heard) or append_text(self._backend, path, f"{text}\n")

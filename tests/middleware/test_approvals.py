@@ -1,0 +1,143 @@
+"""ApprovalMiddleware alone: what asks, and which answers it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepagents import create_deep_agent
+from deepagents.backends import CompositeBackend, FilesystemBackend, StateBackend
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from deepnb import DeepnbError
+from deepnb.middleware import ApprovalMiddleware
+from deepnb.testing import ScriptedModel, call
+from deepnb.workshop.approvals import reads
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+
+
+def pay(amount: int, to: str = "Ada") -> str:
+    """Pay an amount."""
+    return f"paid {amount} to {to}"
+
+
+@reads
+def balance() -> str:
+    """Look at the balance."""
+    return "100 left"
+
+
+def agent(*answers: Any, approve: Any = "outside", backend: Any = None) -> Any:
+    model = ScriptedModel(answers=[*answers, "done"])
+    middleware: Any = [ApprovalMiddleware(approve, backend)]
+    return create_deep_agent(
+        model, [pay, balance], middleware=middleware, backend=backend, checkpointer=InMemorySaver()
+    )
+
+
+def asked(result: Any) -> list[Any]:
+    return [i.value for i in result.get("__interrupt__", ())]
+
+
+def begin(graph: Any) -> Any:
+    return graph.invoke({"messages": "go"}, CONFIG)
+
+
+def answer(graph: Any, decision: Any) -> Any:
+    return graph.invoke(Command(resume=decision), CONFIG)
+
+
+def results(result: Any) -> list[str]:
+    return [m.text for m in result["messages"] if m.type == "tool"]
+
+
+EDIT = {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": 5}}}
+
+
+@pytest.mark.parametrize(
+    ("decision", "said"),
+    [
+        ({"type": "approve"}, "paid 3 to Ada"),
+        ({"decisions": [{"type": "approve"}]}, "paid 3 to Ada"),
+        (EDIT, "paid 5 to Ada"),
+        ({"type": "reject", "message": "not on Fridays"}, "said why: not on Fridays. It was not run."),
+        ({"type": "reject"}, "The user did not allow this call of pay. It was not run."),
+    ],
+)
+def test_langchains_decisions_are_taken(decision: Any, said: str) -> None:
+    graph = agent(call("pay", amount=3))
+    (value,) = asked(begin(graph))
+    assert (value["type"], value["tool_call_id"], value["args"]) == ("tool_approval", "c1", {"amount": 3})
+    (result,) = results(answer(graph, decision))
+    assert said in result
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "yes",
+        {"type": "respond", "message": "paid"},
+        {"decisions": []},
+        {"decisions": [{"type": "approve"}, {"type": "approve"}]},
+        {"type": "edit", "edited_action": {"name": "balance", "args": {}}},
+        {"type": "edit", "edited_action": {"name": "pay", "args": {"sum": 5}}},
+        {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": "five"}}},
+        {"type": "approve", "deepnb_approval": {"id": "c1", "digest": "of another call", "kind": "approve"}},
+    ],
+)
+def test_any_other_answer_asks_again(wrong: Any) -> None:
+    graph = agent(call("pay", amount=3))
+    first = asked(begin(graph))
+    assert asked(answer(graph, wrong)) == first, "nothing was run"
+    assert results(answer(graph, {"type": "approve"})) == ["paid 3 to Ada"]
+
+
+def test_calls_that_wait_together_are_answered_by_id() -> None:
+    both = [{"name": "pay", "args": {"amount": n}, "id": f"c{n}"} for n in (1, 2)]
+    graph = agent(AIMessage("", tool_calls=both))  # type: ignore[arg-type]
+    begin(graph)
+    waiting = {i.value["args"]["amount"]: i.id for i in graph.get_state(CONFIG).interrupts}
+    result = answer(graph, {waiting[2]: {"type": "approve"}, waiting[1]: {"type": "reject"}})
+    assert ["was not run" in text for text in results(result)] == [True, False]
+
+
+def test_what_reads_and_what_is_in_the_threads_state_runs_unasked() -> None:
+    graph = agent(call("balance"), call("write_file", file_path="/a.txt", content="a"), call("ls", path="/"))
+    assert not asked(begin(graph))
+
+
+def test_a_subagent_is_asked_about_since_its_calls_are_not() -> None:
+    task = call("task", description="pay 3", subagent_type="general-purpose")
+    assert [v["name"] for v in asked(begin(agent(task)))] == ["task"]
+    assert not asked(begin(agent(task, "nested", approve={"task": "allow"})))
+
+
+def test_files_on_a_disk_are_asked_about(tmp_path: Path) -> None:
+    disk = FilesystemBackend(tmp_path, virtual_mode=True)
+    write = call("write_file", file_path="/work/a.txt", content="a")
+    assert asked(begin(agent(write, backend=disk)))
+    routed = CompositeBackend(StateBackend(), {"/work/": disk})
+    assert asked(begin(agent(write, backend=routed)))
+    assert not asked(begin(agent(call("write_file", file_path="/a.txt", content="a"), backend=routed)))
+    assert asked(begin(agent(call("delete", file_path="/"), backend=routed))), "it has the disk's in it"
+
+
+def test_read_only_refuses_and_asks_nothing() -> None:
+    result = begin(agent(call("write_file", file_path="/a.txt", content="a"), approve="read-only"))
+    assert not asked(result) and "read-only mode" in results(result)[0]
+
+
+def test_a_mistake_is_one_line() -> None:
+    with pytest.raises(DeepnbError, match="approve can't be 'sometimes'"):
+        ApprovalMiddleware("sometimes")  # type: ignore[arg-type]
+
+
+def test_a_credential_does_not_reach_the_request_for_approval() -> None:
+    key = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
+    graph = agent(call("pay", amount=3, to=key))
+    assert key not in str(asked(begin(graph)))
+    assert results(answer(graph, {"type": "approve"})) == [f"paid 3 to {key}"], "what runs is what was asked for"

@@ -1,0 +1,138 @@
+"""CompactionMiddleware alone: what its trigger counts, what is kept, and what it does when a part fails."""
+
+from __future__ import annotations
+
+import logging
+from datetime import date
+from typing import Any
+
+import pytest
+from deepagents import create_deep_agent
+from deepagents.backends import StateBackend
+from deepagents.backends.protocol import WriteResult
+from langchain.agents import create_agent
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import ModelProfile
+from langgraph.checkpoint.memory import InMemorySaver
+
+from deepnb import DeepnbError
+from deepnb.middleware import CompactionMiddleware, MemoryMiddleware, SkillsMiddleware
+from deepnb.testing import ScriptedModel, call
+from tests.support.compactions import Phased
+
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
+HISTORY = "/conversation_history/t.md"
+
+
+def file(text: str) -> dict[str, str]:
+    return {"content": text, "encoding": "utf-8"}
+
+
+def talk(graph: Any, *prompts: str, **given: Any) -> Any:
+    for prompt in prompts:
+        result = graph.invoke({"messages": prompt, **given}, CONFIG)
+    return result
+
+
+def test_it_takes_the_place_of_deepagents_own_and_is_done_once() -> None:
+    model = ScriptedModel(answers=["one", "two", "(summary)", "three"])
+    compaction = CompactionMiddleware(model, trigger=("messages", 5), keep=("messages", 1))
+    graph: Any = create_deep_agent(model, middleware=[compaction], checkpointer=InMemorySaver())
+    result = talk(graph, "first", "second", "third")
+    assert len(model.requests) == 4 and list(result["files"]) == [HISTORY]
+    assert result["files"][HISTORY]["content"].count("## Summarized at") == 1
+    assert [m.text for m in result["messages"]] == ["first", "one", "second", "two", "third", "three"]
+
+
+@pytest.mark.parametrize("outside", [True, False])
+@pytest.mark.parametrize("part", ["memory", "skills"])
+def test_the_trigger_counts_what_is_injected_inside_it(part: str, outside: bool) -> None:
+    """Whichever of the two comes first in the list: of 3,000 tokens of a window of 4,000 none is in a message."""
+    model = ScriptedModel(answers=["one", "(summary)", "two"], profile=ModelProfile(max_input_tokens=4_000))
+    long = "".join(f"- fact {n} of many, and some more words of it\n" for n in range(160))
+    skills = {
+        f"/skills/s{n}/SKILL.md": file(f"---\nname: s{n}\ndescription: {'word ' * 150}\n---\n") for n in range(15)
+    }
+    files = {"/AGENTS.md": file(long)} if part == "memory" else skills
+    inner: Any = MemoryMiddleware() if part == "memory" else SkillsMiddleware()
+    parts = [CompactionMiddleware(model), inner] if outside else [inner, CompactionMiddleware(model)]
+    graph: Any = create_agent(model, middleware=parts, checkpointer=InMemorySaver())
+    talk(graph, "first " * 300, files=files)
+    result = talk(graph, "second " * 20)
+    assert HISTORY in result["files"]
+    assert HISTORY not in talk(_without(inner), "first " * 300, "second " * 20).get("files", {})
+
+
+def _without(part: Any) -> Any:
+    model = ScriptedModel(answers=["one", "two"], profile=ModelProfile(max_input_tokens=4_000))
+    return create_agent(model, middleware=[CompactionMiddleware(model)], checkpointer=InMemorySaver())
+
+
+def test_a_flush_adds_to_the_daily_note_what_it_may() -> None:
+    key = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
+    kept = call("note", text=f"The user prefers tabs.\nThe key is {key}.\nThe deadline is May 3.")
+    model = ScriptedModel(answers=["one", "(summary)", "two"], flush=kept)
+    compaction = CompactionMiddleware(model, trigger=("messages", 3), keep=("messages", 1), flush=True)
+    graph: Any = create_deep_agent(model, middleware=[compaction], checkpointer=InMemorySaver())
+    result = talk(graph, "I prefer tabs. The deadline is May 3.", "second")
+    note = result["files"][f"/memory/{date.today()}.md"]["content"]
+    assert "- The user prefers tabs.\n- The deadline is May 3.\n" in note and key not in str(result["files"])
+    assert len(model.flushes) == 1
+
+
+def test_without_flush_the_model_is_asked_for_no_note() -> None:
+    model = ScriptedModel(answers=["one", "(summary)", "two"])
+    compaction = CompactionMiddleware(model, trigger=("messages", 3), keep=("messages", 1))
+    talk(create_deep_agent(model, middleware=[compaction], checkpointer=InMemorySaver()), "first", "second")
+    assert not model.flushes
+
+
+class Full(StateBackend):
+    """Holds no history."""
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        return WriteResult(error="the disk is full")
+
+
+def test_where_the_history_cannot_be_written_nothing_is_dropped_and_the_log_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = ScriptedModel(answers=["one", "two"])
+    compaction = CompactionMiddleware(model, Full(), trigger=("messages", 3), keep=("messages", 1))
+    graph: Any = create_agent(model, middleware=[compaction], checkpointer=InMemorySaver())
+    with caplog.at_level(logging.WARNING, "deepnb"):
+        talk(graph, "first", "second")
+    assert [m.text for m in model.requests[-1]] == ["first", "one", "second"]
+    assert "nothing dropped" in caplog.text and "the disk is full" in caplog.text
+
+
+def test_a_summary_that_fails_does_not_end_the_turn(caplog: pytest.LogCaptureFixture) -> None:
+    model = Phased(summary=ValueError("down"))
+    compaction = CompactionMiddleware(model, trigger=("messages", 3), keep=("messages", 1))
+    graph: Any = create_deep_agent(model, middleware=[compaction], checkpointer=InMemorySaver())
+    assert talk(graph, "first", "second")["messages"][-1].text == "ok"
+    assert "no summary (ValueError: down)" in caplog.text
+
+
+def test_what_can_never_fit_is_langchains_own_error_in_words_for_any_program() -> None:
+    model = ScriptedModel(answers=["one"], profile=ModelProfile(max_input_tokens=1_000))
+    graph: Any = create_agent(model, middleware=[CompactionMiddleware(model)])
+    with pytest.raises(ContextOverflowError, match="does not fit the window of 1,000") as error:
+        graph.invoke({"messages": "word " * 5_000})
+    assert "%agent" not in str(error.value)
+
+
+def test_a_mistake_is_one_line() -> None:
+    with pytest.raises(DeepnbError, match="trigger can't be 5"):
+        CompactionMiddleware(ScriptedModel(answers=["x"]), trigger=5)  # type: ignore[arg-type]
+
+
+def test_its_state_is_private_and_can_be_serialized() -> None:
+    model = ScriptedModel(answers=["one", "(summary)", "two"])
+    compaction = CompactionMiddleware(model, trigger=("messages", 3), keep=("messages", 1))
+    saver = InMemorySaver()
+    result = talk(create_deep_agent(model, middleware=[compaction], checkpointer=saver), "first", "second")
+    assert set(result) == {"messages", "files"}
+    later = CompactionMiddleware(model, trigger=("messages", 50))
+    talk(create_deep_agent(model, middleware=[later], checkpointer=saver), "third")
+    assert "(summary)" in str(model.requests[-1]), "it is read out of the checkpoint"
