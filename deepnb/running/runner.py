@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Notify = Callable[[], None]
 
+_LOOK_UP = 0.1
+"""Seconds after which an event loop that waits is woken: a signal, as ipykernel's interrupt, does not wake it."""
+
 
 class TurnStream(Iterator[Event]):
     """The events of a turn as they happen; `turn` is its record once it has ended, however it ended.
@@ -77,7 +80,8 @@ class AsyncTurnStream(AsyncIterator[Event]):
             self._stream = self._begin(_notifier(self._arrived))
         try:
             while (event := self._polled(self._stream)) is None:
-                await self._arrived.wait()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._arrived.wait(), _LOOK_UP)
                 self._arrived.clear()
         except asyncio.CancelledError:
             self._stream.close()
