@@ -35,7 +35,7 @@ class PendingCall:
     id: str
     """The model's id of the call."""
     name: str
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     """As the model gave them, less credentials."""
     digest: str
     """Of the name and the arguments as they were given: a decision is for these alone."""
@@ -74,7 +74,7 @@ class Decision:
 
     call: PendingCall
     kind: Kind
-    args: Mapping[str, Any] | None = None
+    args: Mapping[str, object] | None = None
     """The arguments to run it with instead, of an `edit`."""
     reason: str = ""
     """Why it was rejected."""

@@ -27,7 +27,7 @@ class ToolCall:
 
     id: str
     name: str
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

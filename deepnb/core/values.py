@@ -238,7 +238,7 @@ class ModelEnded:
 class ToolStarted:
     id: str
     name: str
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     path: Path = ()
 
 

@@ -74,7 +74,7 @@ class World:
         for word in words:
             args = word.args if word.kind == "edit" and word.args else word.call.args
             if word.kind != "reject":
-                self.approved[word.call.name, args["x"]] += 1
+                self.approved[word.call.name, int(str(args["x"]))] += 1
             if word.remember:
                 self.free.add(word.call.name)
         list(self.session.resume(words))
@@ -165,7 +165,7 @@ def play(steps, policy, later, words, between) -> None:
             break
 
         def choose(call: PendingCall, at: int = turn) -> Decision:
-            kind = words[(at + call.args["x"]) % len(words)]
+            kind = words[(at + int(str(call.args["x"]))) % len(words)]
             if kind == "reject":
                 return call.reject("no")
             if kind == "edit":
