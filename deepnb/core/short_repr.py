@@ -5,8 +5,9 @@ MOST = 240
 
 
 def short_repr(value: object, words: str) -> str:
-    """`<Turn 2 of main: ...>`: the value's class, then `words`."""
-    return f"<{type(value).__name__} {excerpt(words, MOST)}>"
+    """`<Turn 2 of main: ...>`: the value's class, then `words`; what can't be printed or turns the line is �."""
+    line = "".join(char if char.isprintable() else "\ufffd" for char in excerpt(words, MOST))
+    return f"<{type(value).__name__} {line}>"
 
 
 def excerpt(text: str, most: int = 48) -> str:

@@ -51,7 +51,7 @@ def picture(value: object) -> View:
     """What a value shows of itself as the last line of a cell: under 2 kB of text."""
     match value:
         case Session():
-            return brief(status_picture(value), rest="%agent shows all of it")
+            return brief(status_picture(value), rest="all of it: %agent")
         case SessionMemory():
             return _memory_value(value)
         case SessionSkills():
@@ -61,9 +61,9 @@ def picture(value: object) -> View:
         case Files():
             return _files_value(value)
         case Budget():
-            return brief(budget_view(value), rest="%agent budget shows all of it")
+            return brief(budget_view(value), rest="all of it: %agent budget")
         case Offload():
-            return brief(compaction_view(value), rest="%agent history shows all of it")
+            return brief(compaction_view(value), rest="all of it: %agent history")
         case Turn():
             return values.turn_value(value)
         case Turns():
@@ -174,7 +174,7 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 def _memory_value(memory: SessionMemory) -> View:
     whole = memory_picture(memory)
     part = 1_000 // max(1, len(whole.files))
-    return brief(whole, [lambda: replace(whole, room=(part * 2 // 3, part // 3))], "%memory shows all of it")
+    return brief(whole, [lambda: replace(whole, room=(part * 2 // 3, part // 3))], "all of it: %memory")
 
 
 def _skills_value(skills: SessionSkills) -> View:
@@ -184,7 +184,7 @@ def _skills_value(skills: SessionSkills) -> View:
         rows = [(row.name, row.cost, short(row.skill.description, 60)) for row in whole.rows]
         return _table(("skill", "cost", "what it is for"), rows, whole.title, skills.stamp)
 
-    return brief(whole, [names], "%skills shows all of it")
+    return brief(whole, [names], "all of it: %skills")
 
 
 def _subagents_value(subagents: SessionSubagents) -> View:
@@ -194,13 +194,13 @@ def _subagents_value(subagents: SessionSubagents) -> View:
         rows = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in whole.rows]
         return _table(("subagent", "used", "what it is for"), rows, whole.title, subagents.stamp)
 
-    return brief(whole, [names], "%agent subagents shows all of it")
+    return brief(whole, [names], "all of it: %agent subagents")
 
 
 def _files_value(files: Files) -> View:
     rows = [(short(path, 90),) for path in files]
-    title = f"files · {counted(len(rows), 'file')}"
-    return brief(_table(("path",), rows, title), rest="list(session.files) has all paths")
+    title = counted(len(rows), "file")
+    return brief(_table(("path",), rows, title), rest="all paths: list(session.files)")
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> TableView:

@@ -24,7 +24,7 @@ class BriefView:
         return page([self.picture.text(), self.rest])
 
     def html(self) -> str:
-        return h.join(h.Html(self.picture.html()), h.box(h.muted(self.rest), above=False))
+        return h.el("div", h.Html(self.picture.html()), h.box(h.muted(self.rest), above=False))
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def is_brief(picture: View) -> bool:
 
 def has_room(text: str) -> bool:
     """Whether a text is short enough."""
-    return len(text.encode()) <= LIMIT
+    return len(text.encode("utf-8", "surrogatepass")) <= LIMIT
 
 
 def html_text(markup: str) -> str:

@@ -12,7 +12,6 @@ from deepnb.views.approval import WHY, CallCard, approval_view
 from deepnb.views.brief import brief, has_room
 from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, history_view
-from deepnb.views.numbers import counted
 from deepnb.views.stack import stack_view
 from deepnb.views.table import TableView, table_view
 from deepnb.views.text import short
@@ -29,7 +28,7 @@ _ROWS = 8
 def turn_value(turn: Turn) -> View:
     """A turn as its cell showed it, below its prompt."""
     shorter = (lambda: ShortTurnView(turn, 700), lambda: ShortTurnView(turn, 160))
-    return brief(TurnView(turn), shorter, ".text has the whole answer; %agent transcript has all that happened")
+    return brief(TurnView(turn), shorter, "whole answer: turn.text; all that happened: %agent transcript")
 
 
 def turns_value(turns: Sequence[Turn]) -> View:
@@ -61,14 +60,14 @@ def stack_value(stack: Stack) -> View:
 
     def names() -> TableView:
         lines = [(f"{i}", layer.name, layer.origin, view.added(layer)) for i, layer in enumerate(stack.layers, 1)]
-        return table_view(("", "layer", "from", "tokens"), lines, view.title, (0, 3))
+        return table_view(("", "layer", "from", "adds"), lines, view.title, (0, 3))
 
     return brief(view, [names], "what each layer does: %agent graph")
 
 
 def diffs_value(diffs: Sequence[FileDiff]) -> View:
     """What changed in some files, or which ones they are."""
-    title = f"diff · {counted(len(diffs), 'file')}" if diffs else "diff"
+    title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
 
     def names() -> TableView:
         lines = [(short(diff.path, 60), diff.kind, _counts(diff)) for diff in diffs[:_ROWS]]
@@ -77,7 +76,7 @@ def diffs_value(diffs: Sequence[FileDiff]) -> View:
 
     # The whole is not drawn to see that it is too long: marking the words of long files takes seconds.
     small = len(diffs) <= _ROWS and has_room("".join(diff.unified() for diff in diffs))
-    return brief(diff_view(diffs, title) if small else None, [names], ".unified() of a FileDiff gives it whole")
+    return brief(diff_view(diffs, title) if small else None, [names], "whole diff: .unified() of each file")
 
 
 def _counts(diff: FileDiff) -> str:
@@ -95,15 +94,12 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
         return table_view(("", "call", "asked because"), shown, approval_view(cards).title, (0,))
 
     whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
-    return brief(whole, [lines], ".args of each has all its arguments; %agent approve, reject or edit decides")
+    return brief(whole, [lines], "all arguments: .args of each call; to decide: %agent approve, reject or edit")
 
 
 def decision_value(decision: Decision) -> View:
     """A decision and the call it is on."""
-    card = CallCard(1, decision.call, decision=decision)
-
-    def line() -> TableView:
-        words = (call_line(decision.call.name, decision.call.args, 70), card.state)
-        return table_view(("call", "decision"), [words])
-
-    return brief(approval_view([card]), [line], ".call.args has all its arguments")
+    call, args = decision.call, decision.call.args if decision.args is None else decision.args
+    state = short(CallCard(1, call, decision=decision).state, 200)
+    table = table_view(("call", "decision"), [(call_line(call.name, args), state)])
+    return brief(table, rest="all arguments: .call.args")

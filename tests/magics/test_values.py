@@ -117,6 +117,7 @@ def test_what_a_line_says() -> None:
     assert repr(turn).startswith("<Turn 3 of main: 'What is in planets? All of it.' → 'Eight Eight")
     assert repr(FileDiff("/a.md", None, "x" * 10_000)) == "<FileDiff /a.md added>"
     assert repr(file_diffs({}, {f"/{n}": "" for n in range(9)})).endswith("<FileDiff /3 added>, and 5 more>")
+    assert repr(FileDiff("/a\x1b[31m\u202e\ud800", None, "")) == "<FileDiff /a\ufffd[31m\ufffd\ufffd added>"
     assert repr(FileDiffs()) == "<FileDiffs (empty)>"
     assert repr(Session(model="offline")) == "<Session offline, thread main>"
 
@@ -184,17 +185,15 @@ def test_the_parts_of_a_large_session_are_short_too() -> None:
         for form in (shown.text(), html_text(shown.html())):
             assert len(form.encode()) < 2_000, part
     text = picture(session.memory).text()
-    assert "%memory show /USER.md has all of it" in text and "%memory shows all of it" in text
-    assert (
-        "and 28 more" in picture(session.skills).text() and "%skills shows all of it" in picture(session.skills).text()
-    )
+    assert "%memory show /USER.md has all of it" in text and "all of it: %memory" in text
+    assert "and 28 more" in picture(session.skills).text() and "all of it: %skills" in picture(session.skills).text()
     assert "- what USER says" in text and "skill-0" in picture(session.skills).text()
 
 
 def test_what_is_left_out_is_said_with_where_it_is() -> None:
     text = picture(_turn("go", "word " * 2_000, 9)).text()
     assert text.startswith("  │ go\n\n3 earlier tool calls\n→ write_file(") and "characters left out" in text
-    assert text.endswith("%agent transcript has all that happened")
+    assert text.endswith("all that happened: %agent transcript")
     assert "%agent transcript" not in picture(_turn("go", "word")).text()
     assert picture(_xray()).text().endswith("what was sent, word for word: %agent xray 1.1")
 
