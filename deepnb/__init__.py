@@ -115,3 +115,14 @@ def _shell() -> Any:
     from IPython.core.getipython import get_ipython
 
     return get_ipython()
+
+
+def _show_values() -> None:
+    """Have values show themselves in a shell that has not loaded the extension, too."""
+    if (shell := _shell()) is not None:
+        from deepnb.magics.formatters import install
+
+        install(shell)
+
+
+_show_values()

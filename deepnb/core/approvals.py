@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from deepnb.core.errors import DeepnbError
+from deepnb.core.listing import Listing
+from deepnb.core.short_repr import excerpt, short_repr
 
 Rule = Literal["ask", "allow", "deny"]
 """What happens to a call of a tool: the user is asked, it runs, it is refused."""
@@ -51,6 +53,10 @@ class PendingCall:
     """name -> JSON type of what the tool takes; empty where that is not known."""
     required: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        args = ", ".join(f"{name}={excerpt(repr(value), 40)}" for name, value in self.args.items())
+        return short_repr(self, f"{self.name}({args})")
+
     def approve(self, *, remember: bool = False, also: Iterable[str] = ()) -> Decision:
         """Let it run as it is; with `remember`, calls of the same tool in this thread are not asked about again.
 
@@ -68,6 +74,12 @@ class PendingCall:
         return Decision(self, "edit", args=dict(args))
 
 
+class PendingCalls(Listing[PendingCall]):
+    """The calls that a turn waits with."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Decision:
     """The user's word on one call, and on no other."""
@@ -82,6 +94,9 @@ class Decision:
     """Whether calls of the same tool in this thread run unasked from now on."""
     also: tuple[str, ...] = ()
     """Tools whose calls do, too."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.kind}: {self.call!r}{f' ({excerpt(self.reason)})' if self.reason else ''}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from math import ceil, floor
 from typing import Literal
 
 from deepnb.core.errors import DeepnbError
+from deepnb.core.short_repr import short_repr
 
 Kind = Literal["fraction", "tokens", "messages"]
 Size = tuple[Kind, float]
@@ -69,6 +70,10 @@ class Budget:
     """What the provider said the same request cost, where it said so."""
     growth: tuple[int, ...] = ()
     """By how much each of the last turns grew the context; the newest last."""
+
+    def __repr__(self) -> str:
+        window = f" of {self.rule.window:,}" if self.rule.window else ""
+        return short_repr(self, f"{'' if self.exact else '~'}{self.total:,}{window} tokens")
 
     @property
     def total(self) -> int:

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from deepnb.core.listing import Listing
+from deepnb.core.short_repr import short_repr
+
 Op = Literal["equal", "replace", "delete", "insert"]
 
 
@@ -24,6 +27,9 @@ class FileDiff:
     path: str
     before: str | None
     after: str | None
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.path} {self.kind}")
 
     @property
     def kind(self) -> Literal["added", "removed", "changed"]:
@@ -49,10 +55,16 @@ class FileDiff:
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FileDiff, ...]:
+class FileDiffs(Listing[FileDiff]):
+    """What changed in some files, by path."""
+
+    __slots__ = ()
+
+
+def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> FileDiffs:
     """One FileDiff for each path whose text differs, by path."""
     paths = sorted({*before, *after})
-    return tuple(FileDiff(p, before.get(p), after.get(p)) for p in paths if before.get(p) != after.get(p))
+    return FileDiffs(FileDiff(p, before.get(p), after.get(p)) for p in paths if before.get(p) != after.get(p))
 
 
 def apply(before: str | None, hunks: tuple[Hunk, ...]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from deepnb.core.growing_list import GrowingList
+from deepnb.core.short_repr import short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,9 @@ class Request:
     head: tuple[Sent, ...] = ()
     body: GrowingList[tuple[Sent, ...]] = field(default_factory=GrowingList)
     """A tuple of pieces for each message."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"messages={len(self.body)} tokens={self.tokens}")
 
     def __iter__(self) -> Iterator[Sent]:
         return chain(self.head, *self.body)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from deepnb.core.short_repr import short_repr
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -30,6 +32,9 @@ class Stack:
     """`turn 2, call 1`; empty before the first."""
     exact: bool = True
     """Whether tokens were counted, not estimated."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"over {self.model}: layers={len(self.layers)} tokens={self.tokens}")
 
     @property
     def tokens(self) -> int:

@@ -9,15 +9,17 @@ from typing import Any, Literal
 from deepnb.core.anchors import Anchor
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.budget import Budget
+from deepnb.core.listing import Listing
 from deepnb.core.messages import Message, Messages, ToolCall
 from deepnb.core.request import Request
+from deepnb.core.short_repr import excerpt, short_repr
 from deepnb.core.skills import Skill
 
 __all__ = [
-    "Asked", "BroughtBack", "Call", "Cause", "Compacted", "Decided", "Decision", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Offload", "Path", "PendingCall", "Purpose", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ToolCall", "ToolEnded",
+    "Asked", "BroughtBack", "Call", "Cause", "Compacted", "Decided", "Decision", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "HistorySections", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
+    "Offload", "Path", "PendingCall", "Purpose", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
     "ToolStarted",
-    "Turn", "Usage",
+    "Turn", "Turns", "Usage",
 ]  # fmt: skip
 
 Path = tuple[str, ...]
@@ -111,6 +113,9 @@ class BroughtBack:
     exact: bool = True
     """Whether that was counted, or is an approximation."""
 
+    def __repr__(self) -> str:
+        return short_repr(self, self.line)
+
     @property
     def line(self) -> str:
         """`messages 2, 5-7 of section 1 (412 tokens)`."""
@@ -138,6 +143,15 @@ class HistorySection:
     offload: Offload | None = None
     """The compaction it belongs to, where this session still knows of it."""
 
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.at}: messages={self.messages} in {self.path}")
+
+
+class HistorySections(Listing[HistorySection]):
+    """The offloaded history of a thread, by time."""
+
+    __slots__ = ()
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadInfo:
@@ -160,10 +174,20 @@ class ThreadInfo:
     waits: int = 0
     """Calls that wait for the user's word."""
 
+    def __repr__(self) -> str:
+        facts = [*(["current"] if self.current else []), *([f"from {self.parent}"] if self.parent else []), *self.kind]
+        return short_repr(self, " ".join([f"{self.name}: turns={self.turns}", *facts]))
+
     @property
     def kind(self) -> tuple[str, ...]:
         """`empty`, `shared`: how it was made."""
         return tuple(name for name in ("empty", "shared") if getattr(self, name))
+
+
+class ThreadInfos(Listing[ThreadInfo]):
+    """The threads of a session, in the order they were made."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -183,6 +207,10 @@ class Snapshot:
     next: tuple[str, ...] = ()
     """Steps that were still to run: not empty after an interrupt."""
     checkpoint: str | None = None
+
+    def __repr__(self) -> str:
+        files = len(self.files) + len(self.binary)
+        return short_repr(self, f"of {self.thread}: messages={len(self.messages)} files={files}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +359,13 @@ class Turn:
     asked: tuple[PendingCall, ...] = ()
     """The calls that wait for the user's word: the turn goes on when it is given."""
 
+    def __repr__(self) -> str:
+        ended = self.error or self.interrupted
+        how = f" ({excerpt(ended)})" if ended else ""
+        return short_repr(
+            self, f"{self.number} of {self.thread}: {excerpt(self.prompt)!r} → {excerpt(self.text)!r}{how}"
+        )
+
     @property
     def calls(self) -> tuple[Call, ...]:
         """The turn's rows of the ledger."""
@@ -340,6 +375,12 @@ class Turn:
     def compacted(self) -> bool:
         """Whether the context of the main agent was compacted in it."""
         return any(isinstance(e, Compacted) and not e.path for e in self.events)
+
+
+class Turns(Listing[Turn]):
+    """The turns of a thread, the oldest first."""
+
+    __slots__ = ()
 
 
 def ranges(numbers: Sequence[int]) -> str:

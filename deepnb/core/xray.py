@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from deepnb.core.budget import PARTS
 from deepnb.core.request import Request, Sent
+from deepnb.core.short_repr import short_repr
 from deepnb.core.values import Call
 
 
@@ -48,6 +49,9 @@ class Xray:
     """The request before it of the same agent and purpose; None for the first."""
     since: str = ""
     """Which call that was: `turn 2, call 1`."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"of turn {self.turn}, call {self.call.number}: tokens={self.request.tokens}")
 
     @property
     def parts(self) -> dict[str, tuple[Sent, ...]]:

@@ -9,14 +9,12 @@ from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
     agent_panel,
-    budget_picture,
-    history_picture,
 )
+from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import agent_subagents
 from deepnb.views.compaction import compaction_view
 from deepnb.views.notice import notice_view
-from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.xray import xray_view
@@ -29,26 +27,7 @@ _RUN = 10_000
 
 
 def agent_status(scene: Scene, args: Args) -> Result:
-    session = scene.session
-    snapshot = session.snapshot
-    memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
-    info = StatusInfo(
-        model=session.model,
-        window=session.rule.window,
-        thread=session.thread,
-        turns=len(session.turns),
-        messages=len(snapshot.messages),
-        budget=session.budget(),
-        memory=memory,
-        skills=sum(not s.problem for s in session.skills.list_skills()),
-        files=len(snapshot.files) + len(snapshot.binary),
-        refresh=session.options.memory_refresh,
-        pending=session.pending,
-        kind=scene.thread.kind,
-        hints=_places(scene),
-        stamp=scene.stamp,
-    )
-    return status_view(info)
+    return status_picture(scene.session)
 
 
 def agent_use(scene: Scene, args: Args) -> Result:
@@ -104,7 +83,7 @@ def agent_turns(scene: Scene, args: Args) -> Result:
 
 
 def agent_budget(scene: Scene, args: Args) -> Result:
-    scene.show(budget_picture(scene))
+    scene.show(budget_picture(scene.session))
     return scene.session.ledger() if scene.session.turns else None
 
 
@@ -135,7 +114,7 @@ def agent_compact(scene: Scene, args: Args) -> Result:
 
 def agent_history(scene: Scene, args: Args) -> Result:
     if args["bring"] is None:
-        return history_picture(scene, args["search"])
+        return history_picture(scene.session, args["search"])
     if args["bring"] == "none":
         scene.session.bring_back(None)
         return notice("nothing stands before the next prompt")
@@ -190,15 +169,6 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "panel": agent_panel,
     "dashboard": agent_dashboard,
 }
-
-
-def _places(scene: Scene) -> tuple[str, ...]:
-    """Where files are, other than in the kernel's state; what waits for the user."""
-    storage, held = scene.session.workspace.home.storage, len(scene.session.memory.pending())
-    lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
-    lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
-    lines += [f"{held} change{'s wait' if held > 1 else ' waits'} for you: %memory pending"] if held else []
-    return tuple(lines)
 
 
 def _picked(text: str) -> tuple[int, list[int] | None]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics import complete, reloading, transform
+from deepnb.magics import complete, formatters, reloading, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.preload import Preload
 from deepnb.magics.usage import MAGICS, usage_text
@@ -70,6 +70,7 @@ class Extension:
         transform.install(ip)
         complete.install(ip, self._names)
         reloading.install(ip)
+        formatters.install(ip)
 
     def unload(self) -> None:
         """Take out all that `load` put in; one line says what of the session is gone with it, if anything is."""
@@ -85,6 +86,7 @@ class Extension:
         transform.uninstall(ip)
         complete.uninstall(ip)
         reloading.uninstall(ip)
+        formatters.uninstall(ip)
         if self._preload:
             self._preload.stop()
         if "session" in self.__dict__ and (line := reloading.forgotten(self.session)):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.paths import check_path
 from deepnb.core.subagents import FOLDER
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
+from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import written
-from deepnb.running.sources import at_hand
 from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
-from deepnb.views.memory import MemoryView, memory_view
+from deepnb.views.memory import BRIEF
 from deepnb.views.notice import notice_view
 from deepnb.views.pending import PendingChange, pending_view
 from deepnb.views.table import table_view
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from deepnb.session.memory import SessionMemory
 
 
-def memory_picture(scene: Scene, args: Args) -> Result:
-    return _picture(scene)
+def memory_shown(scene: Scene, args: Args) -> Result:
+    return memory_picture(scene.session.memory)
 
 
 def memory_panel(scene: Scene, args: Args) -> Result:
@@ -43,7 +42,9 @@ def memory_panel(scene: Scene, args: Args) -> Result:
 def memory_tabs(scene: Scene) -> Tabs:
     """Memory by turn, its journal and what waits, to touch."""
     session = scene.session
-    turns = TurnPanel(lambda: len(session.turns), lambda turn: _changes(scene, turn), lambda: _picture(scene))
+    turns = TurnPanel(
+        lambda: len(session.turns), lambda turn: _changes(scene, turn), lambda: memory_picture(scene.session.memory)
+    )
     journal = ActionPanel(lambda: _journal_rows(scene), journal_view(()))
     pending = ActionPanel(lambda: _pending_rows(scene), pending_view(()))
     return Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
@@ -52,7 +53,7 @@ def memory_tabs(scene: Scene) -> Tabs:
 def memory_twin(scene: Scene) -> View:
     """The same without anything to touch."""
     memory = scene.session.memory
-    picture = replace(_picture(scene), brief=True)
+    picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     views = [picture, _changes(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
 
@@ -84,7 +85,7 @@ def memory_show(scene: Scene, args: Args) -> Result:
     if args["path"]:
         return text_view(args["path"], memory.read(args["path"]), scene.stamp)
     files = {p: memory.read(p) for p in memory.layers if p in scene.session.files}
-    return Stack(*(text_view(p, t, scene.stamp) for p, t in files.items())) if files else memory_picture(scene, args)
+    return Stack(*(text_view(p, t, scene.stamp) for p, t in files.items())) if files else memory_picture(memory)
 
 
 def memory_add(scene: Scene, args: Args) -> Result:
@@ -225,7 +226,7 @@ def memory_sources(scene: Scene, args: Args) -> Result:
         (str(i), p, "there" if p in files else "not there yet") for i, p in enumerate(scene.session.memory.shown, 1)
     ]
     table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
-    more = (notice_view(f"{file} is there, too: %memory sources add {name}") for name, file in _more(scene))
+    more = (notice_view(f"{file} is there, too: %memory sources add {name}") for name, file in unjoined(memory))
     return Stack(*([notice_view(line, "ok")] if line else []), table, *more)
 
 
@@ -245,23 +246,12 @@ def _changed(scene: Scene, before: Any, title: str) -> View:
     return diff_view(scene.session.memory.between(before, scene.session.snapshot), title, scene.stamp)
 
 
-def _picture(scene: Scene) -> MemoryView:
-    session = scene.session
-    session.memory.log_entries()  # what others did is noted: the user has seen it now, and writes with it in view
-    return memory_view(session.snapshot, session.memory.shown, session.count, scene.stamp, _more(scene))
-
-
-def _more(scene: Scene) -> Iterator[tuple[str, str]]:
-    """Memory files of the disk that are not joined in."""
-    return at_hand(Path.cwd(), Path.home(), scene.session.memory.joined)
-
-
 def _pending(scene: Scene) -> View:
     return pending_view([PendingChange(h.id, h.why, h.change) for h in scene.session.memory.pending()], scene.stamp)
 
 
 MEMORY: Mapping[str, Callable[[Scene, Args], Result]] = {
-    "picture": memory_picture,
+    "picture": memory_shown,
     "panel": memory_panel,
     "show": memory_show,
     "add": memory_add,

@@ -4,13 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import Compacted, ModelEnded, Usage
 from deepnb.magics.approval_panel import approvals_panel, approvals_twin
 from deepnb.magics.memory_commands import memory_tabs, memory_twin
+from deepnb.magics.pictures import budget_picture, history_picture, skills_picture
 from deepnb.magics.scene import Args, Result, Scene
-from deepnb.magics.skills_commands import skills_rows, skills_view_of
-from deepnb.views.budget import BudgetView, budget_view
-from deepnb.views.history import HistoryView, history_view
+from deepnb.magics.skills_commands import skills_rows
 from deepnb.views.notice import notice_view
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.stack import stack_view
@@ -60,26 +58,6 @@ def _show(scene: Scene, names: tuple[str, ...], text: str) -> Result:
     return None
 
 
-def budget_picture(scene: Scene) -> BudgetView:
-    """The gauge of the last request, with the totals of the calls until then."""
-    totals: list[int] = []
-    compactions: list[int] = []
-    for event in (e for t in scene.session.turns for e in t.events if not e.path):
-        if isinstance(event, Compacted):
-            compactions.append(len(totals))
-        elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
-            totals.append(event.call.budget.total)
-    usage = sum((t.usage for t in scene.session.turns), Usage())
-    marks = [at for at in compactions if at < len(totals)]
-    nested = scene.session.subagents.spent()
-    return budget_view(scene.session.budget(), scene.stamp, totals, marks, usage.cost, nested)
-
-
-def history_picture(scene: Scene, search: str | None = None) -> HistoryView:
-    """The offloaded history, with something looked for in it."""
-    return history_view(scene.session.history(), scene.stamp, search, scene.session.brought_back)
-
-
 def _threads(scene: Scene) -> ThreadsPanel:
     session = scene.session
 
@@ -115,23 +93,26 @@ def _prompt_twin(scene: Scene) -> View:
 KINDS: Mapping[str, Kind] = {
     "memory": Kind("Memory", "memory by turn, its journal, what waits for you", memory_tabs, memory_twin),
     "budget": Kind(
-        "Budget", "what fills the context", lambda scene: Page(lambda: budget_picture(scene)), budget_picture
+        "Budget",
+        "what fills the context",
+        lambda scene: Page(lambda: budget_picture(scene.session)),
+        lambda scene: budget_picture(scene.session),
     ),
     "history": Kind(
         "History",
         "what was offloaded, to search and bring back",
         lambda scene: HistoryPanel(
-            lambda words: history_picture(scene, words),
+            lambda words: history_picture(scene.session, words),
             scene.session.bring_back,
             lambda: scene.session.bring_back(None),
         ),
-        lambda scene: replace(history_picture(scene), brief=True),
+        lambda scene: replace(history_picture(scene.session), brief=True),
     ),
     "skills": Kind(
         "Skills",
         "what each costs, which were read",
         lambda scene: ActionPanel(lambda: skills_rows(scene), notice_view(NO_SKILLS)),
-        skills_view_of,
+        lambda scene: skills_picture(scene.session.skills),
     ),
     "prompt": Kind("Prompt", "what each call was sent", _prompt, _prompt_twin),
     "threads": Kind(

@@ -55,8 +55,7 @@ class Scene:
     @property
     def stamp(self) -> str:
         """Which turn a record belongs to."""
-        turns = len(self.session.turns)
-        return f"thread {self.session.thread}, {f'turn {turns}' if turns else 'before turn 1'}"
+        return self.session.memory.stamp
 
     def show(self, view: View) -> None:
         """Show a view below what the cell has shown."""

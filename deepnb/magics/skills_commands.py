@@ -2,23 +2,24 @@
 
 from collections.abc import Callable, Mapping
 
+from deepnb.magics.pictures import skills_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.findings import findings_view
 from deepnb.views.notice import notice_view
-from deepnb.views.skills import EMPTY, SkillCard, SkillsView, skill_view, skills_view
+from deepnb.views.skills import EMPTY, SkillCard, skill_view
 from deepnb.views.table import table_view
 from deepnb.widgets.actions import ActionPanel, Row
 
 
-def skills_picture(scene: Scene, args: Args) -> Result:
-    return skills_view_of(scene)
+def skills_shown(scene: Scene, args: Args) -> Result:
+    return skills_picture(scene.session.skills)
 
 
 def skills_panel(scene: Scene, args: Args) -> Result:
     panel = ActionPanel(lambda: skills_rows(scene), notice_view(EMPTY)) if scene.screen.notebook else None
     scene.show_panel(
         panel,
-        lambda: skills_view_of(scene),
+        lambda: skills_picture(scene.session.skills),
         "skills panel: what each costs, which were read, what goes on or off",
     )
     return None
@@ -94,7 +95,7 @@ def skills_pin(scene: Scene, args: Args) -> Result:
 
 
 SKILLS: Mapping[str, Callable[[Scene, Args], Result]] = {
-    "picture": skills_picture,
+    "picture": skills_shown,
     "panel": skills_panel,
     "list": skills_list,
     "show": skills_show,
@@ -109,24 +110,11 @@ SKILLS: Mapping[str, Callable[[Scene, Args], Result]] = {
 }
 
 
-def skills_view_of(scene: Scene) -> SkillsView:
-    """The skills, what each costs, which were read."""
-    session, skills = scene.session, scene.session.skills
-    return skills_view(
-        skills.list_skills(),
-        session.count,
-        scene.stamp,
-        texts=skills.texts(),
-        reads=skills.reads(),
-        pinned=skills.pinned,
-    )
-
-
 def skills_rows(scene: Scene) -> list[Row]:
     """A card for each skill, with what can be done with it; made anew when what the card shows has changed."""
     return [
         Row(card.row.skill.path, card, _actions(scene, card), _state(card))
-        for card in map(SkillCard, skills_view_of(scene).rows)
+        for card in map(SkillCard, skills_picture(scene.session.skills).rows)
     ]
 
 

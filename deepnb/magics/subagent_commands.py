@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.subagents import Listed, Spent
+from deepnb.magics.pictures import subagent_row, subagents_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.notice import notice_view
-from deepnb.views.subagents import SubagentRow, subagent_view, subagents_view
+from deepnb.views.subagents import subagent_view
 
 
 def agent_subagents(scene: Scene, args: Args) -> Result:
@@ -21,14 +21,8 @@ def agent_subagents(scene: Scene, args: Args) -> Result:
             f"which one to {word}", f"%agent subagents {word} NAME{' (or FILE.md, or DIR)' * (word == 'add')}"
         )
     if not word:
-        spent = scene.session.subagents.spent()
-        rows = [
-            _row(scene, one, spent.get(one.agent.name, Spent())) for one in scene.session.subagents.list_subagents()
-        ]
-        options = scene.session.options
-        limit = options.max_subagent_depth if options.enable_subagents else 0
-        return subagents_view(rows, limit, scene.stamp)
-    row = _row(scene, *scene.session.subagents.show(word))
+        return subagents_picture(scene.session.subagents)
+    row = subagent_row(scene.session.subagents, *scene.session.subagents.show(word))
     return subagent_view(row, scene.session.subagents.text(row.listed), scene.stamp)
 
 
@@ -54,8 +48,3 @@ def _add(scene: Scene, what: str, replace: bool) -> Result:
     path = subagents.new(name, description.strip(), replace=replace)
     scene.next_cell(f"%%memory {path}\n{scene.session.files[path]}")
     return notice(f"wrote {path}; the next cell holds it: edit and run it. The agent can call it from its next turn on")
-
-
-def _row(scene: Scene, listed: Listed, spent: Spent) -> SubagentRow:
-    subagents = scene.session.subagents
-    return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)

@@ -6,7 +6,7 @@ from typing import Any
 
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import BroughtBack, Event, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.core.values import BroughtBack, Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
 from deepnb.running.current import Current
 from deepnb.running.state import State
@@ -93,9 +93,9 @@ class Threads:
             self._state.open(thread)
         return thread
 
-    def infos(self) -> tuple[ThreadInfo, ...]:
+    def infos(self) -> ThreadInfos:
         """The threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
-        return tuple(self.info(self[name]) for name in self.names)
+        return ThreadInfos(self.info(self[name]) for name in self.names)
 
     def info(self, thread: Thread) -> ThreadInfo:
         """A thread as it is listed."""

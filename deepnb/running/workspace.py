@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.values import Snapshot, Turn
+from deepnb.core.values import Snapshot, Turns
 from deepnb.running.catalogs import Catalogs
 from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
@@ -62,9 +62,9 @@ class Workspace:
         return self.threads.current
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> Turns:
         """The turns of the current thread."""
-        return tuple(self.thread.turns)
+        return Turns(self.thread.turns)
 
     @property
     def snapshot(self) -> Snapshot:

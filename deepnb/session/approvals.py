@@ -11,15 +11,16 @@ from deepnb.core.secrets import redact
 from deepnb.core.values import Decided
 from deepnb.running.runner import Runner
 from deepnb.running.workspace import Workspace
+from deepnb.session.part import Part
 from deepnb.session.skills import preapproved
 from deepnb.workshop.approvals import NOTES, READS, WRITES
 
 
-class SessionApprovals:
+class SessionApprovals(Part):
     """What of a session's calls needs approval, and what may be done unasked."""
 
     def __init__(self, workspace: Workspace, runner: Runner) -> None:
-        self._workspace = workspace
+        super().__init__(workspace)
         self._runner = runner
 
     @property

@@ -5,6 +5,7 @@ from typing import Any
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.paths import check_path
+from deepnb.core.short_repr import short_repr
 
 
 class Files(MutableMapping[str, str]):
@@ -44,7 +45,7 @@ class Files(MutableMapping[str, str]):
         return sum(1 for _ in self)
 
     def __repr__(self) -> str:
-        return f"Files({', '.join(self)})"
+        return short_repr(self, ", ".join(self) or "(none)")
 
 
 def refused(path: str, error: str) -> DeepnbError:

@@ -7,7 +7,7 @@ from uuid import uuid4
 from deepnb.context import history
 from deepnb.core.clock import moment
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import BroughtBack, Compacted, HistoryMessage, HistorySection, Offload
+from deepnb.core.values import BroughtBack, Compacted, HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import Files
@@ -25,7 +25,7 @@ class SessionHistory:
         self._workspace = workspace
         self._context = context
 
-    def sections(self) -> tuple[HistorySection, ...]:
+    def sections(self) -> HistorySections:
         """What was offloaded, by time, each with the compaction it came of."""
         work = self._workspace
         path = f"{history.PREFIX}{work.thread.name}.md"
@@ -34,7 +34,7 @@ class SessionHistory:
             made.append(last)
         text = Files(work.backend).get(path, "")
         found = sorted(history.sections(path, text), key=lambda one: moment(one.at))
-        return tuple(_joined(found, made))
+        return HistorySections(_joined(found, made))
 
     @property
     def brought_back(self) -> BroughtBack | None:

@@ -23,6 +23,7 @@ from deepnb.running.sources import Sources, paths, paths_of, source, with_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import Files, refused
+from deepnb.session.part import Part
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,11 +40,11 @@ PASSAGE = 800
 """Characters of one passage that a search shows, so that some fit on a screen."""
 
 
-class SessionMemory:
+class SessionMemory(Part):
     """The memory files of a session. Writes go through the same backend as the agent's own."""
 
     def __init__(self, workspace: Workspace, context: SessionContext) -> None:
-        self._workspace = workspace
+        super().__init__(workspace)
         self._context = context
         self._copies: dict[Path, str] = {}
         """File of the disk -> text as it was last loaded from it or saved to it."""

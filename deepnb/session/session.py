@@ -9,8 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from deepnb.core.approvals import Decision, Mode, PendingCall
+from deepnb.core.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.core.budget import Budget, Rule, Size
+from deepnb.core.short_repr import short_repr
 from deepnb.core.values import BroughtBack, Event, Flush, HistorySection, Offload, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
 from deepnb.running.runner import AsyncTurnStream, Runner, TurnStream
@@ -134,6 +135,10 @@ class Session:
         self._history = SessionHistory(self._workspace, self._context)
         self.approvals = SessionApprovals(self._workspace, self._runner)
         """Which calls need approval, and which run unasked."""
+
+    def __repr__(self) -> str:
+        model = self.options.model
+        return short_repr(self, f"{model if isinstance(model, str) else type(model).__name__}, thread {self.thread}")
 
     def __enter__(self) -> Session:
         return self
@@ -339,7 +344,7 @@ class Session:
     @property
     def asked(self) -> tuple[PendingCall, ...]:
         """The calls that need approval; each has `approve()`, `reject(why)` and `edit(args)` for `resume`."""
-        return self._workspace.thread.asked
+        return PendingCalls(self._workspace.thread.asked)
 
     @property
     def last(self) -> Turn | None:

@@ -11,6 +11,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import Files, refused
+from deepnb.session.part import Part
 from deepnb.skills.catalog import DISABLED, Found, disabled
 from deepnb.skills.rules import FILE_NAME, check
 from deepnb.skills.scaffold import check_name, scaffold
@@ -28,11 +29,8 @@ COLUMNS = (
 """The long ones in the middle, where pandas leaves out what a terminal has no room for."""
 
 
-class SessionSkills:
+class SessionSkills(Part):
     """The skills of a session's sources, as they stand in the files now."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
 
     @property
     def _files(self) -> Files:

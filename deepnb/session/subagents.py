@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from deepnb.core.errors import DeepnbError
 from deepnb.core.skills import Skill
 from deepnb.core.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
-from deepnb.running.workspace import Workspace
 from deepnb.session.files import Files, refused
+from deepnb.session.part import Part
 from deepnb.session.subagent_skills import with_skills
 from deepnb.skills.catalog import Catalog
 from deepnb.wiring.subagent_files import BYTES, check, check_name, scaffold
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class SessionSubagents:
+class SessionSubagents(Part):
     """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they stand now."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
 
     @property
     def _files(self) -> Files:
@@ -64,6 +61,12 @@ class SessionSubagents:
         )
         built_in = (GENERAL_PURPOSE.name,) if options.general_purpose else ()
         return tuple(dict.fromkeys((*built_in, *(agent.name for agent in options.subagents), *written)))
+
+    @property
+    def limit(self) -> int:
+        """How deep they may be nested; 0 where they are switched off."""
+        options = self._workspace.options
+        return options.max_subagent_depth if options.enable_subagents else 0
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ STATES: dict[State, str] = {
 }
 EMPTY = 'nothing remembered yet: type %memory add TEXT, or tell the agent "Remember that ..."'
 WHOLE = "%memory show {} has all of it"
-_CUT, _BRIEF = (6_000, 3_000), (500, 500)
+_CUT, BRIEF = (6_000, 3_000), (500, 500)
 """Characters of the head and tail of a long file: in a record and a panel, and in a picture that is sent each turn."""
 
 _COLOURS = {"same": h.GREEN.format(0.18), "gone": h.RED.format(0.2), "binary": h.RED.format(0.2)}
@@ -81,8 +81,8 @@ class MemoryView:
     stamp: str = ""
     at_hand: tuple[tuple[str, str], ...] = ()
     """(name to add, file) of memory files on the disk that are not joined in."""
-    brief: bool = False
-    """Whether of each file only a little is shown."""
+    room: tuple[int, int] = _CUT
+    """Characters of the head and tail of a long file that are shown."""
 
     @property
     def tokens(self) -> int:
@@ -105,7 +105,7 @@ class MemoryView:
             return page([title_line("memory", self.stamp), EMPTY, *self.hints])
         lines = [title_line(self.title, self.stamp)]
         for file in self.files:
-            lines += ["", f"{file.path}  ({file.size})  {STATES[file.state]}", *_body(file, self._room)]
+            lines += ["", f"{file.path}  ({file.size})  {STATES[file.state]}", *_body(file, self.room)]
         lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
         if self.others:
             lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
@@ -130,16 +130,12 @@ class MemoryView:
         if self.is_empty:
             return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *self._hints()]
         title, *facts = self.title.split(" · ")
-        body = [h.heading(title, *facts, stamp=self.stamp), *(_fold(file, self._room) for file in self.files)]
+        body = [h.heading(title, *facts, stamp=self.stamp), *(_fold(file, self.room) for file in self.files)]
         body += [h.el("div", h.muted("no file yet: ", h.code(path))) for path in self.missing]
         if self.others:
             items = [h.el("li", h.code(other.path), h.muted(" ", other.size)) for other in self.others]
             body.append(h.fold(h.join("other files below /memory: ", str(len(items))), h.el("ul", *items)))
         return [*body, *self._hints()]
-
-    @property
-    def _room(self) -> tuple[int, int]:
-        return _BRIEF if self.brief else _CUT
 
     def _hints(self) -> list[h.Html]:
         return [h.el("div", h.muted(hint)) for hint in self.hints]

@@ -37,7 +37,7 @@ class StackView:
     def text(self) -> str:
         """A table, a layer a line, with a bar of its share."""
         rows = [
-            (f"{i}", layer.name, layer.origin, self._added(layer), "█" * round(self._share(layer) * _WIDE))
+            (f"{i}", layer.name, layer.origin, self.added(layer), "█" * round(self._share(layer) * _WIDE))
             for i, layer in enumerate(self.stack.layers, 1)
         ]
         lines = [title_line(self.title, self.stamp), short(self.fact, COLUMNS), ""]
@@ -68,7 +68,7 @@ class StackView:
             "div",
             name,
             h.el("span", " ", origin, style="flex:0 1 9em"),
-            h.el("span", " ", self._added(layer), style="flex:0 0 9em;text-align:right"),
+            h.el("span", " ", self.added(layer), style="flex:0 0 9em;text-align:right"),
             h.el("span", " ", bar, style="flex:0 0 8em;margin:0 0 0 10px"),
             style="display:flex;flex-wrap:wrap;align-items:center",
         )
@@ -78,7 +78,8 @@ class StackView:
     def _share(self, layer: Layer) -> float:
         return (layer.tokens or 0) / max(self.stack.tokens, 1)
 
-    def _added(self, layer: Layer) -> str:
+    def added(self, layer: Layer) -> str:
+        """`1,234 tokens`; empty where that is not known."""
         return "" if layer.tokens is None else self._tokens(layer.tokens)
 
     def _tokens(self, tokens: int) -> str:

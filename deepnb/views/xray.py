@@ -15,8 +15,9 @@ from deepnb.views.table import table_html, table_text
 from deepnb.views.text import indent, middle_cut, page, quoted, title_line
 
 EMPTY = "no model call yet: type %agent PROMPT"
-WHERE = "what was sent, word for word: %agent xray, or %agent xray TURN.CALL"
 _CUT = {"tools": (160, 60)}
+_CHANGES = 8
+"""Changes that the outline lists."""
 HEAD, TAIL = 1_000, 400
 """Characters of a piece's beginning and end that the text shows (fewer of a tool's schema); the HTML folds, and shows all."""
 
@@ -51,6 +52,11 @@ class XrayView:
             lines.append(f"the provider says {usage.cached:,} of {usage.input:,} tokens were cached")
         return tuple(lines)
 
+    @property
+    def where(self) -> str:
+        """What to type to see what was sent in the parts."""
+        return f"what was sent, word for word: %agent xray {self.xray.turn}.{self.xray.call.number}"
+
     def text(self) -> str:
         """The parts as a table, what changed, then each piece, long ones cut in the middle."""
         rows = [
@@ -62,10 +68,9 @@ class XrayView:
             "",
             indent(table_text(("", "part", "", "tokens"), rows, right=(3,))),
         ]
-        lines += ["", *self.facts]
-        lines += [f"  {_sign(change)} {self._named(change.piece)}" for change in self.xray.changes]
+        lines += ["", *self.facts, *(f"  {line}" for line in self._changed)]
         if self.brief:
-            return page([*lines, WHERE])
+            return page([*lines, self.where])
         for change in self.xray.changes:
             if change.before and change.after:
                 lines += ["", indent(_diff(change).unified().rstrip("\n"))]
@@ -98,8 +103,16 @@ class XrayView:
             letter, colour = part_look(part)
             tokens = figure(self.xray.call.budget, _sum(pieces))
             rows.append((h.swatch(letter, colour), part, counted(len(pieces), "piece"), tokens))
-        changes = [h.el("li", f"{_sign(change)} {self._named(change.piece)}") for change in self.xray.changes]
-        return [table_html(("", "part", "", "tokens"), rows, right=(3,)), h.el("ul", *changes), h.muted(WHERE)]
+        changes = [h.el("li", line) for line in self._changed]
+        return [table_html(("", "part", "", "tokens"), rows, right=(3,)), h.el("ul", *changes), h.muted(self.where)]
+
+    @property
+    def _changed(self) -> list[str]:
+        """What came, went or changed, a line each; an outline lists the first of them."""
+        lines = [f"{_sign(change)} {self._named(change.piece)}" for change in self.xray.changes]
+        if self.brief and len(lines) > _CHANGES + 1:
+            lines[_CHANGES:] = [f"and {len(lines) - _CHANGES:,} more"]
+        return lines
 
     def _named(self, piece: Sent) -> str:
         return f"{_name(piece)} · {counted_tokens(self.xray, piece.tokens)}"

@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import DeepnbError, Session
-from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
+from deepnb.core.values import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
 from deepnb.memory.guarding import GuardMiddleware
 from tests.data.credentials import Sample, samples
 from tests.support.scripted import Scripted, call, unasked
@@ -52,7 +52,10 @@ def stored(s: Session) -> Iterable[tuple[str, str]]:
     for key, writes in saver.writes.items():
         yield f"write to {key[0]}", repr([serde.loads_typed(w[2]) for w in writes.values()])
     for turn in s.turns:
-        yield f"events of turn {turn.number}", repr(turn.events)
+        calls = [
+            e.call if isinstance(e, Asked) else e.decision.call for e in turn.events if isinstance(e, Asked | Decided)
+        ]
+        yield f"events of turn {turn.number}", repr((turn.events, [vars(call) for call in calls]))
     yield "journal", repr(s.memory.log_entries())
     yield "notices", repr(s.backend.notices)
 

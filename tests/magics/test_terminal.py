@@ -54,6 +54,8 @@ def test_a_first_session(terminal: Terminal) -> None:
     out = terminal.type("%%agent", "Remember that I prefer tabs over spaces", "", "")
     assert "tabs over spaces" in out and "turn 1 · main" in out
     assert "tabs over spaces" in terminal.type('import deepnb; print(deepnb.current().files["/AGENTS.md"])')
+    value = terminal.type("deepnb.current().turns[0]")
+    assert "  │ Remember that I prefer tabs over spaces" in value and len(value) < 1_000 and "html" not in value
     assert "new thread thread-2" in terminal.type("%agent new")
     assert "tabs over spaces" in terminal.type("%agent What do you know about my preferences?")
     assert "agent asks the agent" in terminal.type("%agent?")

@@ -222,7 +222,7 @@ def test_credentials_stay_out_of_the_card_and_the_call_runs_as_it_was_made(tmp_p
     key = "sk-proj-" + "A1b2C3d4E5f6G7h8" * 3
     s = on_disk(tmp_path, call("write_file", file_path="/work/k.txt", content=f"api_key = {key}\n"), "done")
     s.run("go")
-    assert key not in repr(s.asked) and key not in s.approvals.change(s.asked[0]).unified()
+    assert key not in repr([vars(call) for call in s.asked]) and key not in s.approvals.change(s.asked[0]).unified()
     list(s.resume(s.asked[0].approve()))
     assert len(s.memory.pending()) == 1, "an ordinary file that would hold one is asked about"
 

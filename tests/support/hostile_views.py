@@ -147,7 +147,7 @@ def functions() -> dict[str, Callable[..., View]]:
         found |= {
             name: function
             for name, function in inspect.getmembers(room, inspect.isfunction)
-            if name.endswith("_view") and function.__module__ == room.__name__
+            if name.endswith(("_view", "_value")) and name[0] != "_" and function.__module__ == room.__name__
         }
     return found
 

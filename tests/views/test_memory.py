@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from deepnb.core.values import Snapshot
-from deepnb.views.memory import EMPTY, memory_view
+from deepnb.views.memory import BRIEF, EMPTY, memory_view
 
 PATH = "/AGENTS.md"
 
@@ -106,7 +106,7 @@ def test_files_of_the_disk_that_are_not_joined_in_are_named():
 
 def test_a_brief_picture_shows_less_of_a_long_file_and_the_parts_say_what_the_whole_says():
     view = _view("first\n" + "x" * 20_000 + "\nlast\n", "- a\n")
-    brief = replace(view, brief=True)
+    brief = replace(view, room=BRIEF)
     for shown in (brief.text(), brief.html()):
         assert "first" in shown and "last" in shown and len(shown) < 6_000
         assert f"%memory show {PATH} has all of it" in shown

@@ -1,0 +1,218 @@
+"""A session and its parts as pictures: what the magics show, and what a value shows of itself in a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from deepnb.core.approvals import Decision, PendingCall, PendingCalls
+from deepnb.core.budget import Budget
+from deepnb.core.diff import FileDiff, FileDiffs
+from deepnb.core.stack import Stack
+from deepnb.core.subagents import Listed, Spent
+from deepnb.core.values import (
+    Compacted,
+    HistorySections,
+    ModelEnded,
+    Offload,
+    ThreadInfo,
+    ThreadInfos,
+    Turn,
+    Turns,
+    Usage,
+)
+from deepnb.core.xray import Xray
+from deepnb.running.sources import at_hand
+from deepnb.session.files import Files
+from deepnb.session.memory import SessionMemory
+from deepnb.session.session import Session
+from deepnb.session.skills import SessionSkills
+from deepnb.session.subagents import SessionSubagents
+from deepnb.views import values
+from deepnb.views.brief import brief
+from deepnb.views.budget import BudgetView, budget_view
+from deepnb.views.compaction import compaction_view
+from deepnb.views.history import HistoryView, history_view
+from deepnb.views.memory import MemoryView, memory_view
+from deepnb.views.numbers import counted
+from deepnb.views.skills import SkillsView, skills_view
+from deepnb.views.status import StatusInfo, StatusView, status_view
+from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
+from deepnb.views.table import TableView, table_view
+from deepnb.views.text import short
+from deepnb.views.view import View
+
+_ROWS = 12
+"""Rows that a table in short has."""
+
+
+def picture(value: object) -> View:
+    """What a value shows of itself as the last line of a cell: under 2 kB of text."""
+    match value:
+        case Session():
+            return brief(status_picture(value), rest="all of it: %agent")
+        case SessionMemory():
+            return _memory_value(value)
+        case SessionSkills():
+            return _skills_value(value)
+        case SessionSubagents():
+            return _subagents_value(value)
+        case Files():
+            return _files_value(value)
+        case Budget():
+            return brief(budget_view(value), rest="all of it: %agent budget")
+        case Offload():
+            return brief(compaction_view(value), rest="all of it: %agent history")
+        case Turn():
+            return values.turn_value(value)
+        case Turns():
+            return values.turns_value(value)
+        case ThreadInfo():
+            return values.threads_value([value])
+        case ThreadInfos():
+            return values.threads_value(value)
+        case HistorySections():
+            return values.history_value(value)
+        case Xray():
+            return values.xray_value(value)
+        case Stack():
+            return values.stack_value(value)
+        case FileDiff():
+            return values.diffs_value([value])
+        case FileDiffs():
+            return values.diffs_value(value)
+        case PendingCall():
+            return values.calls_value([value])
+        case PendingCalls():
+            return values.calls_value(value)
+        case Decision():
+            return values.decision_value(value)
+    raise TypeError(f"no picture of a {type(value).__name__}")
+
+
+# -- as the magics show them
+
+
+def status_picture(session: Session) -> StatusView:
+    """Where the session stands."""
+    snapshot = session.snapshot
+    memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
+    info = StatusInfo(
+        model=session.model,
+        window=session.rule.window,
+        thread=session.thread,
+        turns=len(session.turns),
+        messages=len(snapshot.messages),
+        budget=session.budget(),
+        memory=memory,
+        skills=sum(not s.problem for s in session.skills.list_skills()),
+        files=len(snapshot.files) + len(snapshot.binary),
+        refresh=session.options.memory_refresh,
+        pending=session.pending,
+        kind=session.workspace.threads.info(session.workspace.thread).kind,
+        hints=_places(session),
+        stamp=session.memory.stamp,
+    )
+    return status_view(info)
+
+
+def budget_picture(session: Session) -> BudgetView:
+    """The gauge of the last request, with the totals of the calls until then."""
+    totals: list[int] = []
+    compactions: list[int] = []
+    for event in (e for t in session.turns for e in t.events if not e.path):
+        if isinstance(event, Compacted):
+            compactions.append(len(totals))
+        elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
+            totals.append(event.call.budget.total)
+    usage = sum((t.usage for t in session.turns), Usage())
+    marks = [at for at in compactions if at < len(totals)]
+    nested = session.subagents.spent()
+    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested)
+
+
+def history_picture(session: Session, search: str | None = None) -> HistoryView:
+    """The offloaded history, with something looked for in it."""
+    return history_view(session.history(), session.memory.stamp, search, session.brought_back)
+
+
+def memory_picture(memory: SessionMemory) -> MemoryView:
+    """What is remembered, and whether the prompt has it."""
+    memory.log_entries()  # what others did is noted: the user has seen it now, and writes with it in view
+    return memory_view(memory.snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory))
+
+
+def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:
+    """Memory files of the disk that are not joined in."""
+    return at_hand(Path.cwd(), Path.home(), memory.joined)
+
+
+def skills_picture(skills: SessionSkills) -> SkillsView:
+    """The skills, what each costs, which were read."""
+    reads = skills.reads()
+    return skills_view(
+        skills.list_skills(), skills.count, skills.stamp, texts=skills.texts(), reads=reads, pinned=skills.pinned
+    )
+
+
+def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
+    """The agents that tasks are handed to, and what they spent."""
+    spent = subagents.spent()
+    rows = [subagent_row(subagents, one, spent.get(one.agent.name, Spent())) for one in subagents.list_subagents()]
+    return subagents_view(rows, subagents.limit, subagents.stamp)
+
+
+def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
+    """One of them."""
+    return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
+
+
+# -- in short
+
+
+def _memory_value(memory: SessionMemory) -> View:
+    whole = memory_picture(memory)
+    part = 1_000 // max(1, len(whole.files))
+    return brief(whole, [lambda: replace(whole, room=(part * 2 // 3, part // 3))], "all of it: %memory")
+
+
+def _skills_value(skills: SessionSkills) -> View:
+    whole = skills_picture(skills)
+
+    def names() -> TableView:
+        rows = [(row.name, row.cost, short(row.skill.description, 60)) for row in whole.rows]
+        return _table(("skill", "cost", "what it is for"), rows, whole.title, skills.stamp)
+
+    return brief(whole, [names], "all of it: %skills")
+
+
+def _subagents_value(subagents: SessionSubagents) -> View:
+    whole = subagents_picture(subagents)
+
+    def names() -> TableView:
+        rows = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in whole.rows]
+        return _table(("subagent", "used", "what it is for"), rows, whole.title, subagents.stamp)
+
+    return brief(whole, [names], "all of it: %agent subagents")
+
+
+def _files_value(files: Files) -> View:
+    rows = [(short(path, 90),) for path in files]
+    title = counted(len(rows), "file")
+    return brief(_table(("path",), rows, title), rest="all paths: list(session.files)")
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> TableView:
+    """A table of the first rows; the others are counted."""
+    more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []
+    return table_view(head, [*rows[:_ROWS], *more] if more else rows, title, stamp=stamp)
+
+
+def _places(session: Session) -> tuple[str, ...]:
+    """Where files are, other than in the kernel's state; what waits for the user."""
+    storage, held = session.workspace.home.storage, len(session.memory.pending())
+    lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
+    lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
+    lines += [f"{held} change{'s wait' if held > 1 else ' waits'} for you: %memory pending"] if held else []
+    return tuple(lines)

@@ -1,0 +1,85 @@
+"""A turn that is over: what was asked, what was done and said, what it cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.core.values import Turn
+from deepnb.views import html as h
+from deepnb.views.footer import footer_view
+from deepnb.views.numbers import counted
+from deepnb.views.text import clean, middle_cut, page, quoted, short
+from deepnb.views.tool import call_line
+from deepnb.views.turn_segments import ToolSegment, turn_segments
+
+_CALLS = 6
+"""Tool calls that a turn in short lists, its last ones."""
+_PROMPT = 160
+
+
+@dataclass(frozen=True)
+class TurnView:
+    """The prompt, all that the cell showed of it, and the footer."""
+
+    turn: Turn
+
+    def text(self) -> str:
+        """The prompt beside a stroke, the rest as the cell showed it."""
+        return _text(self.turn, self.turn.prompt, [turn_segments(self.turn).text()])
+
+    def html(self) -> str:
+        """The same, with its tool cards."""
+        return _html(self.turn, self.turn.prompt, h.Html(turn_segments(self.turn).html()))
+
+
+@dataclass(frozen=True)
+class ShortTurnView:
+    """The beginnings of prompt and answer, a line for each tool call, and the footer."""
+
+    turn: Turn
+    room: int
+    """Characters of the answer."""
+
+    @property
+    def calls(self) -> Sequence[str]:
+        """The last tool calls of the main agent; those before them are counted."""
+        segments = turn_segments(self.turn).segments
+        calls = [f"→ {call_line(s.name, s.args)}" for s in segments if isinstance(s, ToolSegment)]
+        earlier = len(calls) - _CALLS
+        return [*([f"{counted(earlier, 'earlier tool call')}"] if earlier > 0 else []), *calls[-_CALLS:]]
+
+    @property
+    def prompt(self) -> str:
+        """Its first words."""
+        return short(self.turn.prompt, _PROMPT)
+
+    @property
+    def answer(self) -> str:
+        """Its beginning, and how much more there is."""
+        return middle_cut(self.turn.text.strip(), self.room, 0).strip()
+
+    def text(self) -> str:
+        """Prompt, calls, answer and footer below each other."""
+        return _text(self.turn, self.prompt, [*self.calls, *([""] if self.calls else []), self.answer])
+
+    def html(self) -> str:
+        """The same, the answer as Markdown."""
+        from deepnb.views.markdown import markdown_html
+
+        calls = [h.el("div", h.code(line)) for line in self.calls]
+        return _html(self.turn, self.prompt, h.box(*calls, markdown_html(self.answer)))
+
+
+def _text(turn: Turn, prompt: str, body: Sequence[str]) -> str:
+    said = body if any(body) else []
+    return page([*quoted(clean(prompt)), "", *said, *_waiting(turn), footer_view(turn).text()])
+
+
+def _html(turn: Turn, prompt: str, body: h.Html) -> h.Html:
+    look = f"border-left:3px solid {h.LINE};padding:1px 10px;white-space:pre-wrap;word-wrap:break-word"
+    waiting = [h.el("div", line) for line in _waiting(turn)]
+    return h.el("div", h.box(h.el("div", prompt, style=look)), body, *waiting, h.Html(footer_view(turn).html()))
+
+
+def _waiting(turn: Turn) -> list[str]:
+    """The calls that the turn stopped at, a line each."""
+    return [f"needs approval: {call_line(call.name, call.args)}" for call in turn.asked]

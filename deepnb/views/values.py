@@ -1,0 +1,105 @@
+"""What a value shows of itself as the last line of a cell: the picture that its magic shows, or that in short."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.diff import FileDiff
+from deepnb.core.stack import Stack
+from deepnb.core.values import HistorySection, ThreadInfo, Turn
+from deepnb.core.xray import Xray
+from deepnb.views.approval import WHY, CallCard, approval_view
+from deepnb.views.brief import brief, has_room
+from deepnb.views.diff import diff_view
+from deepnb.views.history import WHERE, history_view
+from deepnb.views.stack import stack_view
+from deepnb.views.table import TableView, table_view
+from deepnb.views.text import short
+from deepnb.views.threads import threads_view, turns_view
+from deepnb.views.tool import call_line
+from deepnb.views.turn import ShortTurnView, TurnView
+from deepnb.views.view import View
+from deepnb.views.xray import xray_view
+
+_ROWS = 8
+"""Rows that a table in short has."""
+
+
+def turn_value(turn: Turn) -> View:
+    """A turn as its cell showed it, below its prompt."""
+    shorter = (lambda: ShortTurnView(turn, 700), lambda: ShortTurnView(turn, 160))
+    return brief(TurnView(turn), shorter, "whole answer: turn.text; all that happened: %agent transcript")
+
+
+def turns_value(turns: Sequence[Turn]) -> View:
+    """The turns of a thread as a list, its last ones."""
+    return brief(turns_view(turns), [lambda: turns_view(turns[-_ROWS:])], "all turns: %agent turns")
+
+
+def threads_value(threads: Sequence[ThreadInfo]) -> View:
+    """The threads as a tree; of many the last ones, and the current one."""
+    last = [t for t in threads[:-_ROWS] if t.current] + list(threads[-_ROWS:])
+    return brief(threads_view(threads), [lambda: threads_view(last)], "all threads: %agent threads")
+
+
+def history_value(sections: Sequence[HistorySection]) -> View:
+    """The offloaded history, or its last sections without their messages."""
+    whole = history_view(sections)
+    return brief(whole, [lambda: replace(whole, brief=True)], WHERE)
+
+
+def xray_value(xray: Xray) -> View:
+    """A request by part, and what changed in it, without what was sent."""
+    view = replace(xray_view(xray), brief=True)
+    return brief(view, rest=view.where)
+
+
+def stack_value(stack: Stack) -> View:
+    """The layers of an agent, or their names alone."""
+    view = stack_view(stack)
+
+    def names() -> TableView:
+        lines = [(f"{i}", layer.name, layer.origin, view.added(layer)) for i, layer in enumerate(stack.layers, 1)]
+        return table_view(("", "layer", "from", "adds"), lines, view.title, (0, 3))
+
+    return brief(view, [names], "what each layer does: %agent graph")
+
+
+def diffs_value(diffs: Sequence[FileDiff]) -> View:
+    """What changed in some files, or which ones they are."""
+    title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
+
+    def names() -> TableView:
+        lines = [(short(diff.path, 60), diff.kind, _counts(diff)) for diff in diffs[:_ROWS]]
+        more = [(f"and {len(diffs) - _ROWS:,} more", "", "")] if len(diffs) > _ROWS else []
+        return table_view(("file", "", "lines"), [*lines, *more], title, (2,))
+
+    # The whole is not drawn to see that it is too long: marking the words of long files takes seconds.
+    small = len(diffs) <= _ROWS and has_room("".join(diff.unified() for diff in diffs))
+    return brief(diff_view(diffs, title) if small else None, [names], "whole diff: .unified() of each file")
+
+
+def _counts(diff: FileDiff) -> str:
+    """`+2 −1`: how many lines came and went."""
+    lines = diff.unified(context=0).split("\n")[2:]
+    return f"+{sum(line.startswith('+') for line in lines):,} −{sum(line.startswith('-') for line in lines):,}"
+
+
+def calls_value(calls: Sequence[PendingCall]) -> View:
+    """Calls that need approval, with what to type."""
+    cards = [CallCard(number, call) for number, call in enumerate(calls, 1)]
+
+    def lines() -> TableView:
+        shown = [(f"{n}", call_line(c.name, c.args, 70), WHY[c.effect]) for n, c in enumerate(calls[:_ROWS], 1)]
+        return table_view(("", "call", "asked because"), shown, approval_view(cards).title, (0,))
+
+    whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
+    return brief(whole, [lines], "all arguments: .args of each call; to decide: %agent approve, reject or edit")
+
+
+def decision_value(decision: Decision) -> View:
+    """A decision and the call it is on."""
+    call, args = decision.call, decision.call.args if decision.args is None else decision.args
+    state = short(CallCard(1, call, decision=decision).state, 200)
+    table = table_view(("call", "decision"), [(call_line(call.name, args), state)])
+    return brief(table, rest="all arguments: .call.args")
