@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from deepnb.core.anchors import Anchor
 from deepnb.core.approvals import Decision, PendingCall
