@@ -76,7 +76,7 @@ def budget_picture(scene: Scene) -> BudgetView:
 
 
 def history_picture(scene: Scene, search: str | None = None) -> HistoryView:
-    """The offloaded history, with something looked for in it."""
+    """The offloaded history, or a search in it."""
     return history_view(scene.session.history(), scene.stamp, search, scene.session.brought_back)
 
 
@@ -113,13 +113,13 @@ def _prompt_twin(scene: Scene) -> View:
 
 
 KINDS: Mapping[str, Kind] = {
-    "memory": Kind("Memory", "memory by turn, its journal, what waits for you", memory_tabs, memory_twin),
+    "memory": Kind("Memory", "memory by turn, its journal, changes that need your approval", memory_tabs, memory_twin),
     "budget": Kind(
         "Budget", "what fills the context", lambda scene: Page(lambda: budget_picture(scene)), budget_picture
     ),
     "history": Kind(
         "History",
-        "what was offloaded, to search and bring back",
+        "offloaded messages, to search and add to the next prompt",
         lambda scene: HistoryPanel(
             lambda words: history_picture(scene, words),
             scene.session.bring_back,
@@ -129,13 +129,13 @@ KINDS: Mapping[str, Kind] = {
     ),
     "skills": Kind(
         "Skills",
-        "what each costs, which were read",
+        "what each skill costs, which were read",
         lambda scene: ActionPanel(lambda: skills_rows(scene), notice_view(NO_SKILLS)),
         skills_view_of,
     ),
-    "prompt": Kind("Prompt", "what each call was sent", _prompt, _prompt_twin),
+    "prompt": Kind("Prompt", "the request of each call", _prompt, _prompt_twin),
     "threads": Kind(
         "Threads", "threads, forks and rewinds", _threads, lambda s: threads_view(s.session.threads, s.stamp)
     ),
-    "approvals": Kind("Approvals", "calls that wait for your word, and which would", approvals_panel, approvals_twin),
+    "approvals": Kind("Approvals", "calls that need your approval, and the rules", approvals_panel, approvals_twin),
 }
