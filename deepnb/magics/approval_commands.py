@@ -1,4 +1,4 @@
-"""Approvals by command: decide on calls that wait, and say which calls do."""
+"""Approvals by command: decide on pending calls, and set which calls need approval."""
 
 import re
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from deepnb.views.table import table_view
 from deepnb.widgets.approval import arguments
 
 MODES = {
-    "outside": "asks for what can't be taken back",
-    "writes": "asks for all that changes anything",
-    "read-only": "nothing may be changed",
+    "outside": "asks before calls that can't be undone",
+    "writes": "asks before calls that change anything",
+    "read-only": "denies calls that change anything",
 }
 
 
@@ -21,11 +21,13 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     """The decisions that `approve`, `reject` and `edit` with their arguments mean."""
     asked = scene.session.asked
     if not asked:
-        raise DeepnbError("no call waits for your word in this thread", f"%agent -- {name} ... sends it as a prompt")
+        raise DeepnbError("no call needs approval in this thread", f"%agent -- {name} ... sends this as a prompt")
     if name == "approve":
         offer = scene.session.approvals.offer(scene.session.thread) if args["skill"] else {}
         if args["skill"] and not offer:
-            raise DeepnbError("no skill in use asks for a tool of these calls", "%agent approve, or approve --thread")
+            raise DeepnbError(
+                "no skill in use asks for the tools of these calls", "%agent approve, or approve --thread"
+            )
         chosen = _chosen(asked, args["which"], "approve")
         return [call.approve(remember=bool(args["thread"]), also=offer) for call in chosen]
     which, rest = _split(str(args["what"] or ""), asked)
@@ -40,17 +42,19 @@ def agent_tools(scene: Scene, args: Args) -> Result:
     approvals, rule, name = scene.session.approvals, args["rule"], args["name"]
     if rule in MODES:
         if name:
-            raise DeepnbError(f"{rule} is for all tools", f"%agent tools {rule}, or %agent tools ask {name}")
+            raise DeepnbError(f"{rule} applies to all tools", f"%agent tools {rule}, or %agent tools ask {name}")
         approvals.mode(rule)
-        return notice(f"from the next call on: {rule}, {MODES[rule]}")
+        return notice(f"{rule}: {MODES[rule]}, from the next call on")
     if rule is not None:
         if not name:
-            raise DeepnbError(f"{rule} which tool", f"%agent tools {rule} NAME; %agent tools lists them")
+            raise DeepnbError(
+                f"{rule} needs the name of a tool", f"%agent tools {rule} NAME; %agent tools lists the tools"
+            )
         approvals.rule(name, rule)
         return notice(f"{name}: {approvals.words(name)}, from the next call on")
     mode = approvals.policy.mode
     rows = [(tool, approvals.words(tool), does) for tool, does in scene.session.workspace.built.tools]
-    return table_view(("tool", "its calls", "what it does"), rows, title=f"tools · {mode}: {MODES[mode]}")
+    return table_view(("tool", "calls", "description"), rows, title=f"tools · {mode}: {MODES[mode]}")
 
 
 def _split(text: str, asked: Sequence[PendingCall]) -> tuple[str | None, str]:
@@ -67,9 +71,10 @@ def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[Pen
     if which is None:
         if len(asked) > 1:
             raise DeepnbError(
-                f"{len(asked)} calls wait", f"%agent {name} 1 to {name} {len(asked)}, or %agent {name} all"
+                f"{len(asked)} calls need approval",
+                f"%agent {name} N (1 to {len(asked)}), or %agent {name} all",
             )
         return asked
     if not 1 <= int(which) <= len(asked):
-        raise DeepnbError(f"no call {which} waits", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
+        raise DeepnbError(f"there is no call {which}", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
     return [asked[int(which) - 1]]

@@ -1,4 +1,4 @@
-"""The panel of approvals: the policy in force, and the calls of all threads that wait, to approve, reject and edit."""
+"""The panel of approvals: the policy in force, and the pending calls of all threads, to approve, reject and edit."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,7 +15,7 @@ from deepnb.views.view import View
 from deepnb.widgets.approval import ApprovalsPanel, Waiting
 from deepnb.widgets.screen import Nowhere
 
-EMPTY = "no call waits for your word: %agent tools says which would, %agent tools ask NAME adds one"
+EMPTY = "no call needs approval: %agent tools lists which would, %agent tools ask NAME adds one"
 
 
 def approvals_panel(scene: Scene) -> ApprovalsPanel:
@@ -24,7 +24,7 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
     def decide(decision: Decision) -> str:
         room = scene.cards.room(decision.call)
         ask.decide(scene, [decision], room or Nowhere())
-        return "" if room else f"thread {decision.call.thread} went on: %agent switch and %agent turns say how"
+        return "" if room else f"thread {decision.call.thread} continued: %agent switch and %agent turns show it"
 
     return ApprovalsPanel(lambda: notice_view(policy_words(scene)), lambda: _waiting(scene), decide, notice_view(EMPTY))
 
@@ -36,7 +36,7 @@ def approvals_twin(scene: Scene) -> View:
         for thread, calls in _by_thread(scene)
         for call in calls
     ]
-    head, policy = ("thread", "", "call", "asked because"), policy_words(scene)
+    head, policy = ("thread", "", "call", "reason"), policy_words(scene)
     return table_view(head, rows, f"approvals · {policy}", (1,), f"{EMPTY} ({policy})", scene.stamp)
 
 

@@ -23,7 +23,7 @@ from deepnb.views.view import View
 from deepnb.widgets.screen import Counted, Screen
 from deepnb.widgets.turn import QuietTurn, turn_display
 
-FORGETS = "threads and memory live in this kernel: a restart forgets them"
+FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
@@ -83,13 +83,13 @@ def watch(
     """Show a turn while it happens; an interrupt ends it in order and then stops Run All.
 
     `deliver` is given a turn that ended well and says what to show of it above the footer. A turn whose calls
-    wait for the user's word ends with their card. `screen` is where to show it, the cell's if not given.
+    need approval ends with their card. `screen` is where to show it, the cell's if not given.
     """
     place = screen or Counted(scene.screen)
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
     problem, stopped = _show_events(display, events)
     if (turn := events.turn) is None:
-        raise problem or DeepnbError("interrupted before the turn began", "run the cell again")
+        raise problem or DeepnbError("interrupted before the turn started", "run the cell again")
     try:
         with uninterrupted():
             views, problem = _end(scene, turn, problem, deliver)
@@ -101,8 +101,8 @@ def watch(
     except KeyboardInterrupt:
         stopped = True
     if stopped and problem is None:
-        kept = _goes_on(scene.session, turn) if turn.asked else "its answer is kept; run the cells below"
-        problem = DeepnbError("interrupted when the turn had ended", kept)
+        kept = _goes_on(scene.session, turn) if turn.asked else "its answer is kept; you can run the cells below"
+        problem = DeepnbError("interrupted after the turn had ended", kept)
     if problem is not None:
         raise problem
     return turn
@@ -159,7 +159,7 @@ def _goes_on(session: Session, turn: Turn) -> str:
     if turn.thread != session.thread:
         return f"%agent switch {turn.thread}, then %agent resume"
     pending = session.pending
-    return pending.partition(": ")[2] if pending else "%agent PROMPT goes on from here"
+    return pending.partition(": ")[2] if pending else "%agent PROMPT continues from here"
 
 
 def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
@@ -189,12 +189,12 @@ def parsed_json(text: str) -> Any:
             return json.loads(candidate)
         except ValueError:
             continue
-    raise DeepnbError("the answer is not JSON", "ask again for JSON alone")
+    raise DeepnbError("the answer is not JSON", "ask again for JSON only")
 
 
 def first_code(text: str) -> str:
     """The first fenced block of an answer."""
     found = _FENCE.search(text)
     if found is None:
-        raise DeepnbError("the answer holds no code block", "ask for code, or leave out --format code")
+        raise DeepnbError("the answer has no code block", "ask for code, or leave out --format code")
     return found[3].rstrip("\n")

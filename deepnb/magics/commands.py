@@ -35,20 +35,18 @@ def agent_use(scene: Scene, args: Args) -> Result:
         return notice(f"the model is {scene.session.model}")
     name = scene.session.use(args["model"], base_url=args["base_url"])
     window = scene.session.rule.window
-    size = (
-        f"a window of {window:,} tokens"
-        if window
-        else "a window deepnb does not know: %config DeepNB.window = N sets it"
-    )
+    size = f"a window of {window:,} tokens" if window else "a window of unknown size: %config DeepNB.window = N sets it"
     return notice(f"{name} from the next turn on, with {size}")
 
 
 def agent_new(scene: Scene, args: Args) -> Result:
     empty, shared = bool(args["empty"]), bool(args["shared"])
     name = scene.session.new(args["name"], empty=empty, shared=shared)
-    kind = "it begins with no memory and no skills, and keeps what it learns" if empty else "memory and skills stay"
-    also = "; others read along: MEMORY.md is kept from it" if shared else ""
-    return notice(f"new thread {name}; {kind}{also} (%agent undo takes it back)")
+    kind = (
+        "it starts without memory and skills, and what it learns stays in it" if empty else "memory and skills are kept"
+    )
+    also = "; others can read it, so it does not get MEMORY.md" if shared else ""
+    return notice(f"new thread {name}; {kind}{also} (%agent undo reverses this)")
 
 
 def agent_threads(scene: Scene, args: Args) -> Result:
@@ -58,24 +56,22 @@ def agent_threads(scene: Scene, args: Args) -> Result:
 def agent_switch(scene: Scene, args: Args) -> Result:
     name = scene.session.switch(args["name"])
     turns = len(scene.session.turns)
-    return notice(f"thread {name}, after turn {turns}" if turns else f"thread {name}, no turns yet")
+    return notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet")
 
 
 def agent_fork(scene: Scene, args: Args) -> Result:
     name = scene.session.fork(args["name"], args["at"])
-    return notice(f"thread {name}, forked from {scene.thread.parent} (%agent undo takes it back)")
+    return notice(f"thread {name}, forked from {scene.thread.parent} (%agent undo reverses this)")
 
 
 def agent_rewind(scene: Scene, args: Args) -> Result:
     scene.session.rewind(args["turn"], memory=bool(args["memory"]))
-    kept = "memory too" if args["memory"] else "memory stays as it is"
-    return notice(
-        f"thread {scene.session.thread} is back after turn {args['turn']}, {kept} (%agent undo takes it back)"
-    )
+    kept = "memory too" if args["memory"] else "memory is unchanged"
+    return notice(f"thread {scene.session.thread} is back at turn {args['turn']}, {kept} (%agent undo reverses this)")
 
 
 def agent_undo(scene: Scene, args: Args) -> Result:
-    return notice(f"taken back: {scene.session.undo()}; thread {scene.session.thread}, turn {len(scene.session.turns)}")
+    return notice(f"undone: {scene.session.undo()}; thread {scene.session.thread}, turn {len(scene.session.turns)}")
 
 
 def agent_turns(scene: Scene, args: Args) -> Result:
@@ -98,7 +94,9 @@ def agent_compact(scene: Scene, args: Args) -> Result:
 
     def report(event: Event) -> None:
         if isinstance(event, ModelStarted):
-            doing = {"flush": "asking what is worth keeping", "summary": "summing up"}.get(event.call.purpose)
+            doing = {"flush": "asking the model what is worth keeping", "summary": "summarizing"}.get(
+                event.call.purpose
+            )
             progress.say(f"compacting the context: {doing} ..." if doing else "compacting the context ...")
         elif isinstance(event, Notice):
             notes.append(event.text)
@@ -117,9 +115,9 @@ def agent_history(scene: Scene, args: Args) -> Result:
         return history_picture(scene.session, args["search"])
     if args["bring"] == "none":
         scene.session.bring_back(None)
-        return notice("nothing stands before the next prompt")
+        return notice("nothing is added to the next prompt")
     brought = scene.session.bring_back(*_picked(args["bring"]))
-    return notice(f"before the next prompt: {brought.line if brought else 'nothing'}")
+    return notice(f"added to the next prompt: {brought.line if brought else 'nothing'}")
 
 
 def agent_transcript(scene: Scene, args: Args) -> Result:
@@ -128,22 +126,20 @@ def agent_transcript(scene: Scene, args: Args) -> Result:
     one = session.workspace.transcripts[args["thread"] or session.thread]
     for line in one.notices():
         scene.show(notice_view(line, "warning"))
-    where = (
-        f"kept in {one.place}" if one.place else "kept in this kernel alone: %memory keep DIR keeps it on a disk, too"
-    )
+    where = f"kept in {one.place}" if one.place else "kept in this kernel only: %memory keep DIR also keeps it on disk"
     scene.show(notice_view(f"transcript of thread {one.thread}, {where}", "ok"))
     return table
 
 
 def agent_mount(scene: Scene, args: Args) -> Result:
     if args["path"] and not args["spec"]:
-        raise DeepnbError(f"where shall {args['path']} be mounted", f"%agent mount {args['path']} disk:DIR")
+        raise DeepnbError(f"say where to mount {args['path']}", f"%agent mount {args['path']} disk:DIR")
     if args["path"]:
         scene.session.mount(args["path"], args["spec"])
     mounts = scene.session.workspace.home.storage.mounts.values()
     rows = [(m.prefix, m.kind, m.where) for m in mounts]
     return table_view(
-        ("path", "kind", "where"), rows, title="mounts", empty="nothing is mounted: all files are in the kernel's state"
+        ("path", "kind", "where"), rows, title="mounts", empty="no mounts: all files are in the kernel's state"
     )
 
 

@@ -24,38 +24,40 @@ OPTIONS = {
 class DeepNB(Configurable):
     """Settings of deepnb."""
 
-    model = Unicode("offline", help="The model new turns use: a name, or a variable that holds a chat model.").tag(
+    model = Unicode("offline", help="The model for new turns: a name, or a variable that holds a chat model.").tag(
         config=True
     )
-    window = Int(None, allow_none=True, min=1, help="The context window in tokens; None: what the model declares.").tag(
-        config=True
-    )
-    trigger = Float(0.85, min=0.01, max=1.0, help="The part of the window at which the context is compacted.").tag(
+    window = Int(
+        None, allow_none=True, min=1, help="The context window in tokens; None: the window the model declares."
+    ).tag(config=True)
+    trigger = Float(0.85, min=0.01, max=1.0, help="The fraction of the window at which the context is compacted.").tag(
         config=True
     )
     memory_refresh = Enum(
         ("delta", "call", "thread"),
         "delta",
-        help="How the prompt learns of changed memory: delta (told once, as a diff), call (written anew), thread (never).",
+        help="How changed memory reaches the prompt: delta (as a diff, once), call (re-read before every call), thread (never).",
     ).tag(config=True)
     rerun = Enum(
-        ("continue", "replace"), "continue", help="Running a cell again: the thread goes on, or is taken back first."
+        ("continue", "replace"),
+        "continue",
+        help="Running a cell again: continue the thread, or replace the cell's earlier turn and all later ones.",
     ).tag(config=True)
     approve = Union(
         [Unicode(), Dict()],
         default_value="outside",
-        help="Which calls of tools ask first: outside (what can't be taken back), writes (all that changes anything),"
-        ' read-only (nothing may be changed), or rules such as {"write_file": "ask", "my_tool": "allow"}.',
+        help="Which tool calls need approval: outside (those that can't be undone), writes (those that change anything),"
+        ' read-only (those that change anything are denied), or rules such as {"write_file": "ask", "my_tool": "allow"}.',
     ).tag(config=True)
-    stream_hz = Float(15.0, min=0.5, max=60.0, help="How often a second the growing answer is shown anew.").tag(
+    stream_hz = Float(15.0, min=0.5, max=60.0, help="How many times a second a streaming answer is updated.").tag(
         config=True
     )
-    max_steps = Int(50, min=1, help="Model calls in one turn.").tag(config=True)
+    max_steps = Int(50, min=1, help="The most model calls in one turn.").tag(config=True)
     max_subagent_depth = Int(
-        3, min=1, help="How deep subagents may be nested: 1 lets the main agent alone hand tasks on."
+        3, min=1, help="How deep subagents may be nested: with 1, only the main agent can delegate tasks."
     ).tag(config=True)
     prices = Dict(
-        help='Model -> US dollars for a million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
+        help='Model -> US dollars per million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
     ).tag(config=True)
     clock = Unicode("", help="A fixed time (ISO 8601), so that a notebook prints the same everywhere.").tag(config=True)
 
@@ -72,7 +74,7 @@ class DeepNB(Configurable):
             try:
                 datetime.fromisoformat(proposal["value"])
             except ValueError:
-                raise TraitError("clock takes an ISO time, such as 2026-01-31T09:00:00+00:00") from None
+                raise TraitError("clock needs an ISO 8601 time, such as 2026-01-31T09:00:00+00:00") from None
         return str(proposal["value"])
 
     def options(self) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def _settings(changed: Callable[[dict[str, Any]], None], ip: Any) -> DeepNB:
     try:
         return DeepNB(changed, parent=ip)
     except TraitError as error:
-        raise UsageError(f"{error}: mend c.DeepNB in the IPython profile") from None
+        raise UsageError(f"{error}: fix c.DeepNB in the IPython profile") from None
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -204,7 +204,7 @@ def _check(options: Mapping[str, Any]) -> None:
     try:
         changed(Options(), options)
     except DeepnbError as error:
-        raise UsageError(f"{error.typed}; mend c.DeepNB in the IPython profile") from None
+        raise UsageError(f"{error.typed}; fix c.DeepNB in the IPython profile") from None
 
 
 def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.Names:

@@ -62,11 +62,11 @@ def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
         if at == latex_end or _LATEX.search(text, max(0, at - 42), at):
             group = _GROUP.match(text, at)
             latex_end = group.end() if group else -1
-            values.note_known(text, at, "here it reads as LaTeX")
+            values.note_known(text, at, "it is read as LaTeX here")
             continue
         match = _PLACEHOLDER.match(text, at)
         if match is None:
-            values.note_known(text, at, "only a name, .attribute and [key] are filled in")
+            values.note_known(text, at, "only {name}, {name.attribute} and {name[key]} are filled in")
             continue
         value = values.text_of(match)
         if value is not None:
@@ -241,7 +241,7 @@ class _Values:
             value = _step(value, step)
         if isinstance(value, str):
             return str.__str__(value)
-        text = _asked(lambda: _shown(typed[1:-1], value), "it cannot be shown")
+        text = _asked(lambda: _shown(typed[1:-1], value), "it can't be shown")
         if is_table(value):
             self.tables[typed] = text
         return text
@@ -279,4 +279,4 @@ def _shown(path: str, value: object) -> str:
 
 
 def _note(typed: str, why: str) -> str:
-    return " ".join(f"{typed} stays as typed: {why}".split())
+    return " ".join(f"{typed} is left as typed: {why}".split())

@@ -17,6 +17,7 @@ from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
 from deepnb.views.memory import BRIEF
 from deepnb.views.notice import notice_view
+from deepnb.views.numbers import counted
 from deepnb.views.pending import PendingChange, pending_view
 from deepnb.views.table import table_view
 from deepnb.views.text_file import text_view
@@ -35,12 +36,14 @@ def memory_shown(scene: Scene, args: Args) -> Result:
 
 def memory_panel(scene: Scene, args: Args) -> Result:
     panel = memory_tabs(scene) if scene.screen.notebook else None
-    scene.show_panel(panel, lambda: memory_twin(scene), "memory panel: memory by turn, its journal, what waits for you")
+    scene.show_panel(
+        panel, lambda: memory_twin(scene), "memory panel: memory by turn, its journal, changes that need your approval"
+    )
     return None
 
 
 def memory_tabs(scene: Scene) -> Tabs:
-    """Memory by turn, its journal and what waits, to touch."""
+    """Live panels: memory by turn, its journal and pending changes."""
     session = scene.session
     turns = TurnPanel(
         lambda: len(session.turns), lambda turn: _changes(scene, turn), lambda: memory_picture(scene.session.memory)
@@ -51,7 +54,7 @@ def memory_tabs(scene: Scene) -> Tabs:
 
 
 def memory_twin(scene: Scene) -> View:
-    """The same without anything to touch."""
+    """The same as a static picture."""
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     views = [picture, _changes(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
@@ -120,13 +123,13 @@ def memory_log(scene: Scene, args: Args) -> Result:
 def memory_revert(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     path = scene.session.memory.revert(args["id"])
-    return _changed(scene, before, f"took back {args['id']} in {path}")
+    return _changed(scene, before, f"reverted change {args['id']} in {path}")
 
 
 def memory_why(scene: Scene, args: Args) -> Result:
     found: Any = scene.session.memory.why(args["text"])
     shown: object = found.drop(columns=["at"])
-    return shown if len(found) else notice(f"no line of memory holds {args['text']!r}")
+    return shown if len(found) else notice(f"memory does not contain {args['text']!r}")
 
 
 def memory_edit(scene: Scene, args: Args) -> Result:
@@ -148,18 +151,18 @@ def memory_edit(scene: Scene, args: Args) -> Result:
         loaded[0] = merged.text
         record = _changed(scene, before, f"saved {path}")
         if merged.conflicts:
-            return Saved(record, merged.text, f"{path} was changed meanwhile, too: both texts stand in it now, between "
-                         "<<<<<<< and >>>>>>>; mend and save")  # fmt: skip
+            return Saved(record, merged.text, f"{path} was also changed elsewhere: it now holds both texts, between "
+                         "<<<<<<< and >>>>>>>; fix it and save")  # fmt: skip
         return Saved(record)
 
-    Editor(path, text, save).show(scene.screen, Folded(f"{path} as it was when this was opened", text_view(path, text)))
+    Editor(path, text, save).show(scene.screen, Folded(f"{path} when it was opened", text_view(path, text)))
     return None
 
 
 def memory_load(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     path = scene.session.memory.load(args["file"], args["to"])
-    return _changed(scene, before, f"loaded {args['file']} to {path}")
+    return _changed(scene, before, f"loaded {args['file']} into {path}")
 
 
 def memory_save(scene: Scene, args: Args) -> Result:
@@ -178,22 +181,20 @@ def memory_forget(scene: Scene, args: Args) -> Result:
     memory = scene.session.memory
     found = memory.forget(args["text"]) if args["yes"] else memory.find(args["text"])
     if found.nothing:
-        return notice(f"{args['text']!r} stands nowhere in what deepnb recorded")
+        return notice(f"{args['text']!r} is not in anything deepnb recorded")
     rows = [(path, "line", line) for path, lines in found.files.items() for line in lines]
-    rows += [(path, "offloaded", f"{count} times") for path, count in found.history.items()]
+    rows += [(path, "offloaded", counted(count, "time")) for path, count in found.history.items()]
     rows += [("journal", "entries", str(found.journal))] if found.journal else []
     rows += (
-        [("the prompt", "memory", "made anew at the next call" if args["yes"] else "injected now")]
+        [("the prompt", "memory", "updated at the next call" if args["yes"] else "injected now")]
         if found.prompt
         else []
     )
-    title = "taken out" if args["yes"] else "found"
+    title = "removed" if args["yes"] else "found"
     scene.show(table_view(("where", "as", "what"), rows, title=f"{title}: {args['text']}", stamp=scene.stamp))
     if args["yes"]:
         return None
-    return notice_view(
-        f"%memory forget --yes {args['text']} takes all of it out; what was said in the conversation stays"
-    )
+    return notice_view(f"%memory forget --yes {args['text']} removes all of it; the messages of the conversation stay")
 
 
 def memory_pending(scene: Scene, args: Args) -> Result:
@@ -212,7 +213,7 @@ def memory_drop(scene: Scene, args: Args) -> Result:
 def memory_keep(scene: Scene, args: Args) -> Result:
     count = scene.session.memory.keep(args["path"])
     return notice(
-        f"memory, notes, skills and journal are kept in {scene.session.workspace.home.storage.kept} from now on ({count} files)"
+        f"memory, notes, skills and journal are kept in {scene.session.workspace.home.storage.kept} from now on ({counted(count, 'file')})"
     )
 
 
@@ -223,10 +224,10 @@ def memory_sources(scene: Scene, args: Args) -> Result:
     line = _source_added(memory, name) if what == "add" else _source_removed(memory, name) if what else None
     files = scene.session.files
     rows = [
-        (str(i), p, "there" if p in files else "not there yet") for i, p in enumerate(scene.session.memory.shown, 1)
+        (str(i), p, "exists" if p in files else "not created yet") for i, p in enumerate(scene.session.memory.shown, 1)
     ]
     table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
-    more = (notice_view(f"{file} is there, too: %memory sources add {name}") for name, file in unjoined(memory))
+    more = (notice_view(f"{file} also exists: %memory sources add {name}") for name, file in unjoined(memory))
     return Stack(*([notice_view(line, "ok")] if line else []), table, *more)
 
 
@@ -234,12 +235,12 @@ def _source_added(memory: SessionMemory, name: str) -> str:
     before = memory.sources
     paths = memory.add_source(name)
     new, known = [p for p in paths if p not in before], [p for p in paths if p in before]
-    lines = [f"joined in: {', '.join(new)}"] if new else []
-    return "; ".join([*lines, f"joined in before: {', '.join(known)}"] if known else lines)
+    lines = [f"added: {', '.join(new)}"] if new else []
+    return "; ".join([*lines, f"already added: {', '.join(known)}"] if known else lines)
 
 
 def _source_removed(memory: SessionMemory, name: str) -> str:
-    return f"no longer joined in: {', '.join(memory.remove_source(name))} (on your disk nothing changed)"
+    return f"removed: {', '.join(memory.remove_source(name))} (the files on disk are unchanged)"
 
 
 def _changed(scene: Scene, before: Any, title: str) -> View:

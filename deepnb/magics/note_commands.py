@@ -26,12 +26,16 @@ def memory_daily(scene: Scene, args: Args) -> Result:
     note = session.memory.daily(args["text"])
     path = session.memory.today
     if args["text"] is None:
-        return text_view(path, note, scene.stamp) if note else notice(f"{path} is not there yet: %memory daily TEXT")
+        return (
+            text_view(path, note, scene.stamp)
+            if note
+            else notice(f"{path} does not exist yet: type %memory daily TEXT")
+        )
     return diff_view(session.memory.between(before, session.snapshot), f"noted in {path}", scene.stamp)
 
 
 def memory_flush(scene: Scene, args: Args) -> Result:
-    progress = Progress(scene.screen, "asking what is worth keeping ...")
+    progress = Progress(scene.screen, "asking the model what is worth keeping ...")
     try:
         flush = scene.session.memory.flush()
     except BaseException:
@@ -43,8 +47,8 @@ def memory_flush(scene: Scene, args: Args) -> Result:
 
 def _flushed(scene: Scene, flush: Flush) -> View:
     if not flush.lines:
-        return notice("nothing new is worth keeping")
-    by = "" if flush.how == "model" else ", chosen by rules: no model answered"
+        return notice("nothing new worth keeping")
+    by = "" if flush.how == "model" else " (chosen by rules: no model answered)"
     return text_view(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
 
 
@@ -52,7 +56,7 @@ def memory_search(scene: Scene, args: Args) -> Result:
     from deepnb.search.words import read_query
 
     session, query = scene.session, args["query"]
-    progress = Progress(scene.screen, "bringing the index up to date ...")
+    progress = Progress(scene.screen, "updating the index ...")
     try:
         hits = session.memory.search_hits(query, args["k"] or 6, transcripts=bool(args["transcripts"]))
     except BaseException:
@@ -72,9 +76,9 @@ def memory_promote(scene: Scene, args: Args) -> Result:
         raise DeepnbError(f"{strange[0]!r} is not a number", "%memory promote [N...] [--yes]")
     made = scene.session.memory.promote(*map(int, words), yes=bool(args["yes"]))
     if made.written and made.change:
-        return diff_view([made.change], f"kept in {made.change.path}", scene.stamp)
+        return diff_view([made.change], f"added to {made.change.path}", scene.stamp)
     if not made.candidates:
-        return notice("nothing to promote: no daily note has an entry that MEMORY.md lacks")
+        return notice("nothing to promote: MEMORY.md has all entries of the daily notes")
     return _proposal(scene, made, bool(words))
 
 
@@ -82,12 +86,10 @@ def _proposal(scene: Scene, made: Promotion, picked: bool) -> View:
     """What could be kept, what that would change, and what to type next."""
     chosen = [(n, made.candidates[n - 1]) for n in made.chosen]
     rows = [(str(n), c.entry.text, c.entry.place, c.reason) for n, c in chosen]
-    table = table_view(
-        ("", "entry", "from", "what speaks for it"), rows, right=(0,), title="promote?", stamp=scene.stamp
-    )
+    table = table_view(("", "entry", "from", "reason"), rows, right=(0,), title="promote?", stamp=scene.stamp)
     names = " ".join(map(str, made.chosen)) if picked else "N..."
-    what = "these" if picked else "those you name (without N, all)"
-    next_ = notice_view(f"nothing is written yet: %memory promote {names} --yes keeps {what}")
+    what = "these" if picked else "those you name, or all without N"
+    next_ = notice_view(f"nothing is written yet: %memory promote {names} --yes adds {what}")
     if made.change is None:
-        return Stack(table, notice_view(f"MEMORY.md has {'it' if len(chosen) == 1 else 'them'} by now"))
-    return Stack(table, diff_view([made.change], "what would change"), next_)
+        return Stack(table, notice_view(f"MEMORY.md already has {'it' if len(chosen) == 1 else 'them'}"))
+    return Stack(table, diff_view([made.change], "proposed change"), next_)

@@ -175,7 +175,7 @@ def _cell_options(line: str) -> dict[str, Value]:
     values, rest, _ = read_options(line)
     if rest:
         raise DeepnbError(
-            f"{_cut(rest)!r} stands on the %%agent line, which takes options only", "put the prompt in the cell body"
+            f"the %%agent line takes only options, not {_cut(rest)!r}", "put the prompt into the cell body"
         )
     return values
 
@@ -195,7 +195,7 @@ def _command(magic: str, line: str) -> Command | None:
     if not rest and magic == "agent":
         label = next(arg.label for arg in sub.args if arg.needed)
         raise DeepnbError(
-            f"{name} needs {label}", f"type %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
+            f"{name} needs {label}", f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
         )
     return None
 
@@ -215,9 +215,11 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     name, _ = _word(line)
     sub = subcommand(magic, name)
     if sub is not None:
-        raise DeepnbError(f"{_cut(line)!r} does not fit the usage", f"type %{magic} {sub.usage}")
+        raise DeepnbError(f"invalid arguments in {_cut(line)!r}", f"usage: %{magic} {sub.usage}")
     if magic == "memory" and ("/" in name or name.endswith(".md")):
-        raise DeepnbError(f"no subcommand {name!r}", f"type %memory show {name}, or %%memory {name} above a text")
+        raise DeepnbError(
+            f"no subcommand {name!r}", f"type %memory show {name}, or %%memory {name} as the first line of a cell"
+        )
     names = tuple(sub.name for sub in subcommands(magic))
     close = nearest(name, names)
     raise DeepnbError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
@@ -227,9 +229,9 @@ def _target(magic: str, label: str, line: str) -> str:
     """The path or the name that a cell of %%memory or %%skills writes."""
     word, rest = _word(line)
     if not line:
-        raise DeepnbError(f"%%{magic} needs {label}", f"type %%{magic} {label} above the text")
+        raise DeepnbError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
     if subcommand(magic, word) is not None or (rest and magic == "skills"):
-        raise DeepnbError(f"%%{magic} takes {label} and no more", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
+        raise DeepnbError(f"%%{magic} takes only {label}", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
     return _unquoted(line)
 
 
@@ -281,17 +283,17 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
         raise DeepnbError(f"{name} needs a value", f"type {option}")
     if option.kind == "choice":
         if text not in option.choices:
-            raise DeepnbError(f"{name} {text!r} is none of the formats", f"type {option}")
+            raise DeepnbError(f"{name} {text!r} is an unknown format", f"type {option}")
     elif option.kind == "identifier":
         if not text.isidentifier() or keyword.iskeyword(text):
-            raise DeepnbError(f"{name} {text!r} is no name for a variable", f"type {option}, e.g. {name} answer")
+            raise DeepnbError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")
     elif option.kind == "number":
         number = _typed("number", text)
         if not number:
-            raise DeepnbError(f"{name} {text!r} is no number above 0", f"type {option}, e.g. {name} 20")
+            raise DeepnbError(f"{name} {text!r} is not a whole number above 0", f"type {option}, e.g. {name} 20")
         return number
     elif option.kind == "thread" and _typed("thread", text) is None:
-        raise DeepnbError(f"{name} {text!r} is no name of a thread", f"type {option}; %agent threads lists them")
+        raise DeepnbError(f"{name} {text!r} is not a valid thread name", f"type {option}; %agent threads lists them")
     return text
 
 
@@ -301,13 +303,13 @@ def _refuse_strange_flag(sub: Sub, rest: str) -> None:
     words = rest.split()
     strange = [w for w in words if re.match(r"--[A-Za-z]", w) and w.partition("=")[0] not in known]
     if strange and fit(sub, " ".join(w for w in words if w not in strange)) is not None:
-        raise DeepnbError(f"{sub.name} has no option {strange[0]!r}", f"type %{sub.magic} {sub.usage}")
+        raise DeepnbError(f"{sub.name} has no option {strange[0]!r}", f"usage: %{sub.magic} {sub.usage}")
     for flag in sub.flags:
         before, found, after = f" {rest} ".partition(f" {flag.name} ")
         value, others = _word(after)
         if found and flag.label and fit(sub, f"{before} {others}".strip()) is not None:
-            problem = f"{flag.name} {value!r} does not fit" if value else f"{flag.name} needs a value"
-            raise DeepnbError(problem, f"type %{sub.magic} {sub.usage}")
+            problem = f"{flag.name} {value!r} is not valid" if value else f"{flag.name} needs a value"
+            raise DeepnbError(problem, f"usage: %{sub.magic} {sub.usage}")
 
 
 def _refuse_near_subcommand(line: str) -> None:

@@ -91,7 +91,7 @@ def _prompt_twin(scene: Scene) -> View:
 
 
 KINDS: Mapping[str, Kind] = {
-    "memory": Kind("Memory", "memory by turn, its journal, what waits for you", memory_tabs, memory_twin),
+    "memory": Kind("Memory", "memory by turn, its journal, changes that need your approval", memory_tabs, memory_twin),
     "budget": Kind(
         "Budget",
         "what fills the context",
@@ -100,7 +100,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "history": Kind(
         "History",
-        "what was offloaded, to search and bring back",
+        "offloaded messages, to search and add to the next prompt",
         lambda scene: HistoryPanel(
             lambda words: history_picture(scene.session, words),
             scene.session.bring_back,
@@ -110,13 +110,13 @@ KINDS: Mapping[str, Kind] = {
     ),
     "skills": Kind(
         "Skills",
-        "what each costs, which were read",
+        "what each skill costs, which were read",
         lambda scene: ActionPanel(lambda: skills_rows(scene), notice_view(NO_SKILLS)),
         lambda scene: skills_picture(scene.session.skills),
     ),
-    "prompt": Kind("Prompt", "what each call was sent", _prompt, _prompt_twin),
+    "prompt": Kind("Prompt", "the request of each call", _prompt, _prompt_twin),
     "threads": Kind(
         "Threads", "threads, forks and rewinds", _threads, lambda s: threads_view(s.session.threads, s.stamp)
     ),
-    "approvals": Kind("Approvals", "calls that wait for your word, and which would", approvals_panel, approvals_twin),
+    "approvals": Kind("Approvals", "calls that need your approval, and the rules", approvals_panel, approvals_twin),
 }

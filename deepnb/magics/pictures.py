@@ -210,9 +210,10 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, s
 
 
 def _places(session: Session) -> tuple[str, ...]:
-    """Where files are, other than in the kernel's state; what waits for the user."""
+    """Where files are, other than in the kernel's state; what needs approval."""
     storage, held = session.workspace.home.storage, len(session.memory.pending())
     lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
     lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
-    lines += [f"{held} change{'s wait' if held > 1 else ' waits'} for you: %memory pending"] if held else []
+    if held:
+        lines.append(f"{counted(held, 'change')} {'needs' if held == 1 else 'need'} your approval: %memory pending")
     return tuple(lines)

@@ -43,7 +43,7 @@ def forgotten(session: Session) -> str:
     )
     files = _files(session)
     lost += [counted(files, "file") + " of memory, notes and skills"] if files else []
-    keep = "; %memory keep DIR before you reload keeps memory" if files else ""
+    keep = "; type %memory keep DIR before you reload to keep memory" if files else ""
     return f"deepnb forgets {' and '.join(lost)}{keep}" if lost else ""
 
 

@@ -43,7 +43,7 @@ class Scene:
 
     @cached_property
     def deliveries(self) -> dict[str, Callable[[Turn], Sequence[View]]]:
-        """Thread -> what is to be done with the answer of its turn, which waits for the user's word."""
+        """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
         return {}
 
     @property
@@ -63,7 +63,7 @@ class Scene:
 
     def show_panel(self, panel: Any, twin: Callable[[], View], text: str) -> None:
         """A panel and its static twin, following the session."""
-        pictured = (lambda: Folded("as a static picture", twin())) if panel is not None else twin
+        pictured = (lambda: Folded("static picture", twin())) if panel is not None else twin
         self.live.show(self.screen, panel, pictured, text, self.cell())
 
 

@@ -6,6 +6,7 @@ from deepnb.magics.pictures import skills_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.findings import findings_view
 from deepnb.views.notice import notice_view
+from deepnb.views.numbers import counted
 from deepnb.views.skills import EMPTY, SkillCard, skill_view
 from deepnb.views.table import table_view
 from deepnb.widgets.actions import ActionPanel, Row
@@ -20,7 +21,7 @@ def skills_panel(scene: Scene, args: Args) -> Result:
     scene.show_panel(
         panel,
         lambda: skills_picture(scene.session.skills),
-        "skills panel: what each costs, which were read, what goes on or off",
+        "skills panel: what each costs, which were read, enable and disable",
     )
     return None
 
@@ -37,7 +38,7 @@ def skills_show(scene: Scene, args: Args) -> Result:
 def skills_new(scene: Scene, args: Args) -> Result:
     path = scene.session.skills.new(args["name"], args["description"] or "")
     scene.next_cell(f"%%skills {args['name']}\n{scene.session.files[path]}")
-    return notice(f"wrote {path}; the next cell holds it: edit and run it")
+    return notice(f"wrote {path}; the next cell has its text: edit it and run the cell")
 
 
 def skills_write(scene: Scene, args: Args) -> Result:
@@ -45,7 +46,7 @@ def skills_write(scene: Scene, args: Args) -> Result:
     broken = next((s for s in scene.session.skills.list_skills() if s.problem and s.path == path), None)
     if broken is not None:
         return notice_view(f"wrote {path}, but it can't be used: {broken.problem}", "warning")
-    return notice(f"wrote {path}: the agent sees it at its next turn")
+    return notice(f"wrote {path}: the agent sees it from the next turn on")
 
 
 def skills_add(scene: Scene, args: Args) -> Result:
@@ -53,33 +54,37 @@ def skills_add(scene: Scene, args: Args) -> Result:
     if args["what"] is None:
         there = {s.name for s in skills.list_skills()}
         rows = [(s.name, s.description, "added" if s.name in there else "") for s in skills.bundled()]
-        return table_view(("skill", "what it is for", ""), rows, title="skills to add: %skills add NAME, DIR or ZIP")
+        return table_view(("skill", "description", ""), rows, title="skills to add: type %skills add NAME, DIR or ZIP")
     names = skills.add(args["what"], replace=bool(args["yes"]))
-    return notice(f"added {', '.join(names)}: the agent sees {'it' if len(names) == 1 else 'them'} at its next turn")
+    return notice(
+        f"added {', '.join(names)}: the agent sees {'it' if len(names) == 1 else 'them'} from the next turn on"
+    )
 
 
 def skills_validate(scene: Scene, args: Args) -> Result:
     if found := scene.session.skills.validate_findings(args["path"]):
         return findings_view(found, scene.stamp)
     what = args["path"] or f"all skills ({len(scene.session.skills.list_skills())})"
-    return notice(f"{what}: nothing to mend")
+    return notice(f"{what}: nothing to fix")
 
 
 def skills_enable(scene: Scene, args: Args) -> Result:
     scene.session.skills.enable(args["name"])
-    return notice(f"{args['name']} is on: the agent is told of it from its next turn on")
+    return notice(f"{args['name']} is enabled: the agent sees it from the next turn on")
 
 
 def skills_disable(scene: Scene, args: Args) -> Result:
     scene.session.skills.disable(args["name"])
-    return notice(f"{args['name']} is off: kept, and the agent is told nothing of it (%skills enable {args['name']})")
+    return notice(
+        f"{args['name']} is disabled: it is kept, but the agent does not see it (%skills enable {args['name']})"
+    )
 
 
 def skills_remove(scene: Scene, args: Args) -> Result:
     gone = scene.session.skills.remove(args["name"])
-    back = f"; {gone.overrides[-1]} is in force again" if gone.overrides else ""
+    back = f"; {gone.overrides[-1]} is used again" if gone.overrides else ""
     return notice(
-        f"removed {gone.path.rpartition('/')[0]}{back} (%memory log has the change, %memory revert brings it back)"
+        f"removed {gone.path.rpartition('/')[0]}{back} (%memory log lists the change, %memory revert restores it)"
     )
 
 
@@ -87,11 +92,11 @@ def skills_pin(scene: Scene, args: Args) -> Result:
     skills = scene.session.skills
     if args["name"] is None:
         pinned = ", ".join(skills.pinned)
-        return notice(f"before the next prompt: {pinned}" if pinned else "no skill stands before the next prompt")
+        return notice(f"added to the next prompt: {pinned}" if pinned else "no skill is pinned")
     if args["off"]:
         skills.unpin(args["name"])
-        return notice(f"{args['name']} does not go before the next prompt any more")
-    return notice(f"{args['name']} goes before the next prompt, once: {skills.pin(args['name']):,} tokens")
+        return notice(f"{args['name']} is no longer added to the next prompt")
+    return notice(f"{args['name']} is added to the next prompt, once: {counted(skills.pin(args['name']), 'token')}")
 
 
 SKILLS: Mapping[str, Callable[[Scene, Args], Result]] = {

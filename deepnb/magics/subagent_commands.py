@@ -1,4 +1,4 @@
-"""`%agent subagents`: list, show, add and remove the agents that tasks are handed to."""
+"""`%agent subagents`: list, show, add and remove the agents that tasks are delegated to."""
 
 from pathlib import Path
 
@@ -15,10 +15,11 @@ def agent_subagents(scene: Scene, args: Args) -> Result:
         return _add(scene, rest.strip(), bool(args["yes"]))
     if word == "remove" and rest.strip():
         path = scene.session.subagents.remove(rest.strip())
-        return notice(f"removed {path} (%memory log has the change, %memory revert brings it back)")
+        return notice(f"removed {path} (%memory log lists the change, %memory revert restores it)")
     if word in ("add", "remove"):
         raise DeepnbError(
-            f"which one to {word}", f"%agent subagents {word} NAME{' (or FILE.md, or DIR)' * (word == 'add')}"
+            f"{word} needs the name of a subagent",
+            f"%agent subagents {word} NAME{' (or FILE.md, or DIR)' * (word == 'add')}",
         )
     if not word:
         return subagents_picture(scene.session.subagents)
@@ -30,11 +31,11 @@ def written(scene: Scene, path: str) -> Result:
     """What is said when a cell has written a subagent's file."""
     listed = next((one for one in scene.session.subagents.list_subagents() if one.path == path), None)
     if listed is None:
-        return notice_view(f"wrote {path}, which is no subagent: one is a file /agents/NAME.md", "warning")
+        return notice_view(f"wrote {path}, but it is not a subagent: a subagent is a file /agents/NAME.md", "warning")
     if listed.problem:
         return notice_view(f"wrote {path}, but it can't be used: {listed.problem}", "warning")
     notes = "".join(f"; note: {note}" for note in listed.notes)
-    return notice(f"wrote {path}: the agent can call {listed.agent.name} from its next turn on{notes}")
+    return notice(f"wrote {path}: the agent can call {listed.agent.name} from the next turn on{notes}")
 
 
 def _add(scene: Scene, what: str, replace: bool) -> Result:
@@ -43,8 +44,10 @@ def _add(scene: Scene, what: str, replace: bool) -> Result:
     if what.endswith(".md") or "/" in name or Path(what).expanduser().is_dir():
         names = subagents.add(what, replace=replace)
         return notice(
-            f"added {', '.join(names)}: the agent can call {'it' if len(names) == 1 else 'them'} from its next turn on"
+            f"added {', '.join(names)}: the agent can call {'it' if len(names) == 1 else 'them'} from the next turn on"
         )
     path = subagents.new(name, description.strip(), replace=replace)
     scene.next_cell(f"%%memory {path}\n{scene.session.files[path]}")
-    return notice(f"wrote {path}; the next cell holds it: edit and run it. The agent can call it from its next turn on")
+    return notice(
+        f"wrote {path}; the next cell has its text: edit it and run the cell. The agent can call it from the next turn on"
+    )

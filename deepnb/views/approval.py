@@ -1,4 +1,4 @@
-"""Calls that wait for the user's word: what they would do, what to type, and afterwards what was decided."""
+"""Calls that need the user's approval: what they would do, what to type, and afterwards the decision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,33 +15,33 @@ _LINES = 60
 """Lines of a diff that a terminal shows."""
 _HEAD, _TAIL = 3_000, 1_000
 
-_WORDS = {"approve": "approved", "edit": "approved with other arguments", "reject": "rejected"}
+_WORDS = {"approve": "approved", "edit": "approved with edits", "reject": "rejected"}
 _COLOURS = {"approve": h.GREEN.format(0.18), "edit": h.GREEN.format(0.18), "reject": h.RED.format(0.22)}
 _WAITS = "rgba(210,153,34,0.25)"
 
 WHY = {
-    "outside": "it can't be taken back",
-    "undoable": "it changes the agent's files",
-    "reads": "it is one you want to be asked about",
+    "outside": "this can't be undone",
+    "undoable": "this changes the agent's files",
+    "reads": "you asked to approve calls of this tool",
 }
 
 
 @dataclass(frozen=True)
 class CallCard:
-    """One call: as it waits, or as it was decided."""
+    """One call, pending or decided."""
 
     number: int
-    """Counted from 1 among the calls that wait together."""
+    """Counted from 1 among the calls of one card."""
     call: PendingCall
     change: FileDiff | None = None
     """What it would do to a file."""
     decision: Decision | None = None
     gone: bool = False
-    """Whether it does not wait any more, though nobody decided: the thread was taken back."""
+    """Whether it was dropped without a decision: its turn was undone."""
 
     @property
     def open(self) -> bool:
-        """Whether it waits."""
+        """Whether it is pending."""
         return self.decision is None and not self.gone
 
     @property
@@ -57,9 +57,9 @@ class CallCard:
 
     @property
     def state(self) -> str:
-        """What was decided, in a few words."""
+        """The decision in a few words."""
         if self.decision is None:
-            return "taken back with its turn" if self.gone else "waits for your word"
+            return "dropped: its turn was undone" if self.gone else "needs your approval"
         reason = f": {self.decision.reason}" if self.decision.reason else ""
         allowed = self.decision.also or ((self.call.name,) if self.decision.remember else ())
         return (
@@ -77,7 +77,7 @@ class CallCard:
 
 @dataclass(frozen=True)
 class ApprovalView:
-    """The calls of a turn that wait together."""
+    """The pending calls of a turn."""
 
     cards: tuple[CallCard, ...]
     stamp: str = ""
@@ -86,24 +86,26 @@ class ApprovalView:
 
     @property
     def title(self) -> str:
-        """How many wait."""
+        """How many calls need approval, or were decided."""
         if not any(card.open for card in self.cards):
             return f"decided · {counted(len(self.cards), 'call')}"
-        return f"waiting for your word · {counted(len(self.cards), 'call')}"
+        return f"needs your approval · {counted(len(self.cards), 'call')}"
 
     @property
     def todo(self) -> tuple[str, ...]:
         """What to type, a line each."""
         if not any(card.open for card in self.cards):
             return ()
-        n = "" if len(self.cards) == 1 else " N"
-        every = "" if len(self.cards) == 1 else ", or N as all"
+        one = len(self.cards) == 1
+        n, it = ("", "it") if one else (" N", "call N")
+        later = f"later {self.cards[0].call.name} calls" if one else "later calls of the same tool"
         return (
-            f"%agent approve{n} runs it, with --thread also the next ones of its tool in this thread{every}",
-            f"%agent reject{n} WHY tells the agent why not",
-            f"%agent edit{n} {{...}} runs it with other arguments, as a JSON object",
+            f"%agent approve{n} runs {it}; --thread also allows {later} in this thread",
+            *(() if one else ("%agent approve all runs all of them",)),
+            f"%agent reject{n} WHY rejects {it} and tells the agent why",
+            f"%agent edit{n} {{...}} runs {it} with the arguments you give, a JSON object",
             *(
-                [f"{offer_words(self.offer)}: %agent approve{n} --skill allows these in this thread"]
+                [f"{offer_words(self.offer)}: %agent approve{n} --skill allows these tools in this thread"]
                 if self.offer
                 else ()
             ),
@@ -121,7 +123,7 @@ class ApprovalView:
         return page([*lines, "", *self.todo])
 
     def html(self) -> str:
-        """A frame for each call; what was decided stands in a word on its first line."""
+        """A frame for each call, with the decision on its first line."""
         frames = [h.frame(*_card_html(card)) for card in self.cards]
         hints = [h.el("div", h.muted(line)) for line in self.todo]
         return h.box(h.heading(self.title, stamp=self.stamp), *frames, *hints)
@@ -130,7 +132,7 @@ class ApprovalView:
 def approval_view(
     cards: Sequence[CallCard], stamp: str = "", offer: Mapping[str, Sequence[str]] | None = None
 ) -> ApprovalView:
-    """Calls that wait together, or what was decided of them; `offer` gives the tools that skills in use ask for."""
+    """Pending calls, or the decisions on them; `offer` gives the tools that skills in use ask for."""
     return ApprovalView(tuple(cards), stamp, offer or {})
 
 
@@ -170,8 +172,8 @@ def _card_html(card: CallCard) -> list[h.Child]:
     if card.change is not None:
         body += [h.label(f"{card.change.path} · {card.change.kind}"), diff_html(card.change)]
     if card.open:
-        return [head, h.el("div", h.muted(f"asked because {card.why}")), *body]
+        return [head, h.el("div", h.muted(f"Asked because {card.why}")), *body]
     if card.decision is not None and card.decision.args is not None:
-        body += [h.label("ran with"), h.pre(middle_cut(pretty(dict(card.decision.args)), _HEAD, _TAIL), low=True)]
+        body += [h.label("run with"), h.pre(middle_cut(pretty(dict(card.decision.args)), _HEAD, _TAIL), low=True)]
     line = h.code(call_line(card.call.name, card.call.args))
     return [head, h.fold(line, *(body or [h.muted("no arguments")]), framed=False)]

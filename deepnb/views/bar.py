@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from deepnb.views import html as h
+from deepnb.views.numbers import counted
 
 _SPARKS = "▁▂▃▄▅▆▇█"
 
@@ -55,7 +56,7 @@ def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | N
     for i, (figure, sign) in enumerate(zip(figures, sparkline(figures), strict=True)):
         bars += [h.el("span", MARK, style=_UPRIGHT, title="compacted")] if i in marks else []
         height = max(2, round(100 * _PLOT * max(0, figure) / top))
-        bars.append(h.el("span", sign, style=_BAR.format(height), title=f"{figure:,} tokens"))
+        bars.append(h.el("span", sign, style=_BAR.format(height), title=counted(figure, "token")))
     plot = h.el("div", *bars, style=_FRAME)
     if line is None or line > top:
         return plot

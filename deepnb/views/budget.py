@@ -12,7 +12,7 @@ from deepnb.views.numbers import counted, percent
 from deepnb.views.table import table_html, table_text
 from deepnb.views.text import COLUMNS, indent, page, short, title_line
 
-EMPTY = "no model call yet: type %agent PROMPT"
+EMPTY = "no model calls yet: type %agent PROMPT"
 WIDE = 60
 """Cells of the bar."""
 _MOST_CALLS = 30
@@ -93,7 +93,7 @@ class BudgetView:
             return "context"
         total, window = figure(self.budget, self.budget.total), self.budget.rule.window
         if window is None:
-            return f"context · {total} tokens · window not known"
+            return f"context · {total} tokens · window unknown"
         return f"context · {total} of {window:,} tokens · {percent(self.budget.total, window)}"
 
     def text(self) -> str:
@@ -101,7 +101,7 @@ class BudgetView:
         if self.budget is None:
             return page([title_line("context", self.stamp), EMPTY])
         lines = [title_line(self.title, self.stamp), "", *_bar_text(self), ""]
-        lines += [indent(table_text(("", "part", "tokens", "of all"), self._rows(), right=(2, 3))), ""]
+        lines += [indent(table_text(("", "part", "tokens", "share"), self._rows(), right=(2, 3))), ""]
         lines += [short(fact, COLUMNS) for fact in self.facts]
         if self.history:
             lines += [f"per call {sparkline(*self._last_calls)}", f"         {_ends(self)}"]
@@ -118,12 +118,12 @@ class BudgetView:
             for colour, (letter, *rest) in zip(colours, self._rows(), strict=True)
         ]
         body = [h.heading(title, *facts, stamp=self.stamp), bar_html(self)]
-        body.append(table_html(("", "part", "tokens", "of all"), rows, right=(2, 3)))
+        body.append(table_html(("", "part", "tokens", "share"), rows, right=(2, 3)))
         body += [h.el("div", fact) for fact in self.facts]
         if self.history:
             trigger = self.budget.rule.trigger_tokens
             drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)
-            label = h.label("tokens per call, the trigger across them" if drawn else "tokens per call")
+            label = h.label("tokens per call (red line: trigger)" if drawn else "tokens per call")
             body += [label, plot_html(*self._last_calls, trigger), h.muted(_ends(self))]
         return h.box(*body)
 
@@ -137,7 +137,7 @@ class BudgetView:
         assert self.budget is not None
         total = self.budget.total
         rows = [(p.letter, p.name, figure(self.budget, p.tokens), percent(p.tokens, total)) for p in self.parts]
-        return [*rows, ("", "all", figure(self.budget, total), percent(total, total))]
+        return [*rows, ("", "total", figure(self.budget, total), percent(total, total))]
 
 
 def budget_view(
@@ -158,12 +158,12 @@ def part_look(part: str) -> tuple[str, str]:
 
 
 def rule_words(rule: Rule) -> str:
-    """`compacts at 0.85 of 8,000 = 6,800 tokens, keeps the last 0.10`."""
+    """`compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %`."""
     kind, value = rule.trigger
     if kind == "fraction" and rule.window is not None:
-        at = f"compacts at {_fraction(value)} of {rule.window:,} = {rule.trigger_tokens:,} tokens"
+        at = f"compacts at {_fraction(value)} of the window ({rule.trigger_tokens:,} of {rule.window:,} tokens)"
     elif kind == "fraction":
-        at = f"never compacts by itself: {_fraction(value)} of a window that is not known"
+        at = f"never compacts automatically: the trigger is {_fraction(value)} of the window, which is unknown"
     else:
         at = f"compacts at {int(value):,} {kind}"
     kept, amount = rule.keep
@@ -171,22 +171,22 @@ def rule_words(rule: Rule) -> str:
 
 
 def left_words(budget: Budget) -> str:
-    """How far it is to the trigger, in tokens or messages, and about how many turns that is."""
+    """What is left until the trigger, in tokens or messages, and about how many turns that is."""
     kind, value = budget.rule.trigger
     if kind == "messages":
         left = max(0, int(value) - budget.messages)
-        words = f"{counted(budget.messages, 'message')} now, {left:,} left until the trigger"
+        words = f"{counted(budget.messages, 'message')}, {left:,} more until the trigger"
     elif budget.left is None:
         return ""
     elif budget.left == 0:
-        return "past the trigger: the next call compacts first, where there is more than is kept"
+        return "past the trigger: the next call compacts the context first, if it can"
     else:
-        words = f"{figure(budget, budget.left)} tokens left until the trigger"
+        words = f"{counted(budget.left, 'token', budget.exact)} left until the trigger"
     turns = budget.turns_left
     if turns is None:
         return words
-    about = f"about {counted(turns, 'turn')}" if turns else "less than a turn"
-    return f"{words}: {about} like the last ones"
+    about = f"about {counted(turns, 'more turn')}" if turns else "less than one more turn"
+    return f"{words}: {about} at this rate"
 
 
 def figure(budget: Budget, tokens: int) -> str:
@@ -209,14 +209,13 @@ def _facts(budget: Budget) -> tuple[str, ...]:
     facts = [rule_words(budget.rule), left_words(budget)]
     window = budget.rule.window
     if window is not None and budget.total > window:
-        facts.append(
-            f"{figure(budget, budget.total - window)} tokens over the window: the provider may refuse this request"
-        )
+        over = counted(budget.total - window, "token", budget.exact)
+        facts.append(f"{over} over the window: the provider may refuse this request")
     if budget.reported is not None:
         counted_as = "counted" if budget.exact else "estimated"
-        facts.append(f"{counted_as} {figure(budget, budget.total)}, reported by the provider {budget.reported:,}")
+        facts.append(f"{counted_as} {figure(budget, budget.total)}, the provider reported {budget.reported:,}")
     elif not budget.exact:
-        facts.append("figures with ~ are estimates that err high")
+        facts.append("~ marks an estimate, on the high side")
     return tuple(fact for fact in facts if fact)
 
 
@@ -225,15 +224,15 @@ def _nested(spent: Mapping[str, Spent]) -> tuple[str, ...]:
     calls, tokens = (sum(one.calls for one in spent.values()), sum(one.input + one.output for one in spent.values()))
     if not calls:
         return ()
-    return (f"beside this, {tokens:,} tokens in {counted(calls, 'call')} of subagents: %agent subagents says whose",)
+    return (f"plus {counted(tokens, 'token')} in {counted(calls, 'subagent call')}: see %agent subagents",)
 
 
 def _fraction(value: float) -> str:
-    return f"{value:.2f}" if round(value, 2) == value else f"{value:g}"
+    return f"{100 * value:g} %"
 
 
 def _ends(view: BudgetView) -> str:
-    """From where to where the totals went, over how many calls, and how often the thread was compacted."""
+    """The first and last total, over how many calls, and the number of compactions."""
     history = view.history
     words = f"{history[0]:,} → {history[-1]:,} tokens over {counted(len(history), 'call')}"
     words += f", {counted(len(view.compactions), 'compaction')} ({MARK})" if view.compactions else ""
@@ -263,7 +262,7 @@ def bar_html(view: BudgetView) -> h.Html:
         seen = part.letter if part.tokens > view.scale // 50 else ""
         rest = part.letter * (part.cells - len(seen))
         unseen = h.el("span", rest, style="color:transparent") if rest else None
-        words = f"{part.name}: {part.tokens:,} tokens"
+        words = f"{part.name}: {counted(part.tokens, 'token')}"
         share = max(part.tokens, view.scale // 200, 1)
         spans.append(h.el("span", seen, unseen, style=look.format(part.colour, share), title=words))
     free = view.scale - sum(p.tokens for p in view.parts)
@@ -271,7 +270,10 @@ def bar_html(view: BudgetView) -> h.Html:
     if free > 0:
         spans.append(
             h.el(
-                "span", dots, style=f"flex:{free} 1 0;overflow:hidden;color:transparent", title=f"free: {free:,} tokens"
+                "span",
+                dots,
+                style=f"flex:{free} 1 0;overflow:hidden;color:transparent",
+                title=f"free: {counted(free, 'token')}",
             )
         )
     frame = (

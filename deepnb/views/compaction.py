@@ -1,4 +1,4 @@
-"""A compaction: what set it off, what went, what stands in for it, what was kept, and where the words are."""
+"""A compaction: its cause, what was removed, the summary in its place, what was kept, and where the text is."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from deepnb.views.numbers import counted
 from deepnb.views.search_marks import NO_TERMS, SearchTerms
 from deepnb.views.text import pad, page, quoted, short, title_line
 
-CAUSES = {"trigger": "at the trigger", "by hand": "by hand", "overflow": "the model said too long"}
+CAUSES = {"trigger": "at the trigger", "by hand": "on request", "overflow": "the request was too long for the model"}
 
 _KINDS = {
     "prohibition": "the user said",
@@ -29,8 +29,8 @@ def line(offload: Offload) -> str:
     """All that happened, in one line."""
     parts = [f"{went(offload)} → summary{tokens(offload, ', ')}"]
     parts += [flush_line(offload.flush)] if offload.flush and offload.flush.lines else []
-    parts += [f"{counted(len(offload.anchors), 'anchor')} kept"] if offload.anchors else []
-    parts += [] if offload.path else ["their file could not be written"]
+    parts += [f"{counted(len(offload.anchors), 'key fact')} kept"] if offload.anchors else []
+    parts += [] if offload.path else ["the history file could not be written"]
     return f"context compacted ({CAUSES.get(offload.cause, offload.cause)}): {'; '.join(parts)}"
 
 
@@ -48,20 +48,20 @@ def tokens(offload: Offload, before: str = "") -> str:
 def flush_line(flush: Flush | None) -> str:
     """`2 facts to /memory/2026-11-22.md`."""
     if flush is None:
-        return "no daily note was written for it"
-    by_rules = ", chosen by rules: no model answered" if flush.how == "rules" else ""
+        return "no daily note was written"
+    by_rules = " (chosen by rules: no model answered)" if flush.how == "rules" else ""
     if not flush.lines:
-        return f"nothing was worth keeping{by_rules}"
+        return f"nothing worth keeping{by_rules}"
     return f"{counted(len(flush.lines), 'fact')} to {flush.file}{by_rules}"
 
 
 def anchors(offload: Offload) -> str:
-    """`14 kept beside the summary; 3 more are in the file`."""
+    """`14 added to the summary; 3 more in the file`."""
     if not offload.anchors and not offload.hidden:
-        return "the summary lost none"
+        return "none missing from the summary"
     hidden = len(offload.hidden)
-    more = f"; {hidden:,} more {'are' if hidden > 1 else 'is'} in the file" if hidden else ""
-    return f"{len(offload.anchors):,} kept beside the summary{more}"
+    more = f"; {hidden:,} more in the file" if hidden else ""
+    return f"{len(offload.anchors):,} added to the summary{more}"
 
 
 def by_kind(found: Sequence[Anchor]) -> list[tuple[str, str]]:
@@ -79,7 +79,7 @@ def facts_text(offload: Offload, terms: SearchTerms = NO_TERMS) -> list[str]:
     """What was kept of it: the daily note, the anchors, the summary."""
     out = [_row("daily note", flush_line(offload.flush))]
     out += [_row("", terms.text(note)) for note in _lines(offload.flush)]
-    out.append(_row("anchors", anchors(offload)))
+    out.append(_row("key facts", anchors(offload)))
     out += [_row("", terms.text(short(f"{kind}: {texts}", 84))) for kind, texts in by_kind(offload.anchors)]
     return [*out, _row("summary", ""), *quoted(terms.text(offload.summary.strip() or "no summary"))]
 
@@ -91,7 +91,7 @@ def facts_html(offload: Offload, terms: SearchTerms = NO_TERMS) -> h.Html:
     opened = bool(terms)
     return h.join(
         _listed(h.join("daily note: ", flush_line(offload.flush)), notes, opened),
-        _listed(h.join("anchors: ", anchors(offload)), kinds, opened),
+        _listed(h.join("key facts: ", anchors(offload)), kinds, opened),
         h.fold("summary", h.pre(terms.html(offload.summary.strip() or "no summary")), opened=opened, framed=False),
     )
 
@@ -107,10 +107,10 @@ class CompactionView:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """(what, how much) of what went."""
+        """(what, how much) of what was removed."""
         at = self.offload
-        where = f"word for word in {at.path} (%agent history)" if at.path else "their file could not be written"
-        found = [("cause", CAUSES.get(at.cause, at.cause)), ("went", f"{went(at)}, {where}"), ("tokens", tokens(at))]
+        where = f"saved verbatim in {at.path} (%agent history)" if at.path else "the history file could not be written"
+        found = [("cause", CAUSES.get(at.cause, at.cause)), ("removed", f"{went(at)}, {where}"), ("tokens", tokens(at))]
         return [(what, words) for what, words in found if words]
 
     def text(self) -> str:

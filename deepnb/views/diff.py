@@ -52,13 +52,13 @@ class DiffView:
     def text(self) -> str:
         """The title, then what `diff -u` prints."""
         body = [diff.unified().rstrip("\n") or f"{diff.path}: {diff.kind}, empty" for diff in self.diffs]
-        return page([title_line(self.title, self.stamp), *(body or ["no change"])])
+        return page([title_line(self.title, self.stamp), *(body or ["no changes"])])
 
     def html(self) -> str:
         """A fold for each file, open, with the words that changed marked."""
         body = [_file(diff) for diff in self.diffs]
         head = h.heading(self.title, stamp=self.stamp)
-        return h.box(head, *(body or [h.muted("no change")]))
+        return h.box(head, *(body or [h.muted("no changes")]))
 
 
 def diff_view(diffs: Sequence[FileDiff], title: str, stamp: str = "") -> DiffView:
@@ -100,7 +100,7 @@ def counts(lines: Sequence[Row]) -> str:
 def _file(diff: FileDiff) -> h.Html:
     facts = h.muted(f" · {diff.kind} · {counts(rows(diff))}")
     if not diff.hunks:
-        return h.fold(h.join(h.code(diff.path), facts), h.muted("an empty file"), opened=True)
+        return h.fold(h.join(h.code(diff.path), facts), h.muted("empty file"), opened=True)
     return h.fold(h.join(h.code(diff.path), facts), diff_html(diff), opened=True)
 
 

@@ -19,11 +19,11 @@ class FindingsView:
 
     @property
     def title(self) -> str:
-        """`skills to mend · 1 broken · 2 notes`."""
+        """`skills to fix · 1 broken · 2 notes`."""
         broken = sum(f.broken for f in self.findings)
         notes = len(self.findings) - broken
         parts = [f"{broken} broken"] * bool(broken) + [counted(notes, "note")] * bool(notes)
-        return " · ".join(["skills to mend", *parts])
+        return " · ".join(["skills to fix", *parts])
 
     def text(self) -> str:
         """Two lines each: where and what, then what to write."""
@@ -34,14 +34,14 @@ class FindingsView:
 
     def html(self) -> str:
         """A table."""
-        head = ("", "file", "line", "what is wrong", "what to do")
+        head = ("", "file", "line", "problem", "fix")
         rows = [(_mark(f), h.code(f.path), f"{f.line or '–'}", f.what, f.do) for f in self.findings]
         title, *facts = self.title.split(" · ")
         return h.box(h.heading(title, *facts, stamp=self.stamp), table_html(head, rows, right=(2,)))
 
 
 def findings_view(findings: Sequence[Finding], stamp: str = "") -> FindingsView:
-    """What is to be mended."""
+    """What to fix."""
     return FindingsView(tuple(findings), stamp)
 
 

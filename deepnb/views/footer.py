@@ -44,7 +44,7 @@ def model_words(model: str) -> str:
 def _nested_tokens(calls: Sequence[Call]) -> str:
     """How much of a turn's tokens is of subagents, where that was reported."""
     tokens = sum(call.usage.input + call.usage.output for call in calls if call.usage)
-    return f", {tokens:,} of these by subagents" if tokens else ""
+    return f", {tokens:,} of these in subagents" if tokens else ""
 
 
 def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] = ()) -> FooterView:
@@ -53,7 +53,7 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
     facts = [f"turn {turn.number}", turn.thread]
     facts += [model_words(turn.model)] if turn.model else []
     nested = [call for call in turn.calls if call.path]
-    facts.append(counted(len(turn.calls), "call") + (f", {len(nested)} by subagents" if nested else ""))
+    facts.append(counted(len(turn.calls), "call") + (f", {len(nested)} in subagents" if nested else ""))
     facts.append(f"{usage.input:,} in / {usage.cached:,} cached / {usage.output:,} out{_nested_tokens(nested)}")
     facts += [cost(usage.cost)] if usage.cost is not None else []
     facts.append(seconds(turn.seconds))

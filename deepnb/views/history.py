@@ -12,9 +12,9 @@ from deepnb.views.search_marks import NO_TERMS, SearchTerms, search_terms
 from deepnb.views.text import indent, middle_cut, pad, page, quoted, short, title_line
 
 EMPTY = (
-    "nothing was offloaded yet: it happens when the context passes the trigger (%agent budget), or at %agent compact"
+    "nothing offloaded yet: this happens when the context passes the trigger (%agent budget), or with %agent compact"
 )
-BRING = "%agent history --bring SECTION[:MESSAGES] puts some before the next prompt, e.g. --bring 1:2,5-7"
+BRING = "%agent history --bring SECTION[:MESSAGES] adds messages to the next prompt, e.g. --bring 1:2,5-7"
 
 _TEXT = (1_200, 600)
 _HTML = (12_000, 4_000)
@@ -26,7 +26,7 @@ _ALL, _LEAST, _MOST = 60_000, 300, 6_000
 _ITEMS = 300
 """Messages of one section in a picture."""
 _NEWEST = 4
-WHERE = "messages and summaries: %agent history, or %agent history WORDS to search them"
+WHERE = "to read the messages and summaries: %agent history; to search them: %agent history WORDS"
 _HITS = 6
 """Lines of one message that are quoted where something was looked for."""
 
@@ -45,7 +45,7 @@ class SectionMatch:
     @property
     def title(self) -> str:
         """`1. 2026-11-22 09:00:00`."""
-        return f"{self.number}. {self.section.at[:19].replace('T', ' ') or 'time not known'}"
+        return f"{self.number}. {self.section.at[:19].replace('T', ' ') or 'time unknown'}"
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -89,14 +89,14 @@ class HistoryView:
             return None
         messages = sum(len(shown.items) for shown in self.matches)
         where = f"{counted(messages, 'message')} in {counted(len(self.matches), 'section')}"
-        return f"looked for {self.terms}: {where if self.matches else 'found nowhere'}"
+        return f"search for {self.terms}: {where if self.matches else 'no matches'}"
 
     @property
     def brought_line(self) -> str | None:
         """What stands before the next prompt, in a line."""
         if self.brought is None:
             return None
-        return f"before the next prompt: {self.brought.line}; --bring none takes it away"
+        return f"added to the next prompt: {self.brought.line}; --bring none removes it"
 
     def text(self) -> str:
         """Each section under its time: what it came to, then its messages, a line each."""
@@ -152,7 +152,7 @@ def head_html(shown: SectionMatch) -> h.Html:
 
 def section_html(shown: SectionMatch) -> h.Html:
     """What a section came to: its daily note, anchors and summary, and where its words are."""
-    where = h.el("div", h.muted("word for word in ", h.code(shown.section.path)))
+    where = h.el("div", h.muted("saved verbatim in ", h.code(shown.section.path)))
     offload = shown.section.offload
     return h.join(compaction.facts_html(offload, shown.terms) if offload else None, where)
 
@@ -166,7 +166,7 @@ def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST) ->
 
 def role(item: HistoryMessage) -> str:
     """Who said it."""
-    return item.role or "messages that can't be told apart: the file was edited"
+    return item.role or "messages that can't be separated: the file was edited"
 
 
 def _matches(sections: Sequence[HistorySection], terms: SearchTerms) -> Iterator[SectionMatch]:
@@ -192,8 +192,8 @@ def _section_lines(shown: SectionMatch) -> list[str]:
     section = shown.section
     lines = compaction.facts_text(section.offload, shown.terms) if section.offload else []
     if not section.items:
-        return [*lines, f"  word for word in {section.path}", *_some_lines(section.text)]
-    lines.append(f"  word for word in {section.path}:")
+        return [*lines, f"  saved verbatim in {section.path}", *_some_lines(section.text)]
+    lines.append(f"  saved verbatim in {section.path}:")
     wide = max((len(role(item)) for item in shown.items), default=0)
     items = [line for item in shown.items for line in _item_lines(item, min(wide, 24), shown.terms)]
     head, tail = _LINES
@@ -230,4 +230,4 @@ def _items_html(shown: SectionMatch, room: int) -> Iterator[h.Html]:
         yield h.label("messages")
     yield from (message_html(item, shown.terms, room) for item in shown.items[:_ITEMS])
     if (more := len(shown.items) - _ITEMS) > 0:
-        yield h.el("div", h.muted(f"{more:,} more are in the file, and found by a search"))
+        yield h.el("div", h.muted(f"{more:,} more in the file: search to find them"))

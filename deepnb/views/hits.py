@@ -44,7 +44,7 @@ class HitsView:
         lines = [title_line(self.title, self.stamp)]
         for hit in self.hits:
             lines += ["", f"{_place(hit)}  ({hit.leg})", *quoted(self.terms.text(hit.text))]
-        return page(lines if self.hits else [*lines, "nothing fits that"])
+        return page(lines if self.hits else [*lines, "no matches"])
 
     def html(self) -> str:
         """A fold for each passage, open."""
@@ -53,7 +53,7 @@ class HitsView:
         for hit in self.hits:
             head = h.join(h.code(_place(hit)), h.muted(" · found by ", hit.leg))
             body.append(h.fold(head, h.pre(self.terms.html(hit.text)), opened=True))
-        return h.box(*body, None if self.hits else h.muted("nothing fits that"))
+        return h.box(*body, None if self.hits else h.muted("no matches"))
 
 
 def hits_view(query: str, hits: Sequence[Passage], terms: Iterable[str], stamp: str = "") -> HitsView:

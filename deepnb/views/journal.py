@@ -8,7 +8,7 @@ from deepnb.views import html as h
 from deepnb.views.numbers import counted
 from deepnb.views.text import clean, indent, middle_cut, page, short, title_line
 
-EMPTY = "no change yet: %memory add TEXT makes one"
+EMPTY = "no changes yet: type %memory add TEXT"
 _CUT = (4_000, 2_000)
 """Characters of the head and tail of a long diff; `%memory log` has all of it."""
 

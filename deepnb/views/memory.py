@@ -15,14 +15,14 @@ State = Literal["same", "newer", "new", "gone", "empty", "binary"]
 
 STATES: dict[State, str] = {
     "same": "in the prompt",
-    "newer": "newer in the file: the prompt still has the old text",
-    "new": "new: in the prompt at the next turn",
-    "gone": "not in the file any more: the prompt still has the old text",
+    "newer": "changed in the file: the prompt still has the old text",
+    "new": "new: in the prompt from the next turn",
+    "gone": "file removed: the prompt still has the old text",
     "empty": "empty",
     "binary": "not UTF-8 text: not in the prompt",
 }
 EMPTY = 'nothing remembered yet: type %memory add TEXT, or tell the agent "Remember that ..."'
-WHOLE = "%memory show {} has all of it"
+WHOLE = "%memory show {} shows all of it"
 _CUT, BRIEF = (6_000, 3_000), (500, 500)
 """Characters of the head and tail of a long file: in a record and a panel, and in a picture that is sent each turn."""
 
@@ -80,7 +80,7 @@ class MemoryView:
     others: tuple[OtherFile, ...]
     stamp: str = ""
     at_hand: tuple[tuple[str, str], ...] = ()
-    """(name to add, file) of memory files on the disk that are not joined in."""
+    """(name to add, file) of memory files on the disk that are not sources."""
     room: tuple[int, int] = _CUT
     """Characters of the head and tail of a long file that are shown."""
 
@@ -114,8 +114,8 @@ class MemoryView:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """Which files are not joined in, and what to type."""
-        return tuple(f"{file} is there, but not joined in: %memory sources add {name}" for name, file in self.at_hand)
+        """Which files are not sources, and what to type."""
+        return tuple(f"{file} exists but is not a source: %memory sources add {name}" for name, file in self.at_hand)
 
     def html(self) -> str:
         """Each file as an open fold."""
@@ -187,7 +187,7 @@ def _body(file: MemoryFile, room: tuple[int, int]) -> list[str]:
     """The text of the file, indented; then what changed in it since the prompt was made."""
     lines = quoted(file.cut(room)) if file.content.strip() else []
     if file.diff:
-        lines += ["  what the prompt has not seen:", indent(_unseen(file.diff, room), "    ")]
+        lines += ["  not in the prompt yet:", indent(_unseen(file.diff, room), "    ")]
     return lines
 
 
@@ -199,9 +199,9 @@ def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
 def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
     colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
     head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(STATES[file.state], colour))
-    body: list[h.Child] = [h.pre(file.cut(room))] if file.content.strip() else [h.muted("no text")]
+    body: list[h.Child] = [h.pre(file.cut(room))] if file.content.strip() else [h.muted("empty")]
     if file.diff:
         words = _unseen(file.diff, room)
         long = len(words) < len(file.diff.unified().rstrip("\n"))
-        body += [h.label("what the prompt has not seen"), h.pre(words) if long else diff_html(file.diff)]
+        body += [h.label("not in the prompt yet"), h.pre(words) if long else diff_html(file.diff)]
     return h.fold(head, *body, opened=True)

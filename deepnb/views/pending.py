@@ -9,7 +9,7 @@ from deepnb.views.diff import diff_html, diff_view
 from deepnb.views.numbers import counted
 from deepnb.views.text import clean, title_line
 
-EMPTY = "nothing waits for you"
+EMPTY = "nothing needs your approval"
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PendingChange:
     @property
     def todo(self) -> str:
         """What to type."""
-        return f"%memory accept {self.id} makes it, %memory drop {self.id} throws it away"
+        return f"%memory accept {self.id} applies it, %memory drop {self.id} discards it"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PendingView:
 
     def text(self) -> str:
         """Each change as a unified diff, and what to type."""
-        head = clean(title_line(f"waiting for you · {counted(len(self.items), 'change')}", self.stamp))
+        head = clean(title_line(f"needs your approval · {counted(len(self.items), 'change')}", self.stamp))
         if not self.items:
             return clean(EMPTY)
         return "\n\n".join([head, *(f"{diff_view([i.change], i.title).text()}\n{clean(i.todo)}" for i in self.items)])
@@ -50,7 +50,7 @@ class PendingView:
         if not self.items:
             return h.box(h.muted(EMPTY))
         cards = [h.frame(h.el("div", h.el("b", i.title)), diff_html(i.change), h.muted(i.todo)) for i in self.items]
-        return h.box(h.heading("waiting for you", counted(len(self.items), "change"), stamp=self.stamp), *cards)
+        return h.box(h.heading("needs your approval", counted(len(self.items), "change"), stamp=self.stamp), *cards)
 
 
 def pending_view(items: Sequence[PendingChange], stamp: str = "") -> PendingView:

@@ -10,10 +10,10 @@ from deepnb.views.numbers import counted
 from deepnb.views.table import table_html
 from deepnb.views.text import pad, page, quoted, short, title_line, width
 
-EMPTY = "no skills yet: type %skills new NAME, or %skills add for those that come with deepnb"
+EMPTY = "no skills yet: type %skills new NAME, or %skills add to list those that come with deepnb"
 
 
-GRANTS = "you are asked once, on the card of a call"
+GRANTS = "you are asked once, on an approval card"
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class SkillRow:
 
     skill: Skill
     tokens: int
-    """Of its line in every request; 0 for one the agent is not told of."""
+    """Of its line in every request; 0 for one the agent does not see."""
     body: int | None = None
     """What reading its file adds; None where that is not known."""
     read: SkillRead | None = None
@@ -37,15 +37,15 @@ class SkillRow:
     def cost(self) -> str:
         if self.skill.problem:
             return "can't be used"
-        return counted(self.tokens, "token") if self.skill.enabled else "off"
+        return counted(self.tokens, "token") if self.skill.enabled else "disabled"
 
     @property
     def facts(self) -> tuple[str, ...]:
         """What is to be said of it beside its name, its cost and what it is for; a line each."""
         skill = self.skill
-        lines = [] if self.body is None else [f"{counted(self.body, 'token')} more when it is read"]
+        lines = [] if self.body is None else [f"{counted(self.body, 'token')} more if read"]
         lines += [_read(self.read)] if self.read else []
-        lines += ["pinned: goes before the next prompt, once"] if self.pinned else []
+        lines += ["pinned: added to the next prompt, once"] if self.pinned else []
         lines += [f"from {skill.source}, overrides {', '.join(skill.overrides)}"] if skill.overrides else []
         lines += [f"asks for {', '.join(skill.allowed_tools)}: {GRANTS}"] if skill.allowed_tools else []
         lines += [f"needs: {skill.compatibility}"] if skill.compatibility else []
@@ -66,7 +66,7 @@ class SkillsView:
         off = sum(not row.skill.enabled and row.skill.problem is None for row in self.rows)
         usable = counted(len(self.rows) - broken - off, "skill")
         tokens = counted(sum(row.tokens for row in self.rows), "token")
-        more = (f" · {off} off" if off else "") + (f" · {broken} can't be used" if broken else "")
+        more = (f" · {off} disabled" if off else "") + (f" · {broken} can't be used" if broken else "")
         return f"skills · {usable} · {tokens} in every request{more}"
 
     def text(self) -> str:
@@ -89,7 +89,7 @@ class SkillsView:
         if not self.rows:
             return h.box(h.heading("skills", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")
-        head = ("skill", "what it is for", "tokens", "when read")
+        head = ("skill", "description", "tokens", "tokens if read")
         return h.box(
             h.heading(title, *facts, stamp=self.stamp), table_html(head, list(map(_cells, self.rows)), right=(2, 3))
         )
@@ -107,7 +107,7 @@ class SkillCard:
     def html(self) -> str:
         """Its name, what it is for and what is to be said of it."""
         name, what, tokens, read = _cells(self.row)
-        return h.box(h.el("div", name), what, h.muted(f"{tokens} tokens in every request, {read} more when it is read"))
+        return h.box(h.el("div", name), what, h.muted(f"tokens in every request: {tokens}; if read: {read} more"))
 
 
 def skills_view(
@@ -139,11 +139,11 @@ def _row(
 
 
 def _read(read: SkillRead) -> str:
-    """`read whole in turn 2`, `read in part in turns 1, 2: 100 of 155 lines`, and whether it is another file now."""
+    """`read in turn 2`, `partly read in turns 1, 2: 100 of 155 lines`, and whether it was changed since."""
     when = f"turn{'s' if len(read.turns) > 1 else ''} {ranges(read.turns)}"
-    how = "was pinned" if read.pinned else "read whole" if read.whole else "read in part"
+    how = "pinned" if read.pinned else "read" if read.whole else "partly read"
     part = "" if read.whole else f": {read.lines:,} of {counted(read.total, 'line')}"
-    return f"{how} in {when}{part}" + ("; it was changed since" if read.changed else "")
+    return f"{how} in {when}{part}" + ("; changed since" if read.changed else "")
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _cells(row: SkillRow) -> tuple[str, str, str, str]:
         problem = _problem(skill.problem)
     path = h.el("div", h.code(skill.path), style=h.MUTED)
     facts = [h.el("div", fact, style=h.MUTED) for fact in row.facts[row.body is not None :]]
-    tokens = "–" if skill.problem else f"{row.tokens:,}" if skill.enabled else "off"
+    tokens = "–" if skill.problem else f"{row.tokens:,}" if skill.enabled else "disabled"
     body = "–" if row.body is None else f"{row.body:,}"
     return h.el("b", row.name), h.join(skill.description, path, *facts, problem), tokens, body
 
@@ -194,7 +194,7 @@ def _problem(words: str) -> h.Html:
 
 def _fields(skill: Skill) -> list[str]:
     """The fields of a skill beside name and description, a line each."""
-    lines = [] if skill.enabled else ["switched off: the agent is told nothing of it"]
+    lines = [] if skill.enabled else ["disabled: the agent does not see it"]
     lines += list(SkillRow(skill, 0).facts)
     lines += [f"license: {skill.license}"] if skill.license else []
     return lines + [f"{key}: {value}" for key, value in skill.metadata.items()]

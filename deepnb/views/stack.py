@@ -31,8 +31,8 @@ class StackView:
     def fact(self) -> str:
         """Which request the tokens are of."""
         if not self.stack.call:
-            return "tokens are known after the first call: type %agent PROMPT"
-        return f"tokens each added to the request of {self.stack.call}: {self._tokens(self.stack.tokens)} in all"
+            return "tokens are counted from the first call on: type %agent PROMPT"
+        return f"tokens that each layer added to {self.stack.call}: {self._tokens(self.stack.tokens)} in total"
 
     def text(self) -> str:
         """A table, a layer a line, with a bar of its share."""
@@ -83,7 +83,7 @@ class StackView:
         return "" if layer.tokens is None else self._tokens(layer.tokens)
 
     def _tokens(self, tokens: int) -> str:
-        return f"{'' if self.stack.exact else '~'}{counted(tokens, 'token')}"
+        return counted(tokens, "token", self.stack.exact)
 
 
 def stack_view(stack: Stack, stamp: str = "") -> StackView:

@@ -11,8 +11,8 @@ from deepnb.views.table import table_html
 from deepnb.views.text import page, title_line
 
 KINDS = {
-    "empty": "empty: memory, notes and skills of its own",
-    "shared": "shared: others read along, MEMORY.md is kept from it",
+    "empty": "empty: has its own memory, notes and skills",
+    "shared": "shared: others can read it, so it does not get MEMORY.md",
 }
 
 
@@ -51,7 +51,7 @@ class StatusView:
     def rows(self) -> tuple[tuple[str, str], ...]:
         """(what, how it stands), in order."""
         info = self.info
-        window = "window not known" if info.window is None else f"window {info.window:,} tokens"
+        window = "window unknown" if info.window is None else f"window {info.window:,} tokens"
         kinds = [KINDS[kind] for kind in info.kind]
         files = ", ".join(f"{path} ({counted(tokens, 'token')})" for path, tokens in info.memory)
         rows = [
@@ -85,7 +85,7 @@ class StatusView:
     def _left(self, share: bool = False) -> str:
         budget = self.info.budget
         if budget is None:
-            return "no model call yet: %agent PROMPT"
+            return "no model calls yet: %agent PROMPT"
         window = f" of {budget.rule.window:,}" if budget.rule.window else ""
         part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
         return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))

@@ -9,7 +9,7 @@ from deepnb.views.numbers import counted
 from deepnb.views.table import table_html
 from deepnb.views.text import pad, page, quoted, short, title_line, width
 
-OFF = "subagents are switched off: enable_subagents=True lets the agent hand tasks on"
+OFF = "subagents are disabled: enable_subagents=True lets the agent delegate tasks"
 NONE = "no subagents: type %agent subagents add NAME"
 
 
@@ -37,7 +37,7 @@ class SubagentRow:
         listed, spent = self.listed, self.spent
         skills = f" · skills: {', '.join(listed.agent.skills)}" if listed.agent.skills else ""
         lines = [listed.path or listed.source, f"tools: {self.tools} · model: {self.model}{skills}"]
-        tokens = f"{spent.input:,} tokens in / {spent.output:,} out"
+        tokens = f"{counted(spent.input, 'token')} in / {spent.output:,} out"
         lines += [f"{counted(spent.calls, 'call')}, {tokens} in this thread"] if spent.calls else []
         lines += [f"problem: {listed.problem}"] if listed.problem else []
         return (*lines, *(f"note: {note}" for note in listed.notes))
@@ -54,10 +54,10 @@ class SubagentsView:
 
     @property
     def title(self) -> str:
-        """`subagents · 2 · nested at most 3 deep`, and how many can't be used."""
+        """`subagents · 2 · nested up to 3 levels`, and how many can't be used."""
         broken = sum(row.listed.problem is not None for row in self.rows)
         bad = f" · {broken} can't be used" if broken else ""
-        return f"subagents · {len(self.rows) - broken} · nested at most {self.limit} deep{bad}"
+        return f"subagents · {len(self.rows) - broken} · nested up to {counted(self.limit, 'level')}{bad}"
 
     @property
     def empty(self) -> str:
@@ -81,7 +81,7 @@ class SubagentsView:
         if self.empty:
             return h.box(h.heading("subagents", stamp=self.stamp), h.muted(self.empty))
         title, *facts = self.title.split(" · ")
-        head = ("subagent", "what it is for", "tasks", "calls", "tokens in", "out")
+        head = ("subagent", "description", "tasks", "calls", "tokens in", "out")
         cells = [_cells(row) for row in self.rows]
         return h.box(h.heading(title, *facts, stamp=self.stamp), table_html(head, cells, right=(2, 3, 4, 5)))
 

@@ -9,8 +9,8 @@ from deepnb.views.numbers import counted, seconds
 from deepnb.views.table import TableView, table_view
 from deepnb.views.text import short
 
-NO_THREADS = "no thread yet: type %agent new NAME"
-NO_TURNS = "no turn yet: type %agent PROMPT"
+NO_THREADS = "no threads yet: type %agent new NAME"
+NO_TURNS = "no turns yet: type %agent PROMPT"
 
 _WORDS = 34
 OWN, INHERITED, COMPACTED, REWOUND = "●", "○", "↓", "↶"
@@ -37,7 +37,7 @@ def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
 
 
 def lane(thread: ThreadInfo) -> str:
-    """Its turns in a row: those of the thread it was forked from, its own, compactions, and where it was taken back to."""
+    """Its turns in a row: those of the thread it was forked from, its own, compactions, and where it was rewound to."""
     own = int(number) if (number := (thread.parent or "").rpartition("@")[2]).isdigit() else 0
     first = max(1, thread.turns - _LANE + 1)
     back = {to for _, to in thread.rewound}
@@ -92,8 +92,8 @@ def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
 
 
 def marks(thread: ThreadInfo) -> str:
-    """Which one is current, which waits for the user's word, which was made with `--empty` or `--shared`."""
-    waits = ["? waits"] if thread.waits else []
+    """Whether it is current, needs an approval, or was made with `--empty` or `--shared`."""
+    waits = ["? needs approval"] if thread.waits else []
     return ", ".join([*(["← current"] if thread.current else []), *waits, *thread.kind])
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deepnb.views import html as h
-from deepnb.views.numbers import seconds
+from deepnb.views.numbers import counted, seconds
 from deepnb.views.text import clean, middle_cut, short, width
 
 Status = Literal["running", "ok", "error", "cut"]
@@ -17,7 +17,7 @@ _ARGUMENT = 40
 _HEAD, _TAIL, _MIDDLE = 3_000, 1_000, 30_000
 """Characters of a long result that its card shows at once, and of those between them that it unfolds."""
 
-WORDS = {"running": "running …", "ok": "ok", "error": "error", "cut": "cut off: no result"}
+WORDS = {"running": "running …", "ok": "ok", "error": "error", "cut": "interrupted: no result"}
 COLOURS = {
     "running": "rgba(128,128,128,0.2)",
     "ok": h.GREEN.format(0.18),
@@ -86,7 +86,7 @@ def long_text(text: str) -> h.Html:
     middle = text[_HEAD : len(text) - _TAIL]
     return h.join(
         h.pre(text[:_HEAD], low=True),
-        h.fold(f"show all: {between:,} characters more", h.pre(middle_cut(middle, _MIDDLE, 0)), framed=False),
+        h.fold(f"show {counted(between, 'more character')}", h.pre(middle_cut(middle, _MIDDLE, 0)), framed=False),
         h.pre(text[len(text) - _TAIL :], low=True),
     )
 

@@ -107,7 +107,7 @@ class Compaction:
     def html(self) -> str:
         """The line, which opens to what was kept and where the words are."""
         where = self.offload.path
-        words = h.el("div", h.muted("word for word in ", h.code(where))) if where else None
+        words = h.el("div", h.muted("saved verbatim in ", h.code(where))) if where else None
         return h.box(h.fold(h.join("⇣ ", self.line), words, compaction.facts_html(self.offload)))
 
 

@@ -14,7 +14,7 @@ from deepnb.views.numbers import counted, percent
 from deepnb.views.table import table_html, table_text
 from deepnb.views.text import indent, middle_cut, page, quoted, title_line
 
-EMPTY = "no model call yet: type %agent PROMPT"
+EMPTY = "no model calls yet: type %agent PROMPT"
 _CUT = {"tools": (160, 60)}
 _CHANGES = 8
 """Changes that the outline lists."""
@@ -44,12 +44,11 @@ class XrayView:
         """What became of the beginning, which a provider may have cached."""
         x = self.xray
         if (prefix := x.prefix) is None:
-            return ("the first request of its kind: nothing to compare it with",)
-        stayed = f"{prefix.same:,} of the {prefix.before:,} bytes of {x.since} stayed byte for byte at the beginning"
-        share = percent(prefix.same, prefix.before) if prefix.before else "100 %"
-        lines = [f"{stayed} ({share}); they are {percent(prefix.same, prefix.now)} of this request"]
+            return ("the first request of its kind: no earlier one to compare it with",)
+        share = percent(prefix.same, prefix.now)
+        lines = [f"Shared prefix with {x.since}: {counted(prefix.same, 'byte')} ({share} of this request, cacheable)"]
         if (usage := x.call.usage) is not None and usage.cached:
-            lines.append(f"the provider says {usage.cached:,} of {usage.input:,} tokens were cached")
+            lines.append(f"The provider reports {usage.cached:,} of {usage.input:,} tokens as cached")
         return tuple(lines)
 
     @property
@@ -134,7 +133,7 @@ def xray_view(xray: Xray, stamp: str = "") -> XrayView:
 
 def counted_tokens(xray: Xray, tokens: int) -> str:
     """`1 token`, `~1,234 tokens`."""
-    return f"{figure(xray.call.budget, tokens)} token{'' if tokens == 1 else 's'}"
+    return counted(tokens, "token", xray.call.budget.exact)
 
 
 def _name(piece: Sent) -> str:

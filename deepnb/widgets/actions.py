@@ -56,7 +56,7 @@ class ActionPanel:
     def _row(self, row: Row) -> Any:
         buttons = []
         for word, act in row.actions:
-            made = button(word, f"{word} {row.key}")
+            made = button(word.capitalize(), f"{word} {row.key}")
             made.on_click(lambda _, act=act: self._click(act))
             buttons.append(made)
         picture = self._w.HTML(row.view.html(), layout=self._w.Layout(flex="1 1 auto"))

@@ -1,4 +1,4 @@
-"""Buttons for calls that wait for the user's word; what they are for stands in the static card above them."""
+"""Buttons for calls that need the user's approval; the static card above them shows the calls."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -62,22 +62,24 @@ class ApprovalButtons:
 
     def _row(self, number: int, call: PendingCall) -> list[Any]:
         w, name = self._w, f"call {number}, {call.name}"
-        approve = button("approve", f"approve {name}", "success")
+        approve = button("Approve", f"approve {name}", "success")
         reason = w.Text(
-            placeholder="reason, then Enter rejects", description="why not", tooltip=f"why {name} is rejected"
+            placeholder="reason (optional)", description="Reason", tooltip=f"reason to reject {name}; Enter rejects"
         )
-        reject = button("reject", f"reject {name}", "danger")
-        edit = button("edit ...", f"change the arguments of {name}")
-        allow = button(f"allow {call.name} in this thread", f"approve {name}, and ask no more about its tool here")
+        reject = button("Reject", f"reject {name}", "danger")
+        edit = button("Edit ...", f"edit the arguments of {name}")
+        allow = button(
+            f"Allow {call.name} in this thread", f"approve {name} and later calls of its tool in this thread"
+        )
         text = pretty(dict(call.args))
         area = w.Textarea(
             text,
             rows=min(max(text.count("\n") + 2, 4), 16),
-            description="arguments",
+            description="Arguments",
             tooltip=f"arguments of {name}, as JSON",
             layout=w.Layout(width="99%"),
         )
-        run = button("approve as edited", f"run {name} with these arguments", "success")
+        run = button("Approve with edits", f"run {name} with these arguments", "success")
         editor = w.VBox([area, run], layout=w.Layout(display="none", width="100%"))
 
         def toggle(_: Any) -> None:
@@ -94,7 +96,9 @@ class ApprovalButtons:
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         more = [allow]
         if call.name in self._offer:
-            these = button(f"allow {', '.join(self._offer)} in this thread", f"approve {name}, and what skills ask for")
+            these = button(
+                f"Allow {', '.join(self._offer)} in this thread", f"approve {name} and the tools skills ask for"
+            )
             these.on_click(lambda _: self._click(lambda: call.approve(also=self._offer)))
             more = [allow, these] if self._offer != (call.name,) else [these]
         return [w.HBox([label, approve, reason, reject, edit, *more], layout=flow), editor]
@@ -113,7 +117,7 @@ class ApprovalButtons:
 
 @dataclass(frozen=True)
 class Waiting:
-    """The calls of one thread that wait."""
+    """The pending calls of one thread."""
 
     calls: Sequence[PendingCall]
     numbers: Sequence[int]
@@ -125,7 +129,7 @@ class Waiting:
 
 
 class ApprovalsPanel:
-    """The policy in force, and below it the calls of every thread that wait, with their buttons."""
+    """The policy in force, and below it the pending calls of every thread with their buttons."""
 
     def __init__(
         self,
@@ -172,7 +176,7 @@ def arguments(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise DeepnbError(f"that is no JSON ({error})", 'write an object such as {"file_path": "/a.md"}') from None
+        raise DeepnbError(f"not valid JSON ({error})", 'write an object such as {"file_path": "/a.md"}') from None
 
 
 def _parts(widget: Any) -> list[Any]:

@@ -33,7 +33,7 @@ class Editor:
 
         self._name, self._save = name, save
         self._settled: Callable[[View], None] = lambda record: None
-        self._closed = f"closed: {name} is as it was"
+        self._closed = f"cancelled: {name} is unchanged"
         rows = min(max(text.count("\n") + 2, _ROWS[0]), _ROWS[1])
         self._area = w.Textarea(
             text,
@@ -44,8 +44,8 @@ class Editor:
             style={"description_width": "initial"},
         )
         self._said = w.HTML()
-        self._button_save = button("save", f"save {name}", "primary", None)
-        self._button_cancel = button("cancel", "close without saving", width=None)
+        self._button_save = button("Save", f"save {name}", "primary", None)
+        self._button_cancel = button("Cancel", "close without saving", width=None)
         self._button_save.on_click(lambda _: self._on_save())
         self._button_cancel.on_click(lambda _: self._end(notice_view(self._closed)))
         head = w.HTML(notice_view(f"editing {name}", "ok").html())
@@ -67,7 +67,7 @@ class Editor:
             self._end(saved.record)
         else:
             self._area.value = saved.again
-            self._closed = f"closed: both texts stand in {self._name}"
+            self._closed = f"closed: {self._name} holds both texts"
             self._said.value = notice_view(saved.why, "warning").html()
 
     def _end(self, record: View) -> None:

@@ -1,4 +1,4 @@
-"""The offloaded history to touch: search it, choose messages, bring them back before the next prompt."""
+"""The live panel of the offloaded history: search it, choose messages, add them to the next prompt."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ Key = tuple[object, ...]
 
 
 class HistoryPanel:
-    """A search box, the sections, a check box for each message, and buttons that bring back and take away."""
+    """A search box, the sections, a check box for each message, and buttons to add the chosen ones to the prompt."""
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class HistoryPanel:
         self._chosen: set[Place] = set()
         self._shown: object = None
         self._rows: dict[Key, Any] = {}
-        self._search = w.Text(placeholder='words, or "a phrase"', description="search", layout=w.Layout(width="24em"))
+        self._search = w.Text(placeholder='words, or "a phrase"', description="Search", layout=w.Layout(width="24em"))
         self._search.observe(lambda _: self.refresh(), names="value")
-        self._do = button("bring back", "put the chosen messages before the next prompt", "primary", None)
-        self._undo = button("take away", "put nothing before the next prompt", width=None)
+        self._do = button("Add to next prompt", "add the chosen messages to the next prompt", "primary", None)
+        self._undo = button("Remove", "remove the messages from the next prompt", width=None)
         self._do.on_click(lambda _: self._act(self._bring_chosen))
         self._undo.on_click(lambda _: self._act(self._drop))
         self._found, self._said, self._waits = w.HTML(), w.HTML(), w.HTML()
@@ -114,7 +114,7 @@ class HistoryPanel:
 
     def _choosable(self) -> None:
         self._do.disabled = not self._chosen
-        self._do.description = f"bring back {len(self._chosen)}" if self._chosen else "bring back"
+        self._do.description = f"Add {len(self._chosen)} to next prompt" if self._chosen else "Add to next prompt"
 
     def _bring_chosen(self) -> None:
         for section in sorted({section for section, _ in self._chosen}):

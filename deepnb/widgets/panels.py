@@ -16,7 +16,7 @@ Subscribe = Callable[[Callable[[], None]], Callable[[], None]]
 MAX_LIVE = 8
 """Panels that follow a session; each is drawn again after every change, so that there has to be an end."""
 
-_ENDED = "newer panels follow the session now: run this cell again to have this one follow it"
+_ENDED = "this panel is no longer live, because newer ones are: run the cell again to update it"
 
 
 class Page:
@@ -44,10 +44,10 @@ class TurnPanel:
 
         self._last, self._at, self._now = last, at, now
         self._turn = w.BoundedIntText(
-            min=0, max=0, description="turn", tooltip="the turn whose memory is shown", layout=w.Layout(width="11em")
+            min=0, max=0, description="Turn", tooltip="show the memory of this turn", layout=w.Layout(width="11em")
         )
-        self._earlier = button("◀ earlier", "one turn back")
-        self._later = button("later ▶", "one turn on")
+        self._earlier = button("◀ Earlier", "one turn back")
+        self._later = button("Later ▶", "one turn forward")
         self._earlier.on_click(lambda _: self._step(-1))
         self._later.on_click(lambda _: self._step(1))
         self._diff, self._picture = w.HTML(), w.VBox()

@@ -23,7 +23,7 @@ class PromptPanel:
         import ipywidgets as w
 
         self._calls, self._at = calls, at
-        self._choice = w.Dropdown(description="call", layout=w.Layout(width="24em"))
+        self._choice = w.Dropdown(description="Call", layout=w.Layout(width="24em"))
         self._picture = w.HTML()
         self._older = w.HTML()
         self._shown: object = ()

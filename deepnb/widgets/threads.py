@@ -1,4 +1,4 @@
-"""The threads to touch: switch to one, fork one, take the current one back, and undo that."""
+"""The live panel of the threads: switch, fork, rewind the current one, and undo."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from deepnb.widgets.actions import ActionPanel, Row, attempt, button
 
 
 class ThreadsPanel:
-    """A row for each thread with its buttons, and below them a turn to take the current one back to."""
+    """A row for each thread with its buttons, and below them a turn to rewind the current one to."""
 
     def __init__(
         self,
@@ -21,10 +21,10 @@ class ThreadsPanel:
         import ipywidgets as w
 
         self._last = last
-        self._list = ActionPanel(rows, notice_view("no thread yet: type %agent new NAME"))
-        self._turn = w.BoundedIntText(min=0, max=0, description="after turn", layout=w.Layout(width="12em"))
-        self._rewind = button("rewind", "take the current thread back to just after this turn")
-        self._undo = button("undo", "take back the last rewind, fork or new")
+        self._list = ActionPanel(rows, notice_view("no threads yet: type %agent new NAME"))
+        self._turn = w.BoundedIntText(min=0, max=0, description="To turn", layout=w.Layout(width="12em"))
+        self._rewind = button("Rewind", "rewind the current thread to the state after this turn")
+        self._undo = button("Undo", "undo the last rewind, fork or new")
         self._said = w.HTML()
         self._rewind.on_click(lambda _: self._act(lambda: rewind(self._turn.value)))
         self._undo.on_click(lambda _: self._act(undo))

@@ -33,8 +33,8 @@ for each second, where an end is long."""
 
 _WAITING = {
     "answer": "waiting for the model ...",
-    "summary": "the context is compacted: summing up ...",
-    "flush": "the context is compacted: asking what is worth keeping ...",
+    "summary": "compacting the context: summarizing ...",
+    "flush": "compacting the context: asking the model what is worth keeping ...",
 }
 _EDGE = "  │ "
 
@@ -90,7 +90,7 @@ class NotebookTurn:
     def finish(self, *views: View) -> Screen:
         """Show what is not shown yet, then the views below it (a footer); gives where more can be shown.
 
-        A turn that waits for the user's word has half its outputs at most: what it goes on with needs some, too.
+        A turn that needs an approval has half its outputs at most: what it goes on with needs some, too.
         """
         with self._lock:
             self._silence.ends()
@@ -98,7 +98,7 @@ class NotebookTurn:
                 self._segments.close()
             below = list(views)
             if self._waiting is not None:
-                self._flow.replace(self._waiting, below.pop(0) if below else notice_view("nothing came"))
+                self._flow.replace(self._waiting, below.pop(0) if below else notice_view("no output"))
                 self._waiting = None
             free = self._screen.free if isinstance(self._screen, Reserved) and not self._asked else 0
             self._flow.end(max(free - len(below), 0))

@@ -35,7 +35,7 @@ class Lab:
     def ask(self, source: str) -> Any:
         """Run a cell, wait for its buttons; gives the cell."""
         cell = self.notebook.run(source)
-        cell.get_by_role("button", name="approve", exact=True).first.wait_for()
+        cell.get_by_role("button", name="Approve", exact=True).first.wait_for()
         return cell
 
     def until(self, names: list[str]) -> None:
@@ -78,11 +78,11 @@ def lab(request: pytest.FixtureRequest, server: tuple[str, Path, Any]) -> Iterat
 
 def test_approve_by_button(lab: Lab) -> None:
     cell = lab.ask("%agent write a file /work/one.md with: hello one")
-    assert "waiting for your word" in cell.inner_text() and "hello one" in cell.inner_text()
-    cell.get_by_role("button", name="approve", exact=True).click()
+    assert "needs your approval" in cell.inner_text() and "hello one" in cell.inner_text()
+    cell.get_by_role("button", name="Approve", exact=True).click()
     cell.get_by_text("I wrote 1 line to /work/one.md.").wait_for()
     assert lab.files == ["one.md"]
-    assert cell.get_by_role("button", name="approve", exact=True).count() == 0, "the buttons are gone"
+    assert cell.get_by_role("button", name="Approve", exact=True).count() == 0, "the buttons are gone"
     text = cell.inner_text()
     assert "approved" in text and text.index("approved") < text.index("I wrote 1 line"), "it streamed below the card"
     assert lab.notebook.errors == []
@@ -90,7 +90,7 @@ def test_approve_by_button(lab: Lab) -> None:
 
 def test_reject_by_keyboard(lab: Lab) -> None:
     cell, page = lab.ask("%agent write a file /work/two.md with: hello two"), lab.notebook.page
-    cell.get_by_role("button", name="approve", exact=True).focus()
+    cell.get_by_role("button", name="Approve", exact=True).focus()
     page.keyboard.press("Tab")
     page.keyboard.type("not this one")
     page.keyboard.press("Tab")
@@ -105,7 +105,7 @@ def test_reject_by_keyboard(lab: Lab) -> None:
 
 def test_space_approves(lab: Lab) -> None:
     cell, page = lab.ask("%agent write a file /work/space.md with: hello space"), lab.notebook.page
-    cell.get_by_role("button", name="approve", exact=True).focus()
+    cell.get_by_role("button", name="Approve", exact=True).focus()
     page.keyboard.press("Space")
     cell.get_by_text("I wrote 1 line to /work/space.md.").wait_for()
     (lab.work / "space.md").unlink()
@@ -113,7 +113,7 @@ def test_space_approves(lab: Lab) -> None:
 
 def test_edit_by_keyboard(lab: Lab) -> None:
     cell, page = lab.ask("%agent write a file /work/keys.md with: hello keys"), lab.notebook.page
-    cell.get_by_role("button", name="edit").focus()
+    cell.get_by_role("button", name="Edit").focus()
     page.keyboard.press("Space")
     area = cell.get_by_role("textbox", name="arguments")
     area.wait_for()
@@ -122,7 +122,7 @@ def test_edit_by_keyboard(lab: Lab) -> None:
     page.keyboard.insert_text('{"file_path": "/work/typed.md", "content": "typed"}')
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
-    cell.get_by_text("approved with other arguments").wait_for()
+    cell.get_by_text("approved with edits").wait_for()
     cell.get_by_text("I wrote").first.wait_for()
     assert "typed.md" in lab.files
     (lab.work / "typed.md").unlink()
@@ -130,21 +130,21 @@ def test_edit_by_keyboard(lab: Lab) -> None:
 
 def test_edit_the_arguments(lab: Lab) -> None:
     cell = lab.ask("%agent write a file /work/three.md with: hello three")
-    cell.get_by_role("button", name="edit").click()
+    cell.get_by_role("button", name="Edit").click()
     area = cell.get_by_role("textbox", name="arguments")
     area.fill("{oops")
-    cell.get_by_role("button", name="approve as edited").click()
-    cell.get_by_text("that is no JSON").wait_for()
+    cell.get_by_role("button", name="Approve with edits").click()
+    cell.get_by_text("not valid JSON").wait_for()
     area.fill('{"file_path": "/work/edited.md", "content": "other"}')
-    cell.get_by_role("button", name="approve as edited").click()
-    cell.get_by_text("approved with other arguments").wait_for()
+    cell.get_by_role("button", name="Approve with edits").click()
+    cell.get_by_text("approved with edits").wait_for()
     lab.until(["edited.md", "one.md"])
 
 
 def test_two_at_once(lab: Lab) -> None:
     lab.notebook.run(TWO)
     cell = lab.ask("%agent go on with two files")
-    approve = cell.get_by_role("button", name="approve", exact=True)
+    approve = cell.get_by_role("button", name="Approve", exact=True)
     assert approve.count() == 2
     cell.get_by_role("textbox", name="why not").last.fill("one is enough")
     lab.notebook.page.keyboard.press("Enter")
@@ -164,7 +164,7 @@ def test_every_control_has_a_name(lab: Lab) -> None:
                 "n => n.innerText || n.ariaLabel || n.title || (n.labels && n.labels[0].innerText)"
             )
             assert named.strip(), control.evaluate("n => n.outerHTML")
-    cell.get_by_role("button", name="allow write_file in this thread").click()
+    cell.get_by_role("button", name="Allow write_file in this thread").click()
     cell.get_by_text("I wrote 1 line to /work/four.md.").wait_for()
     cell = lab.notebook.run("%agent write a file /work/five.md with: hello five")
     cell.get_by_text("I wrote 1 line to /work/five.md.").wait_for()
@@ -191,7 +191,7 @@ def test_axe_finds_nothing_in_an_open_card(lab: Lab) -> None:
     panel = notebook.run("%agent panel approvals")
     notebook.run(TWO)
     cell = lab.ask("%agent go on with two files")
-    cell.get_by_role("button", name="edit").first.click()
+    cell.get_by_role("button", name="Edit").first.click()
     cell.get_by_role("textbox", name="arguments").first.wait_for()
     page = Page(notebook, lab.work.parent)
     try:
@@ -203,6 +203,6 @@ def test_axe_finds_nothing_in_an_open_card(lab: Lab) -> None:
             assert page.violations() == []
     finally:
         notebook.theme(LIGHT)
-    cell.get_by_role("button", name="approve", exact=True).first.click()
+    cell.get_by_role("button", name="Approve", exact=True).first.click()
     cell.get_by_text("approved").first.wait_for()
     assert page.violations() == []

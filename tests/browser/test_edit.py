@@ -58,7 +58,7 @@ def test_a_text_is_edited_and_saved(lab: Lab) -> None:
     assert area.input_value() == "- I like tea\n"
     area.fill("- I like coffee\n- and cake\n")
     lab.shot("editing")
-    cell.get_by_role("button", name="save").click()
+    cell.get_by_role("button", name="Save").click()
     cell.get_by_text("saved /AGENTS.md").first.wait_for()
     assert cell.locator("textarea").count() == 0, "a record stands in its place"
     assert "+- I like coffee" in cell.inner_text().replace("+\n", "+") or "coffee" in cell.inner_text()
@@ -70,7 +70,7 @@ def test_a_credential_is_refused_and_what_was_typed_stays(lab: Lab) -> None:
     area = cell.locator("textarea")
     typed = f"- I like tea\n- the token is {''.join(TOKEN)}\n"
     area.fill(typed)
-    cell.get_by_role("button", name="save").click()
+    cell.get_by_role("button", name="Save").click()
     cell.get_by_text("it holds GitHub token (line 2)").wait_for()
     assert area.input_value() == typed
     lab.shot("refused")
@@ -80,13 +80,13 @@ def test_a_credential_is_refused_and_what_was_typed_stays(lab: Lab) -> None:
 def test_a_change_made_meanwhile_is_merged_or_shown(lab: Lab) -> None:
     cell = lab.editor(2)
     cell.locator("textarea").fill("- I like milk\n")
-    cell.get_by_role("button", name="save").click()
+    cell.get_by_role("button", name="Save").click()
     cell.get_by_text("was changed meanwhile, too").wait_for()
     both = cell.locator("textarea").input_value()
     assert "milk" in both and "coffee" in both and "<<<<<<<" in both
     lab.shot("conflict")
     cell.locator("textarea").fill("- I like milk\n")
-    cell.get_by_role("button", name="save").click()
+    cell.get_by_role("button", name="Save").click()
     cell.get_by_text("saved /AGENTS.md").first.wait_for()
     assert "'- I like milk\\n'" in lab.file()
 
@@ -95,8 +95,8 @@ def test_cancel_closes_and_changes_nothing(lab: Lab) -> None:
     lab.notebook.ask("%memory edit")
     cell = lab.notebook.page.locator(".jp-CodeCell").last
     cell.locator("textarea").fill("- nothing of this\n")
-    cell.get_by_role("button", name="cancel").click()
-    cell.get_by_text("closed: /AGENTS.md is as it was").wait_for()
+    cell.get_by_role("button", name="Cancel").click()
+    cell.get_by_text("cancelled: /AGENTS.md is unchanged").wait_for()
     assert cell.locator("textarea").count() == 0
     assert "'- I like milk\\n'" in lab.file()
     assert lab.notebook.errors == []

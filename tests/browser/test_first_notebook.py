@@ -68,7 +68,7 @@ def test_everything_that_was_run_is_there(lab: Lab) -> None:
         "Jupiter has the highest gravity_m_s2 in planets: 23.1.",
         "inspect_variable(name=",
         "of 6,500 tokens",
-        "compacts at 0.85",
+        "compacts at 85 %",
         "context compacted (at the trigger): ",
         '"The user prefers metric units with one decimal place"',
     ):
@@ -139,7 +139,7 @@ def test_a_saved_notebook_reads_well_without_its_kernel(lab: Lab) -> None:
     lab.notebook.page.wait_for_timeout(2000)
     shot(lab, "reopened")
     text = lab.notebook.text
-    for sight in ("Jupiter has the highest gravity_m_s2", "compacts at 0.85", "inspect_variable(name=", "green tea"):
+    for sight in ("Jupiter has the highest gravity_m_s2", "compacts at 85 %", "inspect_variable(name=", "green tea"):
         assert sight in text, sight
     twin = lab.notebook.cell("%memory panel").locator(".jp-RenderedHTMLCommon").last
     twin.locator("summary").first.click()

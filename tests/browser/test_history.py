@@ -57,7 +57,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 def test_the_record_and_the_search_are_there(lab: Lab) -> None:
     record = lab.notebook.cell("%agent compact")
-    assert "by hand" in record.inner_text() and "4 messages, word for word in" in record.inner_text()
+    assert "on request" in record.inner_text() and "4 messages, saved verbatim in" in record.inner_text()
     summary = record.locator("details").filter(has=lab.notebook.page.locator("summary:text-is('summary')")).last
     summary.locator("summary").click()
     assert "Requests so far: 2" in summary.inner_text()
@@ -74,7 +74,7 @@ def test_a_message_is_found_ticked_by_keyboard_and_brought_back(lab: Lab) -> Non
     assert panel.locator("input[type=checkbox]").count() == 4
     panel.locator("input[type=text]").click()
     page.keyboard.type("hall 7")
-    panel.get_by_text("looked for hall 7").wait_for()
+    panel.get_by_text("search for hall 7").wait_for()
     boxes = panel.locator("input[type=checkbox]")
     page.wait_for_function(
         "panel => panel.querySelectorAll('input[type=checkbox]').length === 2", arg=panel.element_handle()
@@ -86,15 +86,15 @@ def test_a_message_is_found_ticked_by_keyboard_and_brought_back(lab: Lab) -> Non
             break
     page.keyboard.press("Space")
     assert boxes.first.is_checked(), "reached and ticked by keyboard alone"
-    button = panel.get_by_role("button", name="bring back 1")
+    button = panel.get_by_role("button", name="Add 1 to next prompt")
     button.wait_for()
     lab.shot("chosen")
     button.focus()
     page.keyboard.press("Enter")
-    panel.get_by_text("before the next prompt: message 1 of section 1").first.wait_for()
+    panel.get_by_text("added to the next prompt: message 1 of section 1").first.wait_for()
     twin = lab.notebook.cell("%agent panel").locator(".jp-RenderedHTMLCommon").last
     twin.locator("summary").first.click()
-    assert "before the next prompt: message 1 of section 1" in twin.inner_text(), "the static twin follows"
+    assert "added to the next prompt: message 1 of section 1" in twin.inner_text(), "the static twin follows"
     lab.shot("brought")
 
 
@@ -103,7 +103,7 @@ def test_the_next_prompt_has_it_and_then_it_waits_no_more(lab: Lab) -> None:
     answer = lab.notebook.cell("%agent Where is the pump Berta?").inner_text()
     assert "brought back before this prompt: message 1 of section 1" in answer
     assert '"The pump in hall 7 is called Berta" (user)' in answer
-    assert "before the next prompt" not in lab.panel.inner_text()
+    assert "added to the next prompt:" not in lab.panel.inner_text()
     assert lab.notebook.errors == []
 
 
@@ -111,7 +111,7 @@ def test_what_is_refused_is_a_line_in_the_panel(lab: Lab) -> None:
     panel = lab.panel
     panel.locator("input[type=text]").fill("")
     lab.notebook.run("import deepnb; deepnb.current().new('other') and None")
-    panel.get_by_text("nothing was offloaded yet").first.wait_for()
+    panel.get_by_text("nothing offloaded yet").first.wait_for()
     lab.notebook.ask("%agent switch main")
     panel.get_by_text("Requests so far").first.wait_for(state="attached")
     assert panel.locator("input[type=checkbox]").count() == 4
@@ -121,7 +121,7 @@ def test_dark_and_saved(lab: Lab) -> None:
     lab.notebook.save()
     saved = json.loads((lab.place / "notebooks" / "history.ipynb").read_text())
     texts = ["".join(o["data"]["text/plain"]) for cell in saved["cells"] for o in cell["outputs"] if "data" in o]
-    assert any("context compacted" in t and "by hand" in t for t in texts)
+    assert any("context compacted" in t and "on request" in t for t in texts)
     setting(lab.place / "home", "apputils-extension/themes", {"theme": DARK})
     lab.notebook.page.reload()
     lab.notebook.page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")

@@ -78,8 +78,8 @@ def seen(request: pytest.FixtureRequest, server: tuple[str, Path, Any]) -> Itera
 def test_every_tab_shows_its_panel(seen: Page) -> None:
     sights = {
         "Memory": "The user prefers tabs",
-        "Budget": "compacts at 0.85 of 4,300",
-        "History": "word for word in",
+        "Budget": "compacts at 85 % of the window (3,655 of 4,300 tokens)",
+        "History": "saved verbatim in",
         "Skills": "explore-dataframe",
         "Prompt": "request of turn",
         "Threads": "forked from main@",
@@ -118,18 +118,18 @@ def test_a_turn_below_changes_the_panel_that_is_seen_above(seen: Page) -> None:
 def test_threads_are_forked_rewound_and_undone_by_button(seen: Page) -> None:
     area = seen.turn_to("Threads")
     threads = area.locator(".lm-Widget.widget-tab-contents").first
-    switch = threads.get_by_role("button", name="switch")
+    switch = threads.get_by_role("button", name="Switch")
     count = switch.count()
-    threads.get_by_role("button", name="fork").click()
+    threads.get_by_role("button", name="Fork").click()
     switch.nth(count).wait_for()
     assert switch.count() == count + 1
-    threads.get_by_role("button", name="undo").click()
+    threads.get_by_role("button", name="Undo").click()
     switch.nth(count).wait_for(state="detached")
     assert switch.count() == count
     field = threads.get_by_role("spinbutton", name="after turn")
     field.fill("1")
     field.press("Enter")
-    button = threads.get_by_role("button", name="rewind")
+    button = threads.get_by_role("button", name="Rewind")
     button.focus()
     seen.page.keyboard.press("Enter")
     sees(threads, "↶")
@@ -150,7 +150,7 @@ def test_the_gauge_goes_past_the_trigger(seen: Page) -> None:
         sees(area, "thread full")
         size = int(re.search(r"([\d,]+) of 4,300 tokens", area.inner_text()).group(1).replace(",", ""))
         notebook.run(f"%config DeepNB.window = {int(size / 0.9)}\n%agent thanks")
-        sees(area, "past the trigger: the next call compacts first")
+        sees(area, "past the trigger: the next call compacts the context first")
         share = int(re.search(r"tokens · (\d+) %", area.inner_text()).group(1))
         assert 85 < share <= 100
         area.screenshot(path=seen.shots / f"{notebook.front[:3]}-past.png")

@@ -102,7 +102,7 @@ def app(place: Path, browser: Any) -> Iterator[App]:
     notebook = written(place / "app" / "app.ipynb", CELLS)
     with voila(notebook, place / "home", place / "voila.log") as address:
         app = App(browser, address)
-        app.page.get_by_role("button", name="approve", exact=True).wait_for()
+        app.page.get_by_role("button", name="Approve", exact=True).wait_for()
         yield app
         app.page.screenshot(path=place / "app.png", full_page=True)
         print(f"screenshot and log in {place}")
@@ -111,7 +111,11 @@ def app(place: Path, browser: Any) -> Iterator[App]:
 def test_the_outputs_of_a_turn_are_there(app: App) -> None:
     text = app.text
     assert "I will remember that" in text and "offline (no LLM)" in text
-    assert "write_file" in text and "context · " in text and "compacts at 0.85 of 8,000" in text
+    assert (
+        "write_file" in text
+        and "context · " in text
+        and "compacts at 85 % of the window (6,800 of 8,000 tokens)" in text
+    )
     fold = app.page.locator("details", has_text="write_file(").first
     fold.locator("summary").first.click()
     assert "The user prefers tabs over spaces" in fold.inner_text()
@@ -122,12 +126,12 @@ def test_the_tabs_of_the_dashboard_work(app: App, name: str) -> None:
     app.tab(name).click()
     said = {
         "Memory": "The user prefers tabs over spaces",
-        "Budget": "compacts at 0.85 of 8,000",
+        "Budget": "compacts at 85 % of the window (6,800 of 8,000 tokens)",
         "History": "nothing",
         "Skills": "skill",
         "Prompt": "agent_memory",
         "Threads": "main",
-        "Approvals": "asks for what can't be taken back",
+        "Approvals": "asks before calls that can't be undone",
     }
     app.page.locator(".widget-tab .jupyter-widgets:visible", has_text=said[name]).first.wait_for()
     assert app.tab(name).get_attribute("aria-selected") == "true"
@@ -135,13 +139,13 @@ def test_the_tabs_of_the_dashboard_work(app: App, name: str) -> None:
 
 def test_a_card_is_approved_by_button_and_the_run_streams_below_it(app: App, place: Path) -> None:
     app.tab("Threads").click()
-    assert "waiting for your word" in app.text and not (place / "app" / "work" / "one.md").exists()
-    app.page.get_by_role("button", name="approve", exact=True).click()
+    assert "needs your approval" in app.text and not (place / "app" / "work" / "one.md").exists()
+    app.page.get_by_role("button", name="Approve", exact=True).click()
     app.page.get_by_text("I wrote 1 line to /work/one.md.").first.wait_for()
     assert (place / "app" / "work" / "one.md").read_text().strip() == "hello one"
     text = app.text
     assert text.rindex("approved") < text.rindex("I wrote 1 line"), "below the card"
-    assert app.page.get_by_role("button", name="approve", exact=True).count() == 0
+    assert app.page.get_by_role("button", name="Approve", exact=True).count() == 0
 
 
 def test_nothing_of_ours_is_asked_of_another_host(app: App) -> None:

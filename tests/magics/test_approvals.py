@@ -19,7 +19,7 @@ def work(shell: Shell, tmp_path):
 
 def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
     out = shell.ok(ASK)
-    assert "waiting for your word · 1 call" in out and "+hello world" in out and "%agent approve runs it" in out
+    assert "needs your approval · 1 call" in out and "+hello world" in out and "%agent approve runs it" in out
     assert "waits for your word" in shell.ok("%agent")
     line = "turn 1 of thread main waits for your word on write_file: %agent approve, or %agent reject WHY"
     assert shell.fails("%%agent\nand now?") == line
@@ -38,7 +38,7 @@ def test_reject_with_a_reason(shell: Shell, work):
 def test_edit(shell: Shell, work):
     shell.ok(ASK)
     assert "lacks 'content'" in shell.fails('%agent edit {"file_path": "/work/b.md"}')
-    assert "that is no JSON" in shell.fails("%agent edit {oops}")
+    assert "not valid JSON" in shell.fails("%agent edit {oops}")
     shell.ok('%agent edit {"file_path": "/work/b.md", "content": "it\'s other"}')
     assert [p.name for p in work.iterdir()] == ["b.md"]
 
@@ -53,8 +53,8 @@ def test_the_answer_goes_where_the_prompt_said_though_it_waited(shell: Shell, wo
 def test_several_are_decided_one_by_one_or_all_together(shell: Shell, work):
     shell.ok(TWO)
     assert "1 · write_file" in (out := shell.ok("%agent go")) and "2 · write_file" in out
-    assert shell.fails("%agent approve") == "2 calls wait: %agent approve 1 to approve 2, or %agent approve all"
-    assert shell.fails("%agent approve 3") == "no call 3 waits: %agent approve takes a number from 1 to 2, or all"
+    assert shell.fails("%agent approve") == "2 calls need approval: %agent approve N (1 to 2), or %agent approve all"
+    assert shell.fails("%agent approve 3") == "there is no call 3: %agent approve takes a number from 1 to 2, or all"
     assert "write_file waits for your word" in shell.ok("%agent reject 2 not b")
     assert "done" in shell.ok("%agent approve 1")
     assert [p.name for p in work.iterdir()] == ["a"]
@@ -69,7 +69,7 @@ def test_it_waits_through_a_switch(shell: Shell, work):
     shell.ok(ASK)
     shell.ok("%agent new side")
     shell.ok("%agent thanks")
-    assert "no call waits" in shell.fails("%agent approve")
+    assert "no call needs approval" in shell.fails("%agent approve")
     shell.ok("%agent switch main")
     shell.ok("%agent approve")
     assert (work / "report.md").exists()
@@ -84,7 +84,7 @@ def test_the_policy_is_seen_and_set(shell: Shell, work):
     assert "I wrote" in shell.ok(ASK)
     shell.ok("%agent tools read-only")
     assert "read-only mode" in shell.ok("%agent write a file /a.md with: hi")
-    assert "ask which tool" in shell.fails("%agent tools ask")
+    assert "ask needs the name of a tool" in shell.fails("%agent tools ask")
     assert "no tool 'nosuch'" in shell.fails("%agent tools ask nosuch")
     shell.ok('%config DeepNB.approve = "writes"')
     assert shell.session.approvals.policy.mode == "writes"
@@ -93,7 +93,7 @@ def test_the_policy_is_seen_and_set(shell: Shell, work):
 @pytest.mark.parametrize("name", ["approve", "reject", "edit"])
 def test_where_nothing_waits_a_line_says_how_to_send_it(shell: Shell, name):
     told = shell.fails(f"%agent {name}" + (" {}" if name == "edit" else ""))
-    assert told == f"no call waits for your word in this thread: %agent -- {name} ... sends it as a prompt"
+    assert told == f"no call needs approval in this thread: %agent -- {name} ... sends this as a prompt"
     assert shell.ok(f"%agent {name}?").startswith(f"%agent {name}")
 
 
@@ -107,7 +107,7 @@ def test_in_a_kernel_the_card_becomes_a_record(kernel: Kernel, tmp_path):
     kernel.ok(f"%agent mount /work disk:{tmp_path}")
     asked = kernel.ok(ASK)
     assert len(asked.outputs) <= 20
-    cards = {id_: d for id_, d in asked.outputs.items() if "waiting for your word" in d["text/plain"]}
+    cards = {id_: d for id_, d in asked.outputs.items() if "needs your approval" in d["text/plain"]}
     assert len(cards) == 1
     buttons = [id_ for id_, d in asked.outputs.items() if "application/vnd.jupyter.widget-view+json" in d]
     assert len(buttons) == 1

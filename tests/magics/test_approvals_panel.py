@@ -13,10 +13,10 @@ from tests.support.shells import Shell
 
 def test_where_nothing_waits_it_says_what_to_type(shell: Shell):
     told = shell.ok("%agent panel approvals")
-    assert "no call waits for your word: %agent tools says which would" in told
+    assert "no call needs approval: %agent tools lists which would" in told
     shell.ok("%agent tools deny write_file")
     assert "write_file: deny" in shell.ok("%agent panel approvals")
-    assert "no call waits for your word" in shell.ok("%agent dashboard")
+    assert "no call needs approval" in shell.ok("%agent dashboard")
 
 
 def test_it_lists_the_calls_of_all_threads_by_the_numbers_that_are_typed(shell: Shell, tmp_path: Path):
@@ -29,14 +29,14 @@ def test_it_lists_the_calls_of_all_threads_by_the_numbers_that_are_typed(shell: 
     told = shell.ok("%agent panel approvals")
     rows = [line.split() for line in told.splitlines() if "write_file(" in line]
     assert [(row[0], row[1]) for row in rows] == [("main", "1"), ("side", "2")]
-    assert "outside: asks for what can't be taken back" in told
+    assert "outside: asks before calls that can't be undone" in told
     threads = shell.ok("%agent threads")
-    assert threads.count("? waits") == 2
+    assert threads.count("? needs approval") == 2
     shell.ok("%agent approve 2")
-    assert shell.ok("%agent threads").count("? waits") == 1
+    assert shell.ok("%agent threads").count("? needs approval") == 1
     shell.ok("%agent switch main")
     shell.ok("%agent approve")
-    assert "no call waits" in shell.ok("%agent panel approvals")
+    assert "no call needs approval" in shell.ok("%agent panel approvals")
 
 
 @pytest.mark.kernel
@@ -45,12 +45,12 @@ def test_its_button_lets_the_run_go_on_below_the_card(kernel: Kernel, tmp_path: 
     shown = kernel.ok("%agent panel approvals")
     assert any(WIDGET in data for data in shown.outputs.values())
     cell = Cell(kernel, ASK)
-    cell.click("approve", 0)
+    cell.click("Approve", 0)
     assert (tmp_path / "report.md").read_text() == "hello world\n"
     whole = "\n".join(cell.texts)
     assert "[buttons]" not in whole and whole.index("approved") < whole.index("I wrote 1 line")
     panel_now = [d["text/plain"] for id_, d in cell.ran.outputs.items() if id_ in shown.outputs]
-    assert any("no call waits for your word" in text for text in panel_now)
+    assert any("no call needs approval" in text for text in panel_now)
 
 
 @pytest.mark.kernel
@@ -58,6 +58,6 @@ def test_a_call_without_a_card_is_decided_there_too(kernel: Kernel, tmp_path: Pa
     kernel.ok(f"%agent mount /work disk:{tmp_path}")
     kernel.ok("%agent panel approvals")
     cell = Cell(kernel, "import deepnb; turn = deepnb.current().run('write a file /work/report.md with: hello')")
-    cell.click("approve", 0)
+    cell.click("Approve", 0)
     assert (tmp_path / "report.md").exists()
     assert kernel.value("deepnb.current().last.text") == "'I wrote 1 line to /work/report.md.'"

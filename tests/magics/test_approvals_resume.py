@@ -42,7 +42,7 @@ def test_a_long_answer_streams_below_the_card(kernel: Kernel, work: Path) -> Non
     kernel.ok(f"m = Scripted(answers=[{WRITE.format('a')}, {answer!r}], delay=0.002)\n%agent use m")
     cell = Cell(kernel, "%agent go")
     assert not (work / "a").exists() and len(cell.made) <= MAX_OUTPUTS
-    resumed = cell.click("approve")
+    resumed = cell.click("Approve")
     assert (work / "a").read_text() == "x"
     shown = cell.texts
     (card,) = (n for n, text in enumerate(shown) if "approved" in text)
@@ -88,7 +88,7 @@ def test_a_turn_that_fills_the_cell_leaves_room_for_what_comes_of_the_card(kerne
     cell = Cell(kernel, "%agent go")
     assert len(cell.made) <= MAX_OUTPUTS
     assert "[buttons]" in cell.texts
-    cell.click("approve")
+    cell.click("Approve")
     whole = "\n".join(cell.texts)
     words = [*(f"Look {n}." for n in range(30)), "approved", "Over and done."]
     places = [whole.find(word) for word in words]
@@ -102,7 +102,7 @@ def test_one_card_after_the_other_has_its_buttons(kernel: Kernel, work: Path) ->
     cell = Cell(kernel, "%agent go")
     for n, name in enumerate(names, 1):
         assert cell.texts.count("[buttons]") == 1
-        cell.click("approve")
+        cell.click("Approve")
         assert (work / name).exists() and sum("approved" in text for text in cell.texts) == n
     assert "[buttons]" not in cell.texts and "all four" in "\n".join(cell.texts)
     assert len(cell.made) <= MAX_OUTPUTS
@@ -112,6 +112,6 @@ def test_one_card_after_the_other_has_its_buttons(kernel: Kernel, work: Path) ->
 def test_a_mistake_after_the_click_is_said_below_the_card(kernel: Kernel, work: Path) -> None:
     kernel.ok(f'm = Scripted(answers=[{WRITE.format("a")}, RuntimeError("the line is dead"), "again"])\n%agent use m')
     cell = Cell(kernel, "%agent go")
-    cell.click("approve")
+    cell.click("Approve")
     assert any("the line is dead: nothing is lost" in text for text in cell.texts)
     assert (work / "a").exists() and "again" in kernel.ok("%agent resume").text

@@ -49,7 +49,7 @@ def test_every_setting_is_listed_with_its_help(shell: Shell) -> None:
         ("0", "max_steps", "not be less than"),
         ("0", "max_subagent_depth", "not be less than"),
         ("'sometimes'", "approve", "approve"),
-        ("'noon'", "clock", "clock takes an ISO time"),
+        ("'noon'", "clock", "clock needs an ISO 8601 time"),
     ],
 )
 def test_a_bad_value_is_one_line_and_changes_nothing(
@@ -82,11 +82,11 @@ def test_window_and_trigger_reach_the_gauge(shell: Shell) -> None:
     shell.ok("%config DeepNB.window = 6000")
     shell.ok("%config DeepNB.trigger = 0.7")
     shell.ok("%agent thanks")
-    assert "compacts at 0.70 of 6,000 = 4,200 tokens" in shell.ok("%agent budget")
+    assert "compacts at 70 % of the window (4,200 of 6,000 tokens)" in shell.ok("%agent budget")
     shell.ok("%config DeepNB.window = None")
     shell.ok("%config DeepNB.trigger = 0.85")
     shell.ok("%agent thanks")
-    assert "compacts at 0.85 of 8,000" in shell.ok("%agent budget")
+    assert "compacts at 85 % of the window (6,800 of 8,000 tokens)" in shell.ok("%agent budget")
 
 
 def test_model_is_that_of_the_next_turn(shell: Shell) -> None:
@@ -121,7 +121,7 @@ def test_the_depth_of_subagents_holds_from_the_next_turn_on(shell: Shell) -> Non
     assert "max_subagent_depth" not in shell.ok("%agent ask a subagent to ask a subagent to list files")
     shell.ok("%config DeepNB.max_subagent_depth = 1")
     assert "max_subagent_depth is 1" in shell.ok("%agent ask a subagent to ask a subagent to list files")
-    assert "nested at most 1 deep" in shell.ok("%agent subagents")
+    assert "nested up to 1 level" in shell.ok("%agent subagents")
     shell.session.configure(max_subagent_depth=2)
     assert trait(shell, "max_subagent_depth") == 2
 

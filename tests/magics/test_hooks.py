@@ -84,7 +84,7 @@ def test_reloading_leaves_one_of_each_hook_and_says_nothing_where_nothing_is_los
 def test_reloading_says_in_one_line_what_it_forgets(shell: Shell) -> None:
     shell.ok("%memory add I like tea")
     assert shell.ok("%reload_ext deepnb") == (
-        "note: deepnb forgets 1 file of memory, notes and skills; %memory keep DIR before you reload keeps memory\n"
+        "note: deepnb forgets 1 file of memory, notes and skills; type %memory keep DIR before you reload to keep memory\n"
     )
     shell.ok("%agent thanks")
     assert shell.ok("%reload_ext deepnb") == "note: deepnb forgets 1 turn\n"

@@ -82,7 +82,10 @@ def test_whatever_is_being_shown(shell: Shell, undisturbed: Notebook, at: int) -
     new = screen.words - undisturbed.words
     if kept.interrupted is None:
         assert not new and not undisturbed.words - screen.words, "not what an undisturbed turn shows"
-        assert said in ("", "UsageError: interrupted when the turn had ended: its answer is kept; run the cells below")
+        assert said in (
+            "",
+            "UsageError: interrupted after the turn had ended: its answer is kept; you can run the cells below",
+        )
     else:
         assert set(new) <= CUT, "shown twice"
         assert f"interrupted: {kept.interrupted}" in footer

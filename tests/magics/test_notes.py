@@ -18,7 +18,7 @@ AT = '%config DeepNB.clock = "2026-03-02T09:05:00+09:00"'
 
 def test_daily(shell: Any) -> None:
     shell.ok(AT)
-    assert shell.ok("%memory daily") == "/memory/2026-03-02.md is not there yet: %memory daily TEXT\n"
+    assert shell.ok("%memory daily") == "/memory/2026-03-02.md does not exist yet: type %memory daily TEXT\n"
     told = shell.ok("%memory daily the gateway's host is box-17")
     assert told.startswith("noted in /memory/2026-03-02.md") and "+- the gateway's host is box-17" in told
     assert shell.ok("%memory daily").splitlines()[1:] == ["## 09:05", "- the gateway's host is box-17"]
@@ -34,11 +34,11 @@ def test_search(shell: Any) -> None:
         told = shell.ok(line)
         assert told.startswith("search: gateway host · 1 passage") and "/memory/2026-03-02.md:1-2  (" in told
         assert "│ - the »gateway«'s »host« is box-17" in told
-    assert "nothing fits that" in shell.ok("%memory search zebra")
+    assert "no matches" in shell.ok("%memory search zebra")
     shell.ok("%agent my zebra is called Ida")
-    assert "nothing fits that" in shell.ok("%memory search zebra")
+    assert "no matches" in shell.ok("%memory search zebra")
     assert "transcript of main:" in shell.ok("%memory search zebra --transcripts")
-    assert "does not fit the usage" in shell.fails("%memory search")
+    assert "usage: %memory search" in shell.fails("%memory search")
 
 
 def test_promote(shell: Any) -> None:
@@ -50,8 +50,8 @@ def test_promote(shell: Any) -> None:
     told = shell.ok("%memory promote")
     assert "1  the gateway's host is box-17  memory/2026-03-02.md:2  never searched for" in told
     assert "nothing is written yet: %memory promote N... --yes" in told and "/MEMORY.md" not in shell.session.files
-    assert "%memory promote 2 --yes keeps these" in shell.ok("%memory promote 2")
-    assert shell.ok("%memory promote 2 --yes").startswith("kept in /MEMORY.md")
+    assert "%memory promote 2 --yes adds these" in shell.ok("%memory promote 2")
+    assert shell.ok("%memory promote 2 --yes").startswith("added to /MEMORY.md")
     assert shell.session.files["/MEMORY.md"].startswith(
         "- the printer hums <!-- from memory/2026-03-02.md:3, 2026-03-02 -->"
     )
@@ -64,7 +64,7 @@ def test_flush(shell: Any) -> None:
     shell.ok("%agent We decided to ship on Friday.")
     told = shell.ok("%memory flush")
     assert told.startswith("added to /memory/2026-03-02.md") and "ship on Friday" in told
-    assert shell.ok("%memory flush") == "nothing new is worth keeping\n"
+    assert shell.ok("%memory flush") == "nothing new worth keeping\n"
 
 
 def test_the_picture_and_the_sources_show_layers_that_are_there(shell: Any) -> None:
@@ -94,7 +94,7 @@ def test_hits_are_escaped_and_marked(text: str) -> None:
     html = view.html()
     assert "<b>bold" not in html and "<i>" not in html
     assert ("<mark" in html) == ("gateway" in text)
-    assert hits_view("x", [], []).text() == "search: x · 0 passages\nnothing fits that"
+    assert hits_view("x", [], []).text() == "search: x · 0 passages\nno matches"
 
 
 def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,4 +117,4 @@ def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatc
 
     monkeypatch.setattr(shell.session.memory, "search_hits", slow)
     told = shell.ok("%memory search gateway")
-    assert told.startswith("note: bringing the index up to date ...\nsearch: gateway")
+    assert told.startswith("note: updating the index ...\nsearch: gateway")

@@ -133,22 +133,22 @@ def test_options_stand_before_the_prompt(line, run):
         ("news", "no subcommand 'news': type %agent new, or %agent -- news to send it as a prompt"),
         ("Status", "no subcommand 'Status': type %agent status, or %agent -- Status to send it as a prompt"),
         ("udno", "no subcommand 'udno': type %agent undo, or %agent -- udno to send it as a prompt"),
-        ("rewind", "rewind needs N: type %agent rewind N [--memory], or %agent -- rewind to send it as a prompt"),
+        ("rewind", "rewind needs N: usage: %agent rewind N [--memory], or %agent -- rewind to send it as a prompt"),
         (
             "history --bring 1:x",
-            "--bring '1:x' does not fit: type %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]",
+            "--bring '1:x' is not valid: usage: %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]",
         ),
-        ("history --bring", "--bring needs a value: type %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]"),
-        ("rewind 3 --memroy", "rewind has no option '--memroy': type %agent rewind N [--memory]"),
+        ("history --bring", "--bring needs a value: usage: %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]"),
+        ("rewind 3 --memroy", "rewind has no option '--memroy': usage: %agent rewind N [--memory]"),
         ("--modle x hi", "no option '--modle': type --model, or -- before a prompt"),
         ("--model", "--model needs a value: type --model M"),
         ("--model --raw hi", "--model needs a value: type --model M"),
         ("--raw=yes hi", "--raw takes no value: type --raw"),
-        ("--as 1x hi", "--as '1x' is no name for a variable: type --as NAME, e.g. --as answer"),
-        ("--as class hi", "--as 'class' is no name for a variable: type --as NAME, e.g. --as answer"),
-        ("--format foo hi", "--format 'foo' is none of the formats: type --format markdown|text|json|code"),
-        ("--max-steps x hi", "--max-steps 'x' is no number above 0: type --max-steps N, e.g. --max-steps 20"),
-        ("--max-steps 0 hi", "--max-steps '0' is no number above 0: type --max-steps N, e.g. --max-steps 20"),
+        ("--as 1x hi", "--as '1x' is not a valid variable name: type --as NAME, e.g. --as answer"),
+        ("--as class hi", "--as 'class' is not a valid variable name: type --as NAME, e.g. --as answer"),
+        ("--format foo hi", "--format 'foo' is an unknown format: type --format markdown|text|json|code"),
+        ("--max-steps x hi", "--max-steps 'x' is not a whole number above 0: type --max-steps N, e.g. --max-steps 20"),
+        ("--max-steps 0 hi", "--max-steps '0' is not a whole number above 0: type --max-steps N, e.g. --max-steps 20"),
         ("--quiet", "the prompt is empty: type %agent PROMPT, or a prompt below %%agent"),
     ],
 )
@@ -168,7 +168,7 @@ def test_a_cell_body_is_the_prompt_as_it_stands():
 
 @pytest.mark.parametrize(("line", "body"), [("status", "x"), ("--raw hi", "x"), ("-- hi", "x")])
 def test_a_cell_line_holds_options_only(line, body):
-    with pytest.raises(DeepnbError, match="put the prompt in the cell body"):
+    with pytest.raises(DeepnbError, match="put the prompt into the cell body"):
         parse_agent(line, body)
 
 
@@ -209,13 +209,13 @@ def test_memory_takes_its_subcommands(line, command):
     [
         (parse_memory, "shwo", "no subcommand 'shwo': type %memory show"),
         (parse_memory, "ad tea", "no subcommand 'ad': type %memory add"),
-        (parse_memory, "add", "'add' does not fit the usage: type %memory add [--to PATH] TEXT..."),
+        (parse_memory, "add", "invalid arguments in 'add': usage: %memory add [--to PATH] TEXT..."),
         (
             parse_memory,
             "add --to /t.md",
-            "'add --to /t.md' does not fit the usage: type %memory add [--to PATH] TEXT...",
+            "invalid arguments in 'add --to /t.md': usage: %memory add [--to PATH] TEXT...",
         ),
-        (parse_memory, "diff a", "'diff a' does not fit the usage: type %memory diff [A [B]]"),
+        (parse_memory, "diff a", "invalid arguments in 'diff a': usage: %memory diff [A [B]]"),
         (
             parse_memory,
             "zzz",
@@ -223,9 +223,13 @@ def test_memory_takes_its_subcommands(line, command):
             "rm, forget, "
             "pending, accept, drop, keep, sources, search, daily, flush, promote, help",
         ),
-        (parse_memory, "/A.md", "no subcommand '/A.md': type %memory show /A.md, or %%memory /A.md above a text"),
+        (
+            parse_memory,
+            "/A.md",
+            "no subcommand '/A.md': type %memory show /A.md, or %%memory /A.md as the first line of a cell",
+        ),
         (parse_skills, "lst", "no subcommand 'lst': type %skills list"),
-        (parse_skills, "show", "'show' does not fit the usage: type %skills show NAME"),
+        (parse_skills, "show", "invalid arguments in 'show': usage: %skills show NAME"),
     ],
 )
 def test_an_unknown_subcommand_names_the_nearest(parse, line, says):

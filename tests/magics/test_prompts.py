@@ -57,7 +57,7 @@ def test_values_are_filled_in_and_the_footer_says_so(shell: Shell) -> None:
     out = shell.ok("%%agent\nAre {names[0]} and {size} fine, {nobody}?")
     assert shell.session.last.prompt == "Are a and 3 fine, {nobody}?"
     assert "filled in: {names[0]}, {size}" in out
-    assert "{nobody} stays as typed: no variable nobody" in out
+    assert "{nobody} is left as typed: no variable nobody" in out
     shell.ok("%%agent --raw\nAre {names[0]} and {size} fine?")
     assert shell.session.last.prompt == "Are {names[0]} and {size} fine?"
 
@@ -86,7 +86,7 @@ def test_json_is_parsed_also_out_of_a_fence(shell: Shell) -> None:
 def test_an_answer_that_is_not_json_is_shown_and_kept_out_of_the_variable(shell: Shell) -> None:
     shell.ip.user_ns.update(m=Scripted(answers=["Sorry, no."]), moons="before")
     ran = shell.run("%agent --model m --as moons --format json which?")
-    assert ran.err.strip() == "UsageError: the answer is not JSON: ask again for JSON alone"
+    assert ran.err.strip() == "UsageError: the answer is not JSON: ask again for JSON only"
     assert "Sorry, no." in ran.out
     assert shell.ip.user_ns["moons"] == "before"
     assert shell.session.text == "Sorry, no."
@@ -99,7 +99,7 @@ def test_code_goes_to_the_next_cell(shell: Shell, monkeypatch: pytest.MonkeyPatc
     out = shell.ok("%agent --model m --format code how?")
     assert cells == ["x = 1\nprint(x)"]
     assert "the code is in the next cell" in out
-    assert "holds no code block" in shell.run("%agent --model m --format code how?").err
+    assert "has no code block" in shell.run("%agent --model m --format code how?").err
 
 
 def test_text_is_shown_above_the_footer(shell: Shell) -> None:
@@ -175,7 +175,7 @@ def test_a_fixed_clock_prints_the_same_twice(bare_shell: Shell) -> None:
 
 
 def test_only_the_first_turn_says_that_a_restart_forgets(shell: Shell) -> None:
-    line = "a restart forgets them"
+    line = "a restart loses them"
     assert line in shell.ok("%agent thanks")
     assert line not in shell.ok("%agent thanks")
     shell.ok("%agent new")
@@ -187,5 +187,5 @@ def test_an_interrupt_before_the_turn_is_one_line(shell: Shell, monkeypatch: pyt
         raise KeyboardInterrupt
 
     monkeypatch.setattr(shell.session._workspace.graphs, "of", interrupted)
-    assert shell.fails("%agent hello there") == "interrupted before the turn began: run the cell again"
+    assert shell.fails("%agent hello there") == "interrupted before the turn started: run the cell again"
     assert shell.fails("%agent use offline") == "interrupted: run the cell again"

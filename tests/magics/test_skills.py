@@ -21,21 +21,23 @@ def test_bundled_skills_are_offered_and_added(shell):
     told = shell.ok("%skills add")
     assert "explore-dataframe" in told
     assert "clear-plot" in told
-    assert "added explore-dataframe: the agent sees it at its next turn" in shell.ok("%skills add explore-dataframe")
+    assert "added explore-dataframe: the agent sees it from the next turn on" in shell.ok(
+        "%skills add explore-dataframe"
+    )
     assert "added" in shell.ok("%skills add").split("explore-dataframe")[1].split("\n")[0]
     assert "there is a skill 'explore-dataframe' already" in shell.fails("%skills add explore-dataframe")
     assert "added" in shell.ok("%skills add --yes explore-dataframe")
     assert "license: MIT" in shell.ok("%skills show explore-dataframe")
-    assert "explore-dataframe: nothing to mend" in shell.ok("%skills validate explore-dataframe")
+    assert "explore-dataframe: nothing to fix" in shell.ok("%skills validate explore-dataframe")
 
 
 def test_switched_off_and_on_and_removed(shell):
     shell.ok("%skills new tidy-data How to tidy a table")
-    assert "tidy-data is off" in shell.ok("%skills disable tidy-data")
+    assert "tidy-data is disabled" in shell.ok("%skills disable tidy-data")
     told = shell.ok("%skills")
-    assert "0 skills · 0 tokens in every request · 1 off" in told
-    assert "switched off" in shell.ok("%skills show tidy-data")
-    assert "tidy-data is on" in shell.ok("%skills enable tidy-data")
+    assert "0 skills · 0 tokens in every request · 1 disabled" in told
+    assert "disabled: the agent does not see it" in shell.ok("%skills show tidy-data")
+    assert "tidy-data is enabled" in shell.ok("%skills enable tidy-data")
     assert "1 skill · " in shell.ok("%skills")
     assert "removed /skills/tidy-data" in shell.ok("%skills remove tidy-data")
     assert "no skills yet" in shell.ok("%skills")
@@ -44,23 +46,23 @@ def test_switched_off_and_on_and_removed(shell):
 
 def test_pinned_and_taken_back(shell):
     shell.ok("%skills add explain-error")
-    assert "no skill stands before the next prompt" in shell.ok("%skills pin")
-    assert "explain-error goes before the next prompt, once: " in shell.ok("%skills pin explain-error")
-    assert "before the next prompt: explain-error" in shell.ok("%skills pin")
-    assert "pinned: goes before the next prompt" in shell.ok("%skills")
-    assert "any more" in shell.ok("%skills pin explain-error --off")
+    assert "no skill is pinned" in shell.ok("%skills pin")
+    assert "explain-error is added to the next prompt, once: " in shell.ok("%skills pin explain-error")
+    assert "added to the next prompt: explain-error" in shell.ok("%skills pin")
+    assert "pinned: added to the next prompt" in shell.ok("%skills")
+    assert "is no longer added to the next prompt" in shell.ok("%skills pin explain-error --off")
     shell.ok("%skills pin explain-error")
     shell.ok("%agent hello there")
-    assert "no skill stands" in shell.ok("%skills pin")
-    assert "was pinned in turn 1" in shell.ok("%skills")
+    assert "no skill is pinned" in shell.ok("%skills pin")
+    assert "pinned in turn 1" in shell.ok("%skills")
 
 
 def test_validate_says_line_and_what_to_write(shell, tmp_path: Path):
-    assert "all skills (0): nothing to mend" in shell.ok("%skills validate")
+    assert "all skills (0): nothing to fix" in shell.ok("%skills validate")
     told = shell.ok("%%skills broken\n---\nname: Broken\ndescription: x\n---")
     assert "can't be used: /skills/broken/SKILL.md:2: the name is not all lowercase: write name: broken" in told
     shown = shell.ok("%skills validate")
-    assert shown.startswith("skills to mend · 1 broken   (thread main, before turn 1)\n")
+    assert shown.startswith("skills to fix · 1 broken   (thread main, before turn 1)\n")
     assert "  broken: /skills/broken/SKILL.md, line 2: the name is not all lowercase\n      write name: broken" in shown
     (tmp_path / "a b").mkdir()
     (tmp_path / "a b" / "SKILL.md").write_text("x")
@@ -71,9 +73,9 @@ def test_validate_says_line_and_what_to_write(shell, tmp_path: Path):
 
 def test_the_picture_says_what_was_read(shell):
     shell.ok("%skills add explore-dataframe")
-    assert "read whole" not in shell.ok("%skills")
+    assert "read in turn" not in shell.ok("%skills")
     shell.ok("%agent Use the explore-dataframe skill on x")
-    assert "read whole in turn 1" in shell.ok("%skills")
+    assert "read in turn 1" in shell.ok("%skills")
     assert GRANTS in shell.ok("%skills")
 
 
@@ -84,7 +86,7 @@ def test_a_panel_button_does_what_the_magic_does(shell):
 
     def click(word: str) -> None:
         buttons = [b for row in panel._list.children for b in row.children[1].children]
-        next(b for b in buttons if b.description == word).click()
+        next(b for b in buttons if b.description == word.capitalize()).click()
 
     click("disable")
     assert [s.enabled for s in scene.session.skills.list_skills()] == [False]
@@ -95,7 +97,7 @@ def test_a_panel_button_does_what_the_magic_does(shell):
     assert scene.session.skills.pinned == ()
     shell.ok("%agent Use the clear-plot skill")
     panel.refresh()
-    assert "read whole in turn 1" in panel._list.children[0].children[0].value
+    assert "read in turn 1" in panel._list.children[0].children[0].value
     shell.ok("%%skills broken\nx")
     panel.refresh()
     shell.ok("%%skills broken-too\nx")
@@ -126,15 +128,15 @@ def test_what_a_row_says():
         return skills_view([skill], lambda t: len(t.split()), texts=texts, reads=reads).rows[0].facts
 
     assert facts(None) == (
-        "3 tokens more when it is read",
+        "3 tokens more if read",
         "from mine, overrides /base/one/SKILL.md",
         f"asks for ls, Bash(git add:*): {GRANTS}",
         "needs: pandas",
         "note: x is no field",
     )
-    assert facts(SkillRead((2,), 155, 155))[1] == "read whole in turn 2"
-    assert facts(SkillRead((1, 2, 4), 100, 155))[1] == "read in part in turns 1-2, 4: 100 of 155 lines"
-    assert facts(SkillRead((3,), 0, 6, changed=True, pinned=True))[1] == "was pinned in turn 3; it was changed since"
+    assert facts(SkillRead((2,), 155, 155))[1] == "read in turn 2"
+    assert facts(SkillRead((1, 2, 4), 100, 155))[1] == "partly read in turns 1-2, 4: 100 of 155 lines"
+    assert facts(SkillRead((3,), 0, 6, changed=True, pinned=True))[1] == "pinned in turn 3; changed since"
     view = skills_view([skill], lambda t: len(t.split()), texts=texts)
     assert view.rows[0].tokens == len(skill_line(skill.name, skill.description, skill.path).split())
     for fact in facts(None):
@@ -146,7 +148,7 @@ def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
     """In a DataFrame it was cut after fifty characters, what to write first of all."""
     long = "write " + "name: a-good-one " * 20
     view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
-    assert view.title == "skills to mend · 1 broken · 1 note"
+    assert view.title == "skills to fix · 1 broken · 1 note"
     assert view.text().splitlines()[1:] == [
         "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>",
         f"      {long.strip()}",
@@ -182,4 +184,4 @@ def test_the_model_that_reads_half_is_seen(shell):
     shell.ok("%skills add clear-plot")
     shell.ok("%agent --model half plot it")
     total = len(scene.session.files[PATH.format("clear-plot")].splitlines())
-    assert f"read in part in turn 1: 10 of {total} lines" in shell.ok("%skills")
+    assert f"partly read in turn 1: 10 of {total} lines" in shell.ok("%skills")

@@ -54,20 +54,20 @@ def test_what_tab_offers(line, offers):
 def test_add_edit_break_and_remove(shell):
     assert "general-purpose        0 tasks" in shell.ok("%agent subagents")
     told = shell.ok("%agent subagents add critic Finds what is wrong.")
-    assert "wrote /agents/critic.md; the next cell holds it" in told
+    assert "wrote /agents/critic.md; the next cell has its text" in told
     assert shell.ip._deepnb.session.files["/agents/critic.md"].startswith('---\ndescription: "Finds what is wrong."\n')
     told = shell.ok(f"%%memory /agents/critic.md\n{GOOD}")
-    assert "wrote /agents/critic.md: the agent can call critic from its next turn on" in told
+    assert "wrote /agents/critic.md: the agent can call critic from the next turn on" in told
     told = shell.ok("%%memory /agents/critic.md\n---\ndescription: x\ntools: lss\n---\nb")
     assert "wrote /agents/critic.md, but it can't be used: /agents/critic.md:3: no tool 'lss'" in told
     assert "1 can't be used" in shell.ok("%agent subagents")
-    assert "which is no subagent" in shell.ok("%%memory /agents/notes/x.txt\nhello")
+    assert "but it is not a subagent" in shell.ok("%%memory /agents/notes/x.txt\nhello")
     assert "there is a subagent 'critic' already" in shell.fails("%agent subagents add critic")
     assert "wrote /agents/critic.md" in shell.ok("%agent subagents add critic --yes")
     assert "removed /agents/critic.md" in shell.ok("%agent subagents remove critic")
     assert "no subagent 'critic' (there is: general-purpose)" in shell.fails("%agent subagents critic")
-    assert "which one to add: %agent subagents add NAME" in shell.fails("%agent subagents add")
-    assert "which one to remove" in shell.fails("%agent subagents remove")
+    assert "add needs the name of a subagent: %agent subagents add NAME" in shell.fails("%agent subagents add")
+    assert "remove needs the name of a subagent" in shell.fails("%agent subagents remove")
     assert "is built in, and no file" in shell.fails("%agent subagents remove general-purpose")
     assert "'Bad_Name' can't be a subagent's name" in shell.fails("%agent subagents add Bad_Name")
 
@@ -89,7 +89,7 @@ def test_a_class_sees_one_at_work(shell):
     assert '→ subagent critic: "list files"\n  │ → ls(path="/")  ok' in told
     assert "\n  ok " in told and " s · 2 calls · " in told
     assert "The subagent critic reported:\n> `ls` gives" in told
-    assert "4 calls, 2 by subagents" in told
+    assert "4 calls, 2 in subagents" in told
     told = shell.ok("%agent subagents critic")
     assert "tools: ls, task · model: offline" in told and "  │ Be strict." in told and "2 calls, " in told
     told = shell.ok("%agent ask the nobody subagent to list files")

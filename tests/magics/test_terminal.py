@@ -58,7 +58,7 @@ def test_a_first_session(terminal: Terminal) -> None:
     assert "  │ Remember that I prefer tabs over spaces" in value and len(value) < 1_000 and "html" not in value
     assert "new thread thread-2" in terminal.type("%agent new")
     assert "tabs over spaces" in terminal.type("%agent What do you know about my preferences?")
-    assert "agent asks the agent" in terminal.type("%agent?")
+    assert "agent runs prompts with the agent" in terminal.type("%agent?")
 
 
 def test_a_mistake_is_one_line(terminal: Terminal) -> None:
@@ -87,6 +87,6 @@ def test_a_call_that_waits_is_printed_with_what_to_type(terminal: Terminal, tmp_
     terminal.type("%load_ext deepnb")
     terminal.type(f"%agent mount /work disk:{tmp_path}")
     out = terminal.type("%agent write a file /work/report.md with: hello world")
-    assert "1 · write_file · waits for your word" in out and "+hello world" in out and "%agent reject WHY" in out
+    assert "1 · write_file · needs your approval" in out and "+hello world" in out and "%agent reject WHY" in out
     assert "I wrote 1 line to /work/report.md." in terminal.type("%agent approve")
     assert (tmp_path / "report.md").read_text() == "hello world\n"

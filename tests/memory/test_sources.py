@@ -386,10 +386,10 @@ def test_adding_and_taking_out(names: list[str], last: str):
 def test_the_magic_says_what_it_did(shell: Any, work: Path) -> None:
     put(work / "two/a.md", "- of a\n")
     out = shell.ok("%memory sources add two/a.md")
-    assert "joined in: /sources/two/a.md" in out and "2  /sources/two/a.md  there" in out
-    assert "joined in before: /sources/two/a.md" in shell.ok("%memory sources add two/a.md")
+    assert "added: /sources/two/a.md" in out and "2  /sources/two/a.md  exists" in out
+    assert "already added: /sources/two/a.md" in shell.ok("%memory sources add two/a.md")
     out = shell.ok("%memory sources remove two/a.md")
-    assert "no longer joined in: /sources/two/a.md (on your disk nothing changed)" in out and "2  " not in out
+    assert "removed: /sources/two/a.md (the files on disk are unchanged)" in out and "2  " not in out
     assert "'two/a.md' is not joined in from your disk (nothing is): %memory sources remove" in shell.fails(
         "%memory sources remove two/a.md"
     )

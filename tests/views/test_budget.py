@@ -23,17 +23,17 @@ def test_the_gauge_as_text():
         "                                     6,800 compacts ▼\n"
         "[SSSSMMTTTTTTTTTTTTTTTUUUUUUUUUUUUUUUUU······················]\n"
         "\n"
-        "     part    tokens  of all\n"
-        "  ─  ──────  ──────  ──────\n"
-        "  S  system     512   9.8 %\n"
-        "  M  memory     310   6.0 %\n"
-        "  T  tools    2,065    40 %\n"
-        "  U  user     2,317    45 %\n"
-        "     all      5,204   100 %\n"
+        "     part    tokens  share\n"
+        "  ─  ──────  ──────  ─────\n"
+        "  S  system     512  9.8 %\n"
+        "  M  memory     310  6.0 %\n"
+        "  T  tools    2,065   40 %\n"
+        "  U  user     2,317   45 %\n"
+        "     total    5,204  100 %\n"
         "\n"
-        "compacts at 0.85 of 8,000 = 6,800 tokens, keeps the last 0.10\n"
-        "1,596 tokens left until the trigger: about 3 turns like the last ones\n"
-        "counted 5,204, reported by the provider 5,310\n"
+        "compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %\n"
+        "1,596 tokens left until the trigger: about 3 more turns at this rate\n"
+        "counted 5,204, the provider reported 5,310\n"
         "per call ▂█\n"
         "         1,200 → 5,204 tokens over 2 calls, trigger 6,800"
     )
@@ -42,10 +42,10 @@ def test_the_gauge_as_text():
 @pytest.mark.parametrize(
     ("window", "trigger", "keep", "words"),
     [
-        (8_000, None, None, "compacts at 0.85 of 8,000 = 6,800 tokens, keeps the last 0.10"),
+        (8_000, None, None, "compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %"),
         (None, None, None, "compacts at 170,000 tokens, keeps the last 6 messages"),
         (None, ("messages", 50), ("tokens", 2_000), "compacts at 50 messages, keeps the last 2,000 tokens"),
-        (None, ("fraction", 0.5), None, "never compacts by itself: 0.50 of a window that is not known, keeps the last 6 messages"),
+        (None, ("fraction", 0.5), None, "never compacts automatically: the trigger is 50 % of the window, which is unknown, keeps the last 6 messages"),
     ],
 )  # fmt: skip
 def test_the_rule_in_words(window, trigger, keep, words):
@@ -56,13 +56,13 @@ def test_the_rule_in_words(window, trigger, keep, words):
 def test_a_rule_in_messages_counts_messages():
     view = budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14))
     assert view.mark is None
-    assert "14 messages now, 36 left until the trigger" in view.text()
+    assert "14 messages, 36 more until the trigger" in view.text()
 
 
 def test_estimates_carry_their_sign():
     text = budget_view(Budget({"user": 1_234}, rule_for(8_000), 1, exact=False, reported=1_100)).text()
     assert "context · ~1,234 of 8,000" in text
-    assert "estimated ~1,234, reported by the provider 1,100" in text
+    assert "estimated ~1,234, the provider reported 1,100" in text
 
 
 def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
@@ -70,14 +70,12 @@ def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
     assert sum(part.cells for part in view.parts) == WIDE
     assert view.mark == 34
     text = view.text()
-    assert (
-        "150 %" in text and "past the trigger: the next call compacts first, where there is more than is kept" in text
-    )
+    assert "150 %" in text and "past the trigger: the next call compacts the context first, if it can" in text
     assert "4,000 tokens over the window" in text
 
 
 def test_before_the_first_call():
-    assert budget_view(None).text() == "context\nno model call yet: type %agent PROMPT"
+    assert budget_view(None).text() == "context\nno model calls yet: type %agent PROMPT"
     assert "%agent PROMPT" in budget_view(None).html()
 
 
@@ -160,8 +158,8 @@ def test_a_trigger_that_is_far_above_is_said_and_not_drawn():
     assert Plot(plot_html([100, 200])).line is None
     view = budget_view(Budget({"user": 200}, rule_for(1_000_000), 1), history=[100, 200])
     assert "trigger 850,000" in view.text() and "2 calls, trigger 850,000" in view.html()
-    assert "across them" not in view.html()
-    assert "the trigger across them" in budget_view(BUDGET, history=[5_000]).html()
+    assert "red line" not in view.html()
+    assert "(red line: trigger)" in budget_view(BUDGET, history=[5_000]).html()
     by_messages = budget_view(Budget({"user": 200}, Rule(("messages", 20), ("messages", 6), None), 1), history=[200])
     assert "trigger" not in by_messages.text().rpartition("per call")[2]
 
@@ -180,7 +178,7 @@ def test_thirty_calls_are_drawn_in_few_bytes():
 
 def test_less_than_a_turn_is_not_about_none():
     text = budget_view(Budget({"user": 6_700}, rule_for(8_000), 1, growth=(300,))).text()
-    assert "100 tokens left until the trigger: less than a turn like the last ones" in text
+    assert "100 tokens left until the trigger: less than one more turn at this rate" in text
 
 
 def test_the_cost_is_said_where_it_is_known():

@@ -59,8 +59,8 @@ def test_files_that_come_and_go(before, after, signs):
 
 
 def test_no_change():
-    assert diff_view([], "memory").text() == "memory\nno change"
-    assert "no change" in diff_view([], "memory").html()
+    assert diff_view([], "memory").text() == "memory\nno changes"
+    assert "no changes" in diff_view([], "memory").html()
 
 
 def test_far_changes_stand_in_groups():

@@ -29,17 +29,17 @@ def shown(html: str) -> str:
     [
         (
             {},
-            "(at the trigger): 12 messages → summary, 6,812 → 3,104 tokens; 2 facts to /memory/2026-11-22.md; 1 anchor kept",
+            "(at the trigger): 12 messages → summary, 6,812 → 3,104 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept",
         ),
-        ({"cause": "by hand"}, "(by hand): "),
-        ({"cause": "overflow"}, "(the model said too long): "),
+        ({"cause": "by hand"}, "(on request): "),
+        ({"cause": "overflow"}, "(the request was too long for the model): "),
         ({"flush": Flush("/memory/x.md"), "anchors": ()}, "12 messages → summary, 6,812 → 3,104 tokens"),
         (
             {"flush": replace(FLUSH, how="rules")},
-            "2 facts to /memory/2026-11-22.md, chosen by rules: no model answered",
+            "2 facts to /memory/2026-11-22.md (chosen by rules: no model answered)",
         ),
-        ({"flush": None, "messages": 1, "before": 0, "after": 0}, "1 message → summary; 1 anchor kept"),
-        ({"path": None}, "; their file could not be written"),
+        ({"flush": None, "messages": 1, "before": 0, "after": 0}, "1 message → summary; 1 key fact kept"),
+        ({"path": None}, "; the history file could not be written"),
     ],
 )
 def test_a_compaction_in_one_line(changes: dict, words: str):
@@ -58,13 +58,13 @@ def test_the_record_of_a_compaction():
     view = compaction_view(offload, ["the disk is slow"], "thread main, turn 3")
     assert view.text() == (
         "context compacted   (thread main, turn 3)\n"
-        "  cause       by hand\n"
-        "  went        12 messages, word for word in /conversation_history/main.md (%agent history)\n"
+        "  cause       on request\n"
+        "  removed     12 messages, saved verbatim in /conversation_history/main.md (%agent history)\n"
         "  tokens      6,812 → 3,104 tokens\n"
         "  daily note  2 facts to /memory/2026-11-22.md\n"
         "              - one\n"
         "              - two\n"
-        "  anchors     3 kept beside the summary; 1 more is in the file\n"
+        "  key facts   3 added to the summary; 1 more in the file\n"
         "              the user said: Never open it.\n"
         "              paths: /a/b.py\n"
         "              numbers: timeout 37 ms\n"
@@ -74,12 +74,12 @@ def test_the_record_of_a_compaction():
     )
     words = shown(view.html())
     for fact in (
-        "by hand",
+        "on request",
         "12 messages",
         "6,812 → 3,104",
         "2 facts to",
-        "3 kept",
-        "1 more is",
+        "3 added",
+        "1 more in the file",
         "37 ms",
         "Ada asked.",
         "disk",
@@ -89,9 +89,9 @@ def test_the_record_of_a_compaction():
 
 def test_nothing_worth_keeping_and_no_note_are_told_apart():
     nothing = compaction_view(replace(OFFLOAD, flush=Flush("/memory/x.md"), anchors=()))
-    assert "daily note  nothing was worth keeping\n" in nothing.text()
-    assert "anchors     the summary lost none" in nothing.text()
-    assert "daily note  no daily note was written for it" in compaction_view(replace(OFFLOAD, flush=None)).text()
+    assert "daily note  nothing worth keeping\n" in nothing.text()
+    assert "key facts   none missing from the summary" in nothing.text()
+    assert "daily note  no daily note was written" in compaction_view(replace(OFFLOAD, flush=None)).text()
 
 
 def test_history_by_time_with_what_each_came_to():
@@ -103,17 +103,17 @@ def test_history_by_time_with_what_each_came_to():
         "  daily note  2 facts to /memory/2026-11-22.md\n"
         "              - one\n"
         "              - two\n"
-        "  anchors     1 kept beside the summary\n"
+        "  key facts   1 added to the summary\n"
         "              paths: /a/b.py\n"
         "  summary\n"
         "  │ Ada asked.\n"
-        "  word for word in /h.md:\n"
+        "  saved verbatim in /h.md:\n"
         "     1  user       Which planet has the most moons? Say it in one line.\n"
         "     2  tool look  Saturn 146 Jupiter 95\n"
         "     3  assistant  Saturn has the most MOONS.\n"
         "\n"
         "2. 2026-11-22 10:00:00 · 1 message\n"
-        "  word for word in /h.md:\n"
+        "  saved verbatim in /h.md:\n"
         "     1  user  thanks\n"
         "\n"
         f"{BRING}"
@@ -137,14 +137,14 @@ def test_many_messages_are_counted_in_text_and_bounded_in_html():
     items = tuple(HistoryMessage(n, "user", f"message {n} " + "words " * 500) for n in range(1, 1_001))
     view = history_view([HistorySection("t", "/h.md", "", 1_000, items)])
     assert "976 messages left out" in view.text() and view.text().count("\n") < 40
-    assert len(view.html()) < 300_000 and "700 more are in the file" in view.html()
+    assert len(view.html()) < 300_000 and "700 more in the file" in view.html()
 
 
 def test_what_is_looked_for_is_found_whatever_its_case_and_marked():
     view = history_view([LATER, SECTION], search="moons")
     assert view.text().splitlines()[:3] == [
         "offloaded history · 2 sections · 4 messages",
-        "looked for moons: 2 messages in 1 section",
+        "search for moons: 2 messages in 1 section",
         "",
     ]
     assert "     1  user\n        Which planet has the most »moons«?\n     3  assistant\n" in view.text()
@@ -178,7 +178,7 @@ def test_a_section_is_found_by_its_summary_anchors_and_notes():
         view = history_view([LATER, SECTION], search=word)
         assert [one.number for one in view.matches] == [1], word
         assert f"»{word}«" in view.text()
-    assert history_view([SECTION], search="nowhere").text().endswith("looked for nowhere: found nowhere")
+    assert history_view([SECTION], search="nowhere").text().endswith("search for nowhere: no matches")
 
 
 def test_sections_keep_their_numbers_in_a_search():
@@ -187,7 +187,7 @@ def test_sections_keep_their_numbers_in_a_search():
 
 def test_what_waits_is_said():
     brought = BroughtBack("x", ((1, ITEMS[0]), (1, ITEMS[2]), (2, LATER.items[0])), 412)
-    line = "before the next prompt: messages 1, 3 of section 1, message 1 of section 2 (412 tokens); --bring none takes it away"
+    line = "added to the next prompt: messages 1, 3 of section 1, message 1 of section 2 (412 tokens); --bring none removes it"
     assert line in history_view([SECTION], brought=brought).text()
     assert line in shown(history_view([SECTION], brought=brought).html())
     assert "~412" in replace(brought, exact=False).line

@@ -130,7 +130,7 @@ def test_turns_with_what_was_out_of_the_ordinary():
         "   2  look at df  I **did**.  1,234 / 56  0.12 s  interrupted, compacted\n"
         "   3  look at df              1,234 / 56  0.12 s  error"
     )
-    assert turns_view([]).text() == "turns\nno turn yet: type %agent PROMPT"
+    assert turns_view([]).text() == "turns\nno turns yet: type %agent PROMPT"
 
 
 def test_the_status_panel():
@@ -152,7 +152,7 @@ def test_the_status_panel():
 
 def test_the_status_before_anything_happened():
     text = status_view(StatusInfo("m", None, "main", 0, 0, None, (), 0, 0, "delta")).text()
-    assert "no model call yet: %agent PROMPT" in text and "pending" not in text
+    assert "no model calls yet: %agent PROMPT" in text and "pending" not in text
 
 
 def test_a_table_counts_columns_not_characters():

@@ -45,7 +45,7 @@ def test_a_long_file_is_cut_in_the_middle_and_says_where_all_of_it_is():
     view = _view("first\n" + "x" * 20_000 + "\nlast\n")
     for shown in (view.text(), view.html()):
         assert "first" in shown and "last" in shown and "left out" in shown and len(shown) < 12_000
-        assert f"%memory show {PATH} has all of it" in shown
+        assert f"%memory show {PATH} shows all of it" in shown
     assert "left out" not in _view("x" * 9_000).text()
 
 
@@ -56,10 +56,10 @@ def test_the_text_shows_each_file_and_what_the_prompt_lacks():
     assert view.text() == (
         "memory · 1 file · 5 tokens   (turn 3)\n"
         "\n"
-        "/AGENTS.md  (5 tokens, 2 lines)  newer in the file: the prompt still has the old text\n"
+        "/AGENTS.md  (5 tokens, 2 lines)  changed in the file: the prompt still has the old text\n"
         "  │ - Ada\n"
         "  │ - SI units\n"
-        "  what the prompt has not seen:\n"
+        "  not in the prompt yet:\n"
         "    --- a/AGENTS.md\n"
         "    +++ b/AGENTS.md\n"
         "    @@ -1 +1,2 @@\n"
@@ -99,9 +99,9 @@ def test_files_of_the_disk_that_are_not_joined_in_are_named():
     for snapshot in (Snapshot("t"), Snapshot("t", files={"/AGENTS.md": "- tea\n"})):
         view = memory_view(snapshot, ["/AGENTS.md"], len, at_hand=iter(at_hand))
         text = view.text()
-        assert "~/.deepagents/agent/AGENTS.md is there, but not joined in: %memory sources add user" in text
-        assert "/work/<b>/AGENTS.md is there, but not joined in: %memory sources add project" in text
-        assert "/work/&lt;b&gt;/AGENTS.md is there" in view.html()
+        assert "~/.deepagents/agent/AGENTS.md exists but is not a source: %memory sources add user" in text
+        assert "/work/<b>/AGENTS.md exists but is not a source: %memory sources add project" in text
+        assert "/work/&lt;b&gt;/AGENTS.md exists" in view.html()
 
 
 def test_a_brief_picture_shows_less_of_a_long_file_and_the_parts_say_what_the_whole_says():
@@ -109,6 +109,6 @@ def test_a_brief_picture_shows_less_of_a_long_file_and_the_parts_say_what_the_wh
     brief = replace(view, room=BRIEF)
     for shown in (brief.text(), brief.html()):
         assert "first" in shown and "last" in shown and len(shown) < 6_000
-        assert f"%memory show {PATH} has all of it" in shown
+        assert f"%memory show {PATH} shows all of it" in shown
     stamp, file = view.parts
     assert "turn 3" in stamp and "turn 3" not in file and file.partition(">")[2].removesuffix("</div>") in view.html()

@@ -139,7 +139,7 @@ def test_a_cut_turn_shows_its_subagent_as_cut():
     s = Session(model=Scripted(answers=answers), subagents=[CRITIC])
     with pytest.raises(KeyboardInterrupt):
         s.run("p")
-    assert 'subagent critic: "look"  cut off: no result' in turn_segments(s.turns[-1]).text()
+    assert 'subagent critic: "look"  interrupted: no result' in turn_segments(s.turns[-1]).text()
 
 
 # -- footer and gauge
@@ -154,7 +154,7 @@ def played() -> Session:
 
 def test_the_footer_says_what_was_by_subagents():
     text = footer_view(played().turns[-1]).text()
-    assert "3 calls, 1 by subagents · 30 in / 12 cached / 6 out, 12 of these by subagents" in text
+    assert "3 calls, 1 in subagents · 30 in / 12 cached / 6 out, 12 of these in subagents" in text
     plain = Session(model=Paid(answers=["end"]))
     assert "subagents" not in footer_view(plain.run("p")).text()
 
@@ -163,9 +163,9 @@ def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
     s = played()
     view = budget_view(s.budget(), nested=s.subagents.spent())
     assert view.budget.total == [c for c in s.last.calls if not c.path][-1].budget.total
-    line = "beside this, 12 tokens in 1 call of subagents: %agent subagents says whose"
+    line = "plus 12 tokens in 1 subagent call: see %agent subagents"
     assert line in view.text() and line in view.html()
-    assert "beside this" not in budget_view(s.budget()).text()
+    assert "plus " not in budget_view(s.budget()).text()
 
 
 # -- the list
@@ -185,7 +185,7 @@ def test_the_list():
         row("bad", problem="why"),
     ]
     view = subagents_view(rows, 3, "turn 2")
-    assert view.text().splitlines()[0] == "subagents · 2 · nested at most 3 deep · 1 can't be used   (turn 2)"
+    assert view.text().splitlines()[0] == "subagents · 2 · nested up to 3 levels · 1 can't be used   (turn 2)"
     assert "critic                 2 tasks  Finds faults." in view.text()
     assert "tools: ls, task · model: offline · skills: /skills/" in view.text()
     assert "5 calls, 1,234 tokens in / 56 out in this thread" in view.text()

@@ -102,7 +102,7 @@ def test_notes_and_compactions_stand_where_they_happened():
     assert segments.text() == (
         "a\n\n"
         "⇣ context compacted (at the trigger): 12 messages → summary, 6,812 → 3,104 tokens;"
-        " 2 facts to /memory/2026-11-22.md; 1 anchor kept\n"
+        " 2 facts to /memory/2026-11-22.md; 1 key fact kept\n"
         "  Ada asked.\n"
         "note: left as typed: {x}"
     )
@@ -119,7 +119,7 @@ def test_a_finished_turn_has_no_running_tool():
 def test_a_long_result_shows_its_head_and_its_tail_and_unfolds_the_rest():
     segments = turn_segments(_turn(STARTED, replace(ENDED, result="a" * 5_000 + "z" * 5_000)))
     shown = segments.html()
-    head, _, rest = shown.partition("show all: 6,000 characters more</summary>")
+    head, _, rest = shown.partition("show 6,000 more characters</summary>")
     assert "a" * 3_000 in head and "a" * 3_001 not in head
     assert "a" * 2_000 + "z" * 4_000 + "</pre></details>" in rest and rest.count("z" * 1_000 + "</pre>") == 2
     huge = turn_segments(_turn(STARTED, replace(ENDED, result="a" * 1_000_000))).html()

@@ -20,7 +20,7 @@ def test_a_click_acts_and_the_rows_are_those_there_are():
     panel = ActionPanel(
         lambda: [Row(i, notice_view(i), [("drop", partial(items.remove, i))]) for i in items], notice_view("none")
     )
-    assert [b.description for b in buttons(panel)] == ["drop", "drop"]
+    assert [b.description for b in buttons(panel)] == ["Drop", "Drop"]
     buttons(panel)[0].click()
     assert items == ["b"]
     assert len(buttons(panel)) == 1

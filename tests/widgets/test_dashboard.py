@@ -40,7 +40,7 @@ def shell() -> Iterator[Shell]:
 
 def test_each_layer_of_the_graph_says_what_it_adds(shell: Shell) -> None:
     before = shell.ok("%agent graph")
-    assert "tokens are known after the first call" in before and "execute" not in before
+    assert "tokens are counted from the first call on" in before and "execute" not in before
     shell.ok("%agent Remember that I prefer tabs")
     stack = shell.session.stack()
     named = {layer.name: layer for layer in stack.layers}
@@ -51,7 +51,7 @@ def test_each_layer_of_the_graph_says_what_it_adds(shell: Shell) -> None:
         layer.name for layer in stack.layers
     ].index("SummarizationMiddleware"), "memory stands outside the trigger"
     out = shell.ok("%agent graph")
-    assert f"{stack.tokens:,} tokens in all" in out and "from" in out and "↓ offline" in out
+    assert f"{stack.tokens:,} tokens in total" in out and "from" in out and "↓ offline" in out
 
 
 def test_a_middleware_of_the_users_own_is_named_as_theirs() -> None:
@@ -90,7 +90,7 @@ def test_the_stack_as_text_and_html() -> None:
     view = stack_view(Stack(layers, "m", "turn 1, call 2", exact=False), "turn 1")
     assert view.text().splitlines()[:2] == [
         "graph · 2 layers, then the model m   (turn 1)",
-        "tokens each added to the request of turn 1, call 2: ~400 tokens in all",
+        "tokens that each layer added to turn 1, call 2: ~400 tokens in total",
     ]
     assert "~300 tokens" in view.text() and "One&lt;b&gt;" in view.html() and "tools: ls" in view.html()
 
@@ -206,7 +206,7 @@ def test_of_many_requests_the_newest_can_be_chosen_and_the_chosen_one_stays() ->
 
 def test_the_dashboard_as_text_has_every_panel_and_says_what_to_type(shell: Shell) -> None:
     out = shell.ok("%agent dashboard")
-    for words in ("nothing remembered yet", "no model call yet: type %agent PROMPT", "nothing was offloaded yet",
+    for words in ("nothing remembered yet", "no model calls yet: type %agent PROMPT", "nothing offloaded yet",
                   "no skills yet: type %skills new NAME", "main"):  # fmt: skip
         assert words in out, words
 

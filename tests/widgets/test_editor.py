@@ -58,7 +58,7 @@ def test_a_text_is_edited_and_saved(shell: Shell, page: Page) -> None:
     shell.session.memory.add("likes tea")
     shell.ok("%memory edit")
     area, _, save, cancel = parts(page)
-    assert (area.value, save.description, cancel.description) == ("- likes tea\n", "save", "cancel")
+    assert (area.value, save.description, cancel.description) == ("- likes tea\n", "Save", "Cancel")
     assert page.outputs[0] == "editing /AGENTS.md: save, cancel" and "- likes tea" in page.outputs[1]
     area.value = "- likes coffee\n"
     save.click()
@@ -77,7 +77,7 @@ def test_cancel_changes_nothing(shell: Shell, page: Page) -> None:
     area.value = "- something else\n"
     cancel.click()
     assert shell.session.files["/AGENTS.md"] == "- likes tea\n"
-    assert page.outputs[0] == "note: closed: /AGENTS.md is as it was" and area.comm is None
+    assert page.outputs[0] == "note: cancelled: /AGENTS.md is unchanged" and area.comm is None
 
 
 def test_a_file_that_is_not_there_yet_is_begun(shell: Shell, page: Page) -> None:
@@ -109,7 +109,7 @@ def test_a_conflict_is_shown_with_both_texts_and_can_be_mended(shell: Shell, pag
     save.click()
     both = shell.session.files["/AGENTS.md"]
     assert area.value == both and "Mondays" in both and "Tuesdays" in both and "<<<<<<<" in both
-    assert "/AGENTS.md was changed meanwhile, too: both texts stand in it now" in told.value
+    assert "/AGENTS.md was also changed elsewhere: it now holds both texts" in told.value
     assert "conflict" in shell.session.memory.log_entries()[-1].note
     area.value = "- due on Tuesdays\n"
     save.click()
@@ -162,4 +162,4 @@ def test_cancelling_a_conflict_says_that_both_texts_stand(shell: Shell, page: Pa
     area.value = "- due on Tuesdays\n"
     save.click()
     cancel.click()
-    assert page.outputs[0] == "note: closed: both texts stand in /AGENTS.md"
+    assert page.outputs[0] == "note: closed: /AGENTS.md holds both texts"

@@ -87,13 +87,13 @@ def test_chosen_messages_are_brought_back_and_taken_away():
     story.tick("1:3")
     story.tick("1:1")
     story.tick("2:1")
-    assert story.panel._do.description == "bring back 3"
+    assert story.panel._do.description == "Add 3 to next prompt"
     story.panel._do.click()
     assert story.asked == [(1, [1, 3]), (2, [1])]
     assert not any(story.ticks.values()) and story.panel._do.disabled
-    assert "before the next prompt: message 1 of section 2 (7 tokens)" in story.html
+    assert "added to the next prompt: message 1 of section 2 (7 tokens)" in story.html
     story.panel._undo.click()
-    assert story.brought is None and "before the next prompt" not in story.html
+    assert story.brought is None and "added to the next prompt" not in story.html
 
 
 def test_a_search_lists_what_holds_it_and_keeps_what_was_chosen():
@@ -101,7 +101,7 @@ def test_a_search_lists_what_holds_it_and_keeps_what_was_chosen():
     story.tick("2:1")
     story.type("moons")
     assert list(story.ticks) == ["1:1", "1:3"]
-    assert "looked for moons: 2 messages in 1 section" in story.html and ">MOONS</mark>" in story.html
+    assert "search for moons: 2 messages in 1 section" in story.html and ">MOONS</mark>" in story.html
     story.tick("1:1")
     story.type("")
     assert [name for name, chosen in story.ticks.items() if chosen] == ["1:1", "2:1"]
@@ -123,7 +123,7 @@ def test_what_is_refused_is_said_and_stays_chosen():
 
 def test_it_follows_and_forgets_what_is_gone():
     story = Story()
-    assert "nothing was offloaded yet" in story.html
+    assert "nothing offloaded yet" in story.html
     story.sections = [SECTION, LATER]
     story.panel.refresh()
     story.tick("2:1")

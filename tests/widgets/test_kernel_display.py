@@ -78,7 +78,7 @@ def test_a_record_never_changes_later(kernel: Kernel) -> None:
 
 
 def test_only_the_first_turn_has_the_note(kernel: Kernel) -> None:
-    line = "a restart forgets them"
+    line = "a restart loses them"
     assert line in kernel.ok("%agent thanks").text
     assert line not in kernel.ok("%agent thanks").text
 

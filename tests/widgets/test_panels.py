@@ -152,7 +152,7 @@ def test_where_the_front_end_sends_no_cell_id_the_oldest_panel_ends_and_says_so(
     assert len(story.watchers) == MAX_LIVE
     story.go_on()
     twins = cell.last[1::2]
-    assert [("run this cell again" in text, "now 1" in text) for text in twins[:3]] == [(True, False)] * 3
+    assert [("run the cell again" in text, "now 1" in text) for text in twins[:3]] == [(True, False)] * 3
     assert all(text == "now 1" for text in twins[3:])
 
 
