@@ -110,11 +110,8 @@ def current() -> Session:
 def _shell() -> Any:
     import sys
 
-    if "IPython" not in sys.modules:
-        return None
-    from IPython.core.getipython import get_ipython
-
-    return get_ipython()
+    module = sys.modules.get("IPython.core.getipython")
+    return module.get_ipython() if module else None
 
 
 def _show_values() -> None:

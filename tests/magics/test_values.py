@@ -185,7 +185,7 @@ def test_the_parts_of_a_large_session_are_short_too() -> None:
         for form in (shown.text(), html_text(shown.html())):
             assert len(form.encode()) < 2_000, part
     text = picture(session.memory).text()
-    assert "%memory show /USER.md has all of it" in text and "all of it: %memory" in text
+    assert "%memory show /USER.md shows all of it" in text and "all of it: %memory" in text
     assert "and 28 more" in picture(session.skills).text() and "all of it: %skills" in picture(session.skills).text()
     assert "- what USER says" in text and "skill-0" in picture(session.skills).text()
 
