@@ -70,10 +70,29 @@ def test_the_trigger_counts_what_is_injected_inside_it(part: str, outside: bool)
     talk(graph, "first " * 300, files=files)
     result = talk(graph, "second " * 20)
     assert HISTORY in result["files"]
-    assert HISTORY not in talk(_without(inner), "first " * 300, "second " * 20).get("files", {})
+    assert HISTORY not in talk(_bare(), "first " * 300, "second " * 20).get("files", {})
 
 
-def _without(part: Any) -> Any:
+def test_it_counts_no_more_of_memory_than_its_budget_lets_in() -> None:
+    model = ScriptedModel(answers=["one", "two"], profile=ModelProfile(max_input_tokens=4_000))
+    long = "".join(f"## Part {n}\n\n{'word ' * 60}\n\n" for n in range(200))
+    parts: list[Any] = [CompactionMiddleware(model), MemoryMiddleware(budget=500)]
+    graph: Any = create_agent(model, middleware=parts, checkpointer=InMemorySaver())
+    result = talk(graph, "first " * 300, "second " * 20, files={"/AGENTS.md": file(long)})
+    assert len(model.requests) == 2 and HISTORY not in result["files"]
+
+
+def test_it_counts_the_memory_that_deepagents_own_middleware_injects() -> None:
+    model = ScriptedModel(answers=["one", "(summary)", "two"], profile=ModelProfile(max_input_tokens=20_000))
+    long = "".join(f"- fact {n} of many, and some more words of it\n" for n in range(700))
+    options: Any = {"middleware": [CompactionMiddleware(model)], "checkpointer": InMemorySaver()}
+    graph: Any = create_deep_agent(model, memory=["/AGENTS.md"], **options)
+    result = talk(graph, "first " * 2_000, "second " * 20, files={"/AGENTS.md": file(long)})
+    assert HISTORY in result["files"]
+
+
+def _bare() -> Any:
+    """An agent with nothing injected."""
     model = ScriptedModel(answers=["one", "two"], profile=ModelProfile(max_input_tokens=4_000))
     return create_agent(model, middleware=[CompactionMiddleware(model)], checkpointer=InMemorySaver())
 
