@@ -110,7 +110,7 @@ def current() -> Session:
 def _shell() -> Any:
     import sys
 
-    if "IPython" not in sys.modules:
+    if sys.modules.get("IPython") is None:  # an entry that is None makes its import raise
         return None
     from IPython.core.getipython import get_ipython
 
