@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ if SERVED or __name__ == "__main__":
         sys.modules[name] = None  # type: ignore[assignment]  # importing it raises
 
 from deepagents import create_deep_agent  # noqa: E402
-from deepagents.backends import FilesystemBackend  # noqa: E402
+from deepagents.backends import FilesystemBackend, StateBackend  # noqa: E402
 from deepagents.middleware.filesystem import FilesystemMiddleware  # noqa: E402
 from langchain.agents import create_agent  # noqa: E402
 from langchain.agents.middleware import AgentMiddleware  # noqa: E402
@@ -66,10 +67,30 @@ class Written(ScriptedModel):
         return super()._next(messages)
 
 
+def off_loop(work: Any) -> Any:
+    """The method, which must not be called where an event loop runs; a server's watch sees that, too."""
+
+    @wraps(work)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        time.sleep(0.001)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return work(*args, **kwargs)
+        raise BaseException(f"{work.__name__} holds up the event loop")
+
+    return checked
+
+
+METHODS = ("ls", "read", "write", "edit", "upload_files", "download_files")
+Disk = type("Disk", (FilesystemBackend,), {name: off_loop(getattr(FilesystemBackend, name)) for name in METHODS})
+State = type("State", (StateBackend,), {name: off_loop(getattr(StateBackend, name)) for name in METHODS})
+
+
 def agent(kind: str, folder: Path, checkpointer: Any = None) -> Any:
     """`deep`: a deep agent whose files are the thread's. `plain`: `create_agent`, with files on the disk."""
     model = Written(answers=ANSWERS, file=str(folder / "requests.jsonl"))
-    backend = None if kind == "deep" else FilesystemBackend(folder / "files", virtual_mode=True)
+    backend = State() if kind == "deep" else Disk(folder / "files", virtual_mode=True)
     parts: list[Any] = [
         MemoryMiddleware(backend),
         SkillsMiddleware(backend),
@@ -78,7 +99,8 @@ def agent(kind: str, folder: Path, checkpointer: Any = None) -> Any:
         GuardMiddleware(backend),
     ]
     if kind == "deep":
-        return create_deep_agent(model, [pay], system_prompt="Be brief.", middleware=parts, checkpointer=checkpointer)
+        options: Any = {"backend": backend, "checkpointer": checkpointer}
+        return create_deep_agent(model, [pay], system_prompt="Be brief.", middleware=parts, **options)
     folder.joinpath("files", "skills", "greeting").mkdir(parents=True, exist_ok=True)
     folder.joinpath("files", "skills", "greeting", "SKILL.md").write_text(SKILL)
     parts.insert(0, FilesystemMiddleware(backend=backend))
