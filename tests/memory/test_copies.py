@@ -58,7 +58,7 @@ def test_a_text_that_is_not_known_is_not_written_over(tmp_path: Path):
     s.memory.add("likes cake")
     s.memory.add("Bo", "/memory/team.md")
     (tmp_path / "out" / "memory" / "team.md").write_text("- changed by hand\n")
-    with pytest.raises(DeepnbError, match=r"team.md holds another text: %memory save --yes"):
+    with pytest.raises(DeepnbError, match=r"team.md holds another text: session.memory.save"):
         s.memory.save(tmp_path / "out")
     assert (tmp_path / "out" / "AGENTS.md").read_text() == "- likes tea\n", "nothing is written by halves"
     s.memory.save(tmp_path / "out", overwrite=True)
