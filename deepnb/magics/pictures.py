@@ -182,7 +182,7 @@ def _skills_value(skills: SessionSkills) -> View:
 
     def names() -> TableView:
         rows = [(row.name, row.cost, short(row.skill.description, 60)) for row in whole.rows]
-        return _table(("skill", "cost", "what it is for"), rows, whole.title, skills.stamp)
+        return _table(("skill", "cost", "description"), rows, whole.title, skills.stamp)
 
     return brief(whole, [names], "all of it: %skills")
 
@@ -192,7 +192,7 @@ def _subagents_value(subagents: SessionSubagents) -> View:
 
     def names() -> TableView:
         rows = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in whole.rows]
-        return _table(("subagent", "used", "what it is for"), rows, whole.title, subagents.stamp)
+        return _table(("subagent", "used", "description"), rows, whole.title, subagents.stamp)
 
     return brief(whole, [names], "all of it: %agent subagents")
 

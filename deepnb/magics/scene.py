@@ -36,7 +36,7 @@ class Scene:
 
     @cached_property
     def cards(self) -> Cards:
-        """The cards of calls that wait for the user's word."""
+        """The cards of calls that need the user's approval."""
         cards = Cards(self.session.approvals, self.screen.notebook)
         self.session.workspace.current.watch(cards.follow)
         return cards

@@ -91,7 +91,7 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
 
     def lines() -> TableView:
         shown = [(f"{n}", call_line(c.name, c.args, 70), WHY[c.effect]) for n, c in enumerate(calls[:_ROWS], 1)]
-        return table_view(("", "call", "asked because"), shown, approval_view(cards).title, (0,))
+        return table_view(("", "call", "reason"), shown, approval_view(cards).title, (0,))
 
     whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
     return brief(whole, [lines], "all arguments: .args of each call; to decide: %agent approve, reject or edit")

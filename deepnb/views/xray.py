@@ -54,7 +54,7 @@ class XrayView:
     @property
     def where(self) -> str:
         """What to type to see what was sent in the parts."""
-        return f"what was sent, word for word: %agent xray {self.xray.turn}.{self.xray.call.number}"
+        return f"to read what was sent: %agent xray {self.xray.turn}.{self.xray.call.number}"
 
     def text(self) -> str:
         """The parts as a table, what changed, then each piece, long ones cut in the middle."""

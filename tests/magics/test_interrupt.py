@@ -91,7 +91,7 @@ def test_whatever_is_being_shown(shell: Shell, undisturbed: Notebook, at: int) -
         assert f"interrupted: {kept.interrupted}" in footer
         what, next_ = said.rsplit(": ", 1)
         assert what == f"UsageError: {kept.interrupted}"
-        assert next_ == ("%agent resume" if shell.session.pending else "%agent PROMPT goes on from here")
+        assert next_ == ("%agent resume" if shell.session.pending else "%agent PROMPT continues from here")
         if shell.session.pending:
             shell.ok("%agent resume again" if "in the tool" in said else "%agent resume")
     assert shell.session.files["/AGENTS.md"].count("zebras") == 1

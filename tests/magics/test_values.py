@@ -195,7 +195,7 @@ def test_what_is_left_out_is_said_with_where_it_is() -> None:
     assert text.startswith("  │ go\n\n3 earlier tool calls\n→ write_file(") and "characters left out" in text
     assert text.endswith("all that happened: %agent transcript")
     assert "%agent transcript" not in picture(_turn("go", "word")).text()
-    assert picture(_xray()).text().endswith("what was sent, word for word: %agent xray 1.1")
+    assert picture(_xray()).text().endswith("to read what was sent: %agent xray 1.1")
 
 
 def _xray() -> Any:
