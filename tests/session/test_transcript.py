@@ -429,7 +429,7 @@ def test_a_compaction_by_hand_is_told_too() -> None:
 
 
 def test_the_magic(shell: Shell, tmp_path: Path) -> None:
-    assert "kept in this kernel alone" in shell.ok("%agent transcript")
+    assert "kept in this kernel only" in shell.ok("%agent transcript")
     shell.ok("%agent hello there")
     table = shell.run("%agent transcript").value
     assert list(table["what"]) == ["session", "turn", "user", "assistant", "end"]
