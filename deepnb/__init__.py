@@ -97,12 +97,12 @@ def unload_ipython_extension(ip: Any) -> None:
 
 def current() -> Session:
     """The session of the extension that is loaded in this shell."""
-    from deepnb.core.errors import DeepnbError
+    from deepnb.core.errors import NotInstalledError
 
     shell = _shell()
     extension = getattr(shell, "_deepnb", None)
     if extension is None:
-        raise DeepnbError("deepnb is not loaded in this shell", "%load_ext deepnb")
+        raise NotInstalledError("deepnb is not loaded in this shell", "%load_ext deepnb")
     session: Session = extension.session
     return session
 

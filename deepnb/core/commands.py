@@ -58,8 +58,40 @@ CALLS = {
 """A command as it is typed -> the same in Python; `{}` is for what follows it."""
 
 _WORDS = (
-    *("above", "and", "approves", "asks", "brings", "fixes", "for", "gives", "goes", "is", "lists", "makes", "names"),
-    *("or", "proposes", "rejects", "replaces", "runs", "says", "shows", "starts", "takes", "then", "to", "undoes"),
+    *(
+        "above",
+        "and",
+        "approves",
+        "asks",
+        "brings",
+        "compares",
+        "continues",
+        "creates",
+        "fixes",
+        "for",
+        "gives",
+        "goes",
+        "is",
+        "lists",
+        "makes",
+        "names",
+    ),
+    *(
+        "or",
+        "overwrites",
+        "proposes",
+        "restores",
+        "rejects",
+        "replaces",
+        "runs",
+        "says",
+        "shows",
+        "starts",
+        "takes",
+        "then",
+        "to",
+        "undoes",
+    ),
     *("with", "writes"),
 )
 """Words of a sentence, which end what belongs to a command."""
@@ -77,6 +109,8 @@ def in_python(line: str) -> str:
 
 def _call(found: re.Match[str]) -> str:
     call, given = CALLS[found[1]], found[2].split()
+    if found[1] == "%agent" and not given:  # shows where the session stands
+        return f"session{found[2]}"
     if "{}" not in call:
         return call + found[2]
     if "(" not in call:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, NotFoundError
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.table import table_view
 from deepnb.widgets.approval import arguments
@@ -21,11 +21,11 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     """The decisions that `approve`, `reject` and `edit` with their arguments mean."""
     asked = scene.session.asked
     if not asked:
-        raise DeepnbError("no call needs approval in this thread", f"%agent -- {name} ... sends this as a prompt")
+        raise NotFoundError("no call needs approval in this thread", f"%agent -- {name} ... sends this as a prompt")
     if name == "approve":
         offer = scene.session.approvals.offer(scene.session.thread) if args["skill"] else {}
         if args["skill"] and not offer:
-            raise DeepnbError(
+            raise NotFoundError(
                 "no skill in use asks for the tools of these calls", "%agent approve, or approve --thread"
             )
         chosen = _chosen(asked, args["which"], "approve")
@@ -42,12 +42,12 @@ def agent_tools(scene: Scene, args: Args) -> Result:
     approvals, rule, name = scene.session.approvals, args["rule"], args["name"]
     if rule in MODES:
         if name:
-            raise DeepnbError(f"{rule} applies to all tools", f"%agent tools {rule}, or %agent tools ask {name}")
+            raise InvalidError(f"{rule} applies to all tools", f"%agent tools {rule}, or %agent tools ask {name}")
         approvals.mode(rule)
         return notice(f"{rule}: {MODES[rule]}, from the next call on")
     if rule is not None:
         if not name:
-            raise DeepnbError(
+            raise InvalidError(
                 f"{rule} needs the name of a tool", f"%agent tools {rule} NAME; %agent tools lists the tools"
             )
         approvals.rule(name, rule)
@@ -70,11 +70,11 @@ def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[Pen
         return asked
     if which is None:
         if len(asked) > 1:
-            raise DeepnbError(
+            raise InvalidError(
                 f"{len(asked)} calls need approval",
                 f"%agent {name} N (1 to {len(asked)}), or %agent {name} all",
             )
         return asked
     if not 1 <= int(which) <= len(asked):
-        raise DeepnbError(f"there is no call {which}", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
+        raise NotFoundError(f"there is no call {which}", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
     return [asked[int(which) - 1]]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from deepnb.core.approvals import Decision
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.values import Turn
 from deepnb.magics.interpolate import FilledPrompt, fill
@@ -189,12 +189,12 @@ def parsed_json(text: str) -> Any:
             return json.loads(candidate)
         except ValueError:
             continue
-    raise DeepnbError("the answer is not JSON", "ask again for JSON only")
+    raise InvalidError("the answer is not JSON", "ask again for JSON only")
 
 
 def first_code(text: str) -> str:
     """The first fenced block of an answer."""
     found = _FENCE.search(text)
     if found is None:
-        raise DeepnbError("the answer has no code block", "ask for code, or leave out --format code")
+        raise InvalidError("the answer has no code block", "ask for code, or leave out --format code")
     return found[3].rstrip("\n")

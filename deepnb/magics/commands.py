@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.core.values import Event, ModelStarted, Notice
 from deepnb.magics.approval_commands import agent_tools
 from deepnb.magics.panel_commands import (
@@ -133,7 +133,7 @@ def agent_transcript(scene: Scene, args: Args) -> Result:
 
 def agent_mount(scene: Scene, args: Args) -> Result:
     if args["path"] and not args["spec"]:
-        raise DeepnbError(f"say where to mount {args['path']}", f"%agent mount {args['path']} disk:DIR")
+        raise InvalidError(f"say where to mount {args['path']}", f"%agent mount {args['path']} disk:DIR")
     if args["path"]:
         scene.session.mount(args["path"], args["spec"])
     mounts = scene.session.workspace.home.storage.mounts.values()

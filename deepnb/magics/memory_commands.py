@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.core.paths import check_path
 from deepnb.core.subagents import FOLDER
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
@@ -220,7 +220,7 @@ def memory_keep(scene: Scene, args: Args) -> Result:
 def memory_sources(scene: Scene, args: Args) -> Result:
     what, name, memory = args["what"], args["name"], scene.session.memory
     if what and not name:
-        raise DeepnbError(f"sources {what} needs user, project or a path", f"%memory sources {what} project")
+        raise InvalidError(f"sources {what} needs user, project or a path", f"%memory sources {what} project")
     line = _source_added(memory, name) if what == "add" else _source_removed(memory, name) if what else None
     files = scene.session.files
     rows = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.core.values import Flush
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.diff import diff_view
@@ -73,7 +73,7 @@ def memory_search(scene: Scene, args: Args) -> Result:
 def memory_promote(scene: Scene, args: Args) -> Result:
     words = (args["numbers"] or "").replace(",", " ").split()
     if strange := [word for word in words if not word.isdecimal()]:
-        raise DeepnbError(f"{strange[0]!r} is not a number", "%memory promote [N...] [--yes]")
+        raise InvalidError(f"{strange[0]!r} is not a number", "%memory promote [N...] [--yes]")
     made = scene.session.memory.promote(*map(int, words), yes=bool(args["yes"]))
     if made.written and made.change:
         return diff_view([made.change], f"added to {made.change.path}", scene.stamp)

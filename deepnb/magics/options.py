@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.magics.grammar import KINDS, TAKES_THE_REST, Arg, Flag, Sub
 from deepnb.magics.usage import OPTIONS, subcommand, subcommands
 
@@ -165,7 +165,7 @@ def nearest(word: str, known: tuple[str, ...]) -> str | None:
 
 def _run(values: dict[str, Any], prompt: str) -> AgentRun:
     if not prompt.strip():
-        raise DeepnbError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
+        raise InvalidError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
     named = {"as_name" if key == "as" else key: value for key, value in values.items()}
     return AgentRun(prompt, **named)
 
@@ -174,7 +174,7 @@ def _cell_options(line: str) -> dict[str, Value]:
     """The options of a %%agent line, which holds nothing else."""
     values, rest, _ = read_options(line)
     if rest:
-        raise DeepnbError(
+        raise InvalidError(
             f"the %%agent line takes only options, not {_cut(rest)!r}", "put the prompt into the cell body"
         )
     return values
@@ -194,7 +194,7 @@ def _command(magic: str, line: str) -> Command | None:
     _refuse_strange_flag(sub, rest)
     if not rest and magic == "agent":
         label = next(arg.label for arg in sub.args if arg.needed)
-        raise DeepnbError(
+        raise InvalidError(
             f"{name} needs {label}", f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
         )
     return None
@@ -215,23 +215,23 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     name, _ = _word(line)
     sub = subcommand(magic, name)
     if sub is not None:
-        raise DeepnbError(f"invalid arguments in {_cut(line)!r}", f"usage: %{magic} {sub.usage}")
+        raise InvalidError(f"invalid arguments in {_cut(line)!r}", f"usage: %{magic} {sub.usage}")
     if magic == "memory" and ("/" in name or name.endswith(".md")):
-        raise DeepnbError(
+        raise InvalidError(
             f"no subcommand {name!r}", f"type %memory show {name}, or %%memory {name} as the first line of a cell"
         )
     names = tuple(sub.name for sub in subcommands(magic))
     close = nearest(name, names)
-    raise DeepnbError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
+    raise InvalidError(f"no subcommand {name!r}", f"type %{magic} {close or 'with one of ' + ', '.join(names)}")
 
 
 def _target(magic: str, label: str, line: str) -> str:
     """The path or the name that a cell of %%memory or %%skills writes."""
     word, rest = _word(line)
     if not line:
-        raise DeepnbError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
+        raise InvalidError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
     if subcommand(magic, word) is not None or (rest and magic == "skills"):
-        raise DeepnbError(f"%%{magic} takes only {label}", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
+        raise InvalidError(f"%%{magic} takes only {label}", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
     return _unquoted(line)
 
 
@@ -277,23 +277,23 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
     name = option.name
     if not option.label:
         if has_value:
-            raise DeepnbError(f"{name} takes no value", f"type {name}")
+            raise InvalidError(f"{name} takes no value", f"type {name}")
         return True
     if not text or text.startswith("--"):
-        raise DeepnbError(f"{name} needs a value", f"type {option}")
+        raise InvalidError(f"{name} needs a value", f"type {option}")
     if option.kind == "choice":
         if text not in option.choices:
-            raise DeepnbError(f"{name} {text!r} is an unknown format", f"type {option}")
+            raise InvalidError(f"{name} {text!r} is an unknown format", f"type {option}")
     elif option.kind == "identifier":
         if not text.isidentifier() or keyword.iskeyword(text):
-            raise DeepnbError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")
+            raise InvalidError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")
     elif option.kind == "number":
         number = _typed("number", text)
         if not number:
-            raise DeepnbError(f"{name} {text!r} is not a whole number above 0", f"type {option}, e.g. {name} 20")
+            raise InvalidError(f"{name} {text!r} is not a whole number above 0", f"type {option}, e.g. {name} 20")
         return number
     elif option.kind == "thread" and _typed("thread", text) is None:
-        raise DeepnbError(f"{name} {text!r} is not a valid thread name", f"type {option}; %agent threads lists them")
+        raise InvalidError(f"{name} {text!r} is not a valid thread name", f"type {option}; %agent threads lists them")
     return text
 
 
@@ -303,13 +303,13 @@ def _refuse_strange_flag(sub: Sub, rest: str) -> None:
     words = rest.split()
     strange = [w for w in words if re.match(r"--[A-Za-z]", w) and w.partition("=")[0] not in known]
     if strange and fit(sub, " ".join(w for w in words if w not in strange)) is not None:
-        raise DeepnbError(f"{sub.name} has no option {strange[0]!r}", f"usage: %{sub.magic} {sub.usage}")
+        raise InvalidError(f"{sub.name} has no option {strange[0]!r}", f"usage: %{sub.magic} {sub.usage}")
     for flag in sub.flags:
         before, found, after = f" {rest} ".partition(f" {flag.name} ")
         value, others = _word(after)
         if found and flag.label and fit(sub, f"{before} {others}".strip()) is not None:
             problem = f"{flag.name} {value!r} is not valid" if value else f"{flag.name} needs a value"
-            raise DeepnbError(problem, f"usage: %{sub.magic} {sub.usage}")
+            raise InvalidError(problem, f"usage: %{sub.magic} {sub.usage}")
 
 
 def _refuse_near_subcommand(line: str) -> None:
@@ -319,13 +319,15 @@ def _refuse_near_subcommand(line: str) -> None:
         return
     close = next((sub.name for sub in subcommands("agent") if one_edit_apart(word, sub.name)), None)
     if close:
-        raise DeepnbError(f"no subcommand {line!r}", f"type %agent {close}, or %agent -- {line} to send it as a prompt")
+        raise InvalidError(
+            f"no subcommand {line!r}", f"type %agent {close}, or %agent -- {line} to send it as a prompt"
+        )
 
 
 def _no_option(name: str) -> DeepnbError:
     names = tuple(option.name for option in OPTIONS)
     close = nearest(name, names)
-    return DeepnbError(f"no option {name!r}", f"type {close or 'one of ' + ', '.join(names)}, or -- before a prompt")
+    return InvalidError(f"no option {name!r}", f"type {close or 'one of ' + ', '.join(names)}, or -- before a prompt")
 
 
 def _asks_for_help(text: str) -> bool:

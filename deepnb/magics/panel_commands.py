@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import NotFoundError
 from deepnb.magics.approval_panel import approvals_panel, approvals_twin
 from deepnb.magics.memory_commands import memory_tabs, memory_twin
 from deepnb.magics.pictures import budget_picture, history_picture, skills_picture
@@ -39,7 +39,7 @@ def agent_panel(scene: Scene, args: Args) -> Result:
     if name is None:
         return _show(scene, ("budget", "history"), "agent panel: budget and history")
     if name not in KINDS:
-        raise DeepnbError(f"no panel {name!r}", f"%agent panel {'|'.join(KINDS)}, or %agent dashboard for all")
+        raise NotFoundError(f"no panel {name!r}", f"%agent panel {'|'.join(KINDS)}, or %agent dashboard for all")
     return _show(scene, (name,), f"agent panel: {KINDS[name].about}")
 
 

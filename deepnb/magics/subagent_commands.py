@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.magics.pictures import subagent_row, subagents_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.notice import notice_view
@@ -17,7 +17,7 @@ def agent_subagents(scene: Scene, args: Args) -> Result:
         path = scene.session.subagents.remove(rest.strip())
         return notice(f"removed {path} (%memory log lists the change, %memory revert restores it)")
     if word in ("add", "remove"):
-        raise DeepnbError(
+        raise InvalidError(
             f"{word} needs the name of a subagent",
             f"%agent subagents {word} NAME{' (or FILE.md, or DIR)' * (word == 'add')}",
         )

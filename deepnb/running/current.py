@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from deepnb.core.approvals import Policy, policy_of
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import BusyError
 from deepnb.core.values import Turn
 from deepnb.running.thread import Thread
 from deepnb.wiring.options import Options
@@ -70,9 +70,9 @@ class Current:
     def idle(self) -> None:
         """An error while a turn is running, and after the end of the session."""
         if self._closed:
-            raise DeepnbError("this session is closed", "deepnb.Session(...) starts another")
+            raise BusyError("this session is closed", "deepnb.Session(...) starts another")
         if not self.is_idle:
-            raise DeepnbError("a turn is running", "interrupt it, or wait until it has ended")
+            raise BusyError("a turn is running", "interrupt it, or wait until it has ended")
 
     # -- the thread that is meant
 

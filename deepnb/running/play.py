@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, RunError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.values import (
     Call,
@@ -27,7 +27,7 @@ from deepnb.core.values import (
 from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
 
-_INSTEAD = "let the tool return its question, or have its calls asked about with %agent tools ask NAME"
+_INSTEAD = "let the tool return its question, or require approval for it: %agent tools ask NAME"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def play(
                 events.append(happened)
             yield happened
         if asks := run.unanswerable():
-            raise DeepnbError(asks, f"%agent PROMPT goes on without it; {_INSTEAD}")
+            raise RunError(asks, f"%agent PROMPT continues without it; {_INSTEAD}")
     except LimitReached as limit:
         interrupted = str(limit)
     except (KeyboardInterrupt, GeneratorExit):
@@ -91,7 +91,7 @@ def play(
         raise
     except Exception as failure:
         error = one_line(failure)
-        raise DeepnbError(error, "nothing is lost; mend it and run the cell again") from failure
+        raise RunError(error, "nothing was lost; fix it and run the cell again") from failure
     finally:
         with uninterrupted():
             record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))

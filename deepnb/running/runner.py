@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from deepnb.core.approvals import Decision
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.core.values import Event, Notice, Turn, Usage
 from deepnb.running.thread import Thread, waits
 from deepnb.running.workspace import Workspace
@@ -183,7 +183,7 @@ class Runner:
         notify: Notify | None,
     ) -> Generator[Event | None, None, None]:
         if not prompt.strip():
-            raise DeepnbError("the prompt is empty", "%agent PROMPT")
+            raise InvalidError("the prompt is empty", "%agent PROMPT")
         work = self._workspace
         work.current.idle()
         thread = work.threads[name] if name else work.threads.current
@@ -301,13 +301,13 @@ class Runner:
             return ()
         number, now = earlier.number, len(thread.turns)
         if rerun != "replace":
-            return (Notice(f"this cell was turn {number}; run again, the thread goes on with turn {now + 1}"),)
+            return (Notice(f"this cell was turn {number} before; running it again adds turn {now + 1}"),)
         later = f" and the {now - number} after it" if now > number else ""
         what, work = f"re-run of turn {number}", self._workspace
         work.threads.rewind(thread, number - 1, what=what)
         work.backend.restored(what)
         work.transcripts.moved(thread.name, thread.snapshot.messages, "rewind", what)
-        return (Notice(f"turn {number}{later} taken back: this cell was run again (%agent undo brings it back)"),)
+        return (Notice(f"this cell was run again: turn {number}{later} undone (%agent undo restores it)"),)
 
 
 def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = None) -> Recorder:

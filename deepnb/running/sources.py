@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, NotFoundError
 
 AGENT = "agent"
 """The name under `~/.deepagents/` when no other is given."""
@@ -51,7 +51,7 @@ def source(name: str, here: Path, home: Path) -> SourceMount:
     except (OSError, RuntimeError, ValueError):  # a home that nobody has, links in a circle
         is_file = False
     if not is_file:
-        raise DeepnbError(f"{name!r} is no memory file", "type user, project, or the path of a Markdown file")
+        raise InvalidError(f"{name!r} is not a memory file", "type user, project, or the path of a Markdown file")
     folder = "".join(c if c.isalnum() or c in "._-" else "-" for c in path.parent.name).lstrip(".") or "files"
     return SourceMount(f"/sources/{folder}/", path.parent, (path.name,))
 
@@ -83,9 +83,9 @@ def without_source(sources: Sources, name: str, here: Path, home: Path) -> Sourc
     left = (replace(one, files=_without(one, gone)) for one in sources)
     out = tuple(one for one in left if one.files)
     if out == sources:
-        there = ", ".join(paths(sources)) or "nothing"
-        raise DeepnbError(
-            f"{name!r} is not joined in from your disk ({there} is)", "%memory sources remove user|project|PATH"
+        there = ", ".join(paths(sources)) or "none"
+        raise NotFoundError(
+            f"{name!r} is not a memory source on disk (sources: {there})", "%memory sources remove PATH"
         )
     return out
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import PendingCall
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import NotFoundError
 from deepnb.core.memo import Memo
 from deepnb.core.merge import merge
 from deepnb.core.skills import Skill
@@ -353,7 +353,5 @@ def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any
 
 def _at(state: Snapshot) -> dict[str, Any]:
     if state.checkpoint is None:
-        raise DeepnbError(
-            "the state after that turn was not kept", "%agent turns lists the turns, %agent fork goes on here"
-        )
+        raise NotFoundError("the state after that turn was not kept", "%agent turns lists the turns")
     return {"configurable": {"thread_id": state.thread, "checkpoint_ns": "", "checkpoint_id": state.checkpoint}}

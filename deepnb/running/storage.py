@@ -15,7 +15,7 @@ from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import SplitBackend
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import RefusedError
 from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.running.current import Current
@@ -56,7 +56,7 @@ class Storage:
         """Put the files below a path on a disk, in a store, or back into the kernel's state."""
         prefix = mount_prefix(path)
         if any(one.prefix == prefix for one in self.sources):
-            raise DeepnbError(f"memory sources of your disk are joined in at {prefix}", "%memory sources remove PATH")
+            raise RefusedError(f"memory sources from disk are mounted at {prefix}", "%memory sources remove PATH")
         mount = parse_mount(spec, base=base, store=store, assistant_id=assistant_id, prefix=prefix)
         kept = {p: m for p, m in self.user_mounts.items() if p != prefix}
         self.user_mounts = kept if mount.backend is None else {**kept, prefix: mount}

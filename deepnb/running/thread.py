@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError
 from deepnb.core.values import BroughtBack, Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
@@ -87,8 +87,8 @@ class Thread:
         if not self.unfinished:
             return None
         if left := [call.name for call in self.asked if call.key not in self.decided]:
-            wait = "waits" if len(left) == 1 else "wait"
-            return f"{', '.join(left)} {wait} for your word: {todo(len(self.asked))}"
+            needs = "needs" if len(left) == 1 else "need"
+            return f"{', '.join(left)} {needs} your approval: {todo(len(self.asked))}"
         if self.cut:
             return f"the tool {self.cut[0]} was cut in the middle: %agent resume again, or %agent resume skip"
         return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
@@ -96,13 +96,13 @@ class Thread:
     def to_resume(self, decision: str | None) -> Turn:
         """The turn to go on with; an error where there is none, or nobody said what to do with a tool that was cut."""
         if not self.unfinished or not self.turns:
-            raise DeepnbError("nothing to resume in this thread", "%agent PROMPT starts a turn")
+            raise NotFoundError("nothing to resume in this thread", "%agent PROMPT starts a turn")
         if any(call.key not in self.decided for call in self.asked):
             raise waits(self)
         if self.cut and decision not in ("again", "skip"):
-            raise DeepnbError(
+            raise InvalidError(
                 f"the tool {self.cut[0]} was cut in the middle and may have done part of its work",
-                "%agent resume again runs it again, %agent resume skip goes on without it",
+                "%agent resume again runs it again, %agent resume skip continues without it",
             )
         return self.turns[-1]
 
@@ -110,22 +110,22 @@ class Thread:
         """Turn `number`, counted from 1."""
         if not 1 <= number <= len(self.turns):
             there = f"has turns 1 to {len(self.turns)}" if self.turns else "has no turns yet"
-            raise DeepnbError(f"no turn {number}: thread {self.name} {there}", "%agent turns lists them")
+            raise NotFoundError(f"no turn {number}: thread {self.name} {there}", "%agent turns lists them")
         return self.turns[number - 1]
 
 
 def check_name(name: str) -> str:
     """The name, if it may be a thread's: it becomes the name of its history file."""
     if not name or len(name) > 100 or name.startswith((".", "-")) or not all(c.isalnum() or c in "._-" for c in name):
-        raise DeepnbError(f"{name!r} can't be a thread's name", "use letters, digits, dots, hyphens and underscores")
+        raise InvalidError(f"{name!r} can't be a thread's name", "use letters, digits, dots, hyphens and underscores")
     return name
 
 
 def waits(thread: Thread, current: bool = True) -> DeepnbError:
     """That nothing else can be done in a thread before the user has decided."""
     names = ", ".join(dict.fromkeys(call.name for call in thread.asked))
-    what = f"turn {len(thread.turns)} of thread {thread.name} waits for your word on {names}"
-    return DeepnbError(what, f"{'' if current else f'%agent switch {thread.name}, then '}{todo(len(thread.asked))}")
+    what = f"turn {len(thread.turns)} of thread {thread.name} needs your approval for {names}"
+    return BusyError(what, f"{'' if current else f'%agent switch {thread.name}, then '}{todo(len(thread.asked))}")
 
 
 def todo(calls: int) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from deepnb.core.approvals import Decision
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import NotFoundError, RefusedError
 from deepnb.core.values import BroughtBack, Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
 from deepnb.running.current import Current
@@ -38,7 +38,7 @@ class Threads:
         if name in unread or self._state.metadata(name) is not None:
             unread.setdefault(name, "")
             return self._opened(name)
-        raise DeepnbError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are")
+        raise NotFoundError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are")
 
     def __contains__(self, name: str) -> bool:
         return name in self._threads or name in self._unread() or self._state.metadata(name) is not None
@@ -130,7 +130,7 @@ class Threads:
         """
         name = check_name(name) if name else self._free_name()
         if name in self:
-            raise DeepnbError(f"there is a thread {name!r} already", f"%agent switch {name}, or choose another name")
+            raise RefusedError(f"there is a thread {name!r} already", f"%agent switch {name}, or choose another name")
         before = self._current.thread
         if of is not None:
             parent, pool, scope = f"{of[0].name}@{of[1]}", of[0].pool, of[0].scope
@@ -190,7 +190,7 @@ class Threads:
     def undo(self) -> tuple[str, Thread]:
         """Take back the last rewind, fork, new or re-run; says which it was, and whose files it changed."""
         if not self._undo:
-            raise DeepnbError("nothing to undo", "undo takes back the last rewind, fork, new or re-run")
+            raise NotFoundError("nothing to undo", "undo reverts the last rewind, fork, new or re-run")
         what, thread, undo = self._undo.pop()
         undo()
         return what, thread
@@ -217,9 +217,7 @@ class Threads:
         for decision in decisions:
             call, now = decision.call, waiting.get(decision.call.key)
             if now is None or (now.id, now.digest) != (call.id, call.digest):
-                raise DeepnbError(
-                    f"this call of {call.name} does not wait for your word any more", "%agent says what does"
-                )
+                raise NotFoundError(f"this call of {call.name} no longer needs approval", "%agent shows what does")
         for decision in decisions:
             thread.decided[decision.call.key] = decision
             if allowed := {*decision.also, *((decision.call.name,) if decision.remember else ())}:

@@ -87,7 +87,7 @@ class Transcript:
     def notices(self) -> Iterator[str]:
         """What is to be said of it, in a line each; that a line was cut short is said once."""
         if self.problem is not None:
-            yield f"the transcript can't be written to {self.place} ({self.problem}): it waits in this process"
+            yield f"the transcript can't be written to {self.place} ({self.problem}): it is kept in this process until it can be"
         if self.mended:
             self.mended = False
             yield f"the last line of {self.place} had been cut short and is left out"

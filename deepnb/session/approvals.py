@@ -6,7 +6,7 @@ from typing import Any
 
 from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
 from deepnb.core.diff import FileDiff
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import NotFoundError
 from deepnb.core.secrets import redact
 from deepnb.core.values import Decided
 from deepnb.running.runner import Runner
@@ -50,7 +50,7 @@ class SessionApprovals(Part):
         """Set what happens to calls of a tool, in all threads; what was allowed in a thread before is so no more."""
         known = [tool for tool, _ in self._workspace.built.tools]
         if name not in known:
-            raise DeepnbError(f"no tool {name!r}", f"there is {', '.join(known)}")
+            raise NotFoundError(f"no tool {name!r}", f"there is {', '.join(known)}")
         self._workspace.configure({"approve": policy_of(self._workspace.options.approve).with_rule(name, rule).option})
         if rule != "allow":
             self._workspace.threads.withdraw(name)
@@ -87,7 +87,7 @@ class SessionApprovals(Part):
         policy = self.policy
         rules = [decide(policy, name, effect) for effect in self._workspace.built.effects.possible(name)]
         if len(set(rules)) > 1:
-            return f"{rules[0]}; {rules[-1]} where it can't be taken back"
+            return f"{rules[0]}; {rules[-1]} where it can't be undone"
         return f"{rules[0]} in this thread" if name in policy.granted and rules[0] == "allow" else rules[0]
 
     def change(self, call: PendingCall) -> FileDiff | None:

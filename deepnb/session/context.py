@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from deepnb.core.budget import Budget, growth
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import BusyError, NotFoundError, RefusedError
 from deepnb.core.stack import Stack
 from deepnb.core.values import Call, Event, Flush, Flushed, ModelEnded, ModelStarted, Offload, Turn
 from deepnb.core.xray import Xray
@@ -40,7 +40,7 @@ class SessionContext:
         """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
         sent = [(t.number, c) for t in self._workspace.turns for c in calls(t) if c.request is not None]
         if not sent:
-            raise DeepnbError("no model call yet", "%agent PROMPT makes one")
+            raise NotFoundError("no model call yet", "%agent PROMPT makes one")
         at = turn if turn is not None else sent[-1][0]
         chosen = _chosen([c for number, c in sent if number == at], at, call, sent[-1][0])
         assert chosen.request is not None
@@ -93,8 +93,8 @@ class SessionContext:
                 recorder(work, thread, built),
             )
             if done is None:
-                raise DeepnbError(
-                    "nothing to compact: there is no turn before the last", "go on, %agent budget shows how far"
+                raise NotFoundError(
+                    "nothing to compact before the last turn", "%agent budget shows what fills the context"
                 )
             update, made = done
             work.state.put(thread, update)
@@ -109,7 +109,7 @@ class SessionContext:
 
         work, thread = self._workspace, self._finished("flush", "%memory flush")
         if (flusher := work.built.flush) is None:
-            raise DeepnbError("there is no memory to write to", "deepnb.Session(enable_memory=True)")
+            raise RefusedError("memory is switched off", "deepnb.Session(enable_memory=True)")
         events = list[Event]()
         try:
             values = work.state.values(thread)
@@ -133,9 +133,9 @@ class SessionContext:
         self._workspace.current.idle()
         thread = self._workspace.thread
         if thread.unfinished:
-            raise DeepnbError("the last turn is not finished", f"%agent resume, then {typed}")
+            raise BusyError("the last turn is not finished", f"%agent resume, then {typed}")
         if not thread.turns:
-            raise DeepnbError(f"nothing to {what}: the thread has no turns yet", "%agent PROMPT starts one")
+            raise NotFoundError(f"nothing to {what}: the thread has no turns yet", "%agent PROMPT starts one")
         return thread
 
     def _keep(self, thread: Thread, events: Sequence[Event]) -> None:
@@ -159,11 +159,11 @@ def calls(turn: Turn) -> tuple[Call, ...]:
 def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
     """The call that is meant among those of a turn."""
     if not there:
-        raise DeepnbError(f"no call in a turn {turn}: the turns go from 1 to {last}", "%agent turns lists them")
+        raise NotFoundError(f"no call in a turn {turn}: the turns go from 1 to {last}", "%agent turns lists them")
     if call is None:
         return next((c for c in reversed(there) if c.purpose == "answer" and not c.path), there[-1])
     if (found := next((c for c in there if c.number == call), None)) is None:
-        raise DeepnbError(
+        raise NotFoundError(
             f"no call {call} in turn {turn}: its calls are {', '.join(str(c.number) for c in there)}",
             "%agent budget lists them",
         )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, LimitError, NotFoundError, RefusedError
 
 LARGEST = 10_000_000
 """Bytes of a file that is loaded."""
@@ -13,15 +13,15 @@ def load(file: str | Path) -> tuple[Path, str]:
     """(file, resolved, and its text) of a file of the disk that is to become a memory file."""
     place = Path(file).expanduser()
     if not place.is_file():
-        raise DeepnbError(f"no file {file}", "type the path of a Markdown file on this disk")
+        raise NotFoundError(f"no file {file}", "type the path of a Markdown file on this disk")
     if place.stat().st_size > LARGEST:
-        raise DeepnbError(f"{file} has more than {LARGEST // 1_000_000} MB", "memory is for notes: load a shorter one")
+        raise LimitError(f"{file} has more than {LARGEST // 1_000_000} MB", "load a shorter file")
     try:
         return place.resolve(), place.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DeepnbError(f"{file} is not UTF-8 text (byte {error.start})", "save it as UTF-8 first") from None
+        raise InvalidError(f"{file} is not UTF-8 text (byte {error.start})", "save it as UTF-8 first") from None
     except OSError as error:
-        raise DeepnbError(f"{file} can't be read ({error.strerror})") from None
+        raise InvalidError(f"{file} can't be read ({error.strerror})") from None
 
 
 def targets(file: str | Path, path: str | None, first: str, paths: Sequence[str]) -> tuple[tuple[str, Path], ...]:
@@ -52,14 +52,14 @@ def save(
     for p, target in pairs:
         there = _text(target)
         if there is not None and there not in (texts[p], known.get(target.resolve())) and not overwrite:
-            raise DeepnbError(f"{target} holds another text", f"%memory save --yes {file} writes over it")
+            raise RefusedError(f"{target} has changed on disk", f"%memory save --yes {file} overwrites it")
     written = {}
     for p, target in pairs:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(texts[p].encode())
         except OSError as error:
-            raise DeepnbError(f"{target} can't be written ({error.strerror})", "type another place") from None
+            raise RefusedError(f"{target} can't be written ({error.strerror})", "choose another file") from None
         written[target.resolve()] = texts[p]
     return written
 
@@ -71,4 +71,4 @@ def _text(file: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise DeepnbError(f"{file} can't be read ({error.strerror})", "type another place") from None
+        raise InvalidError(f"{file} can't be read ({error.strerror})", "choose another file") from None

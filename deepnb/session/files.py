@@ -3,7 +3,7 @@
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError, RefusedError
 from deepnb.core.paths import check_path
 from deepnb.core.short_repr import short_repr
 
@@ -21,7 +21,7 @@ class Files(MutableMapping[str, str]):
         try:
             return str(found.content.decode("utf-8"))
         except UnicodeDecodeError:
-            raise DeepnbError(f"{path} is not UTF-8 text", "session.backend.download_files gives its bytes") from None
+            raise InvalidError(f"{path} is not UTF-8 text", "session.backend.download_files gives its bytes") from None
 
     def __contains__(self, path: object) -> bool:
         """Whether there is such a file, of text or not."""
@@ -51,4 +51,6 @@ class Files(MutableMapping[str, str]):
 def refused(path: str, error: str) -> DeepnbError:
     """The error for a write that was not made; the guard's own words are kept as they are."""
     words = error.removeprefix("Error: ")
-    return DeepnbError(words) if words.startswith("not written") else DeepnbError(f"{path} can't be written ({words})")
+    return (
+        RefusedError(words) if words.startswith("not written") else RefusedError(f"{path} can't be written ({words})")
+    )

@@ -4,7 +4,7 @@ from typing import Any
 
 from deepnb.context.history import PREFIX
 from deepnb.core.diff import FileDiff
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.core.forgetting import Occurrences, blot_out, lines_with, pattern, without
 from deepnb.core.journal import Entry, entry
 from deepnb.running.workspace import Workspace
@@ -16,7 +16,7 @@ TRANSCRIPT = "transcript of "
 def find(workspace: Workspace, words: str) -> Occurrences:
     """Where the words stand: memory, notes, offloaded histories, journal and the injected memory."""
     if not words.strip():
-        raise DeepnbError("there is nothing to forget", "%memory forget WORDS")
+        raise InvalidError("nothing to forget", "%memory forget WORDS")
     files, paths = Files(workspace.backend), workspace.home.memory_paths()
     held = {p: lines for p in paths if (lines := lines_with(words, files[p]))}
     sought = pattern(words)

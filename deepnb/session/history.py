@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from deepnb.context import history
 from deepnb.core.clock import moment
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, LimitError, NotFoundError
 from deepnb.core.values import BroughtBack, Compacted, HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
@@ -62,8 +62,8 @@ class SessionHistory:
         brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
         room = self._room()
         if room is not None and tokens > room:
-            raise DeepnbError(
-                f"{brought.line} is more than has room: {room:,} tokens below the trigger", f"choose fewer: {SYNTAX}"
+            raise LimitError(
+                f"{brought.line} does not fit: {room:,} tokens are left below the trigger", f"choose fewer: {SYNTAX}"
             )
         return brought
 
@@ -77,15 +77,15 @@ def _chosen(
     sections: Sequence[HistorySection], section: int, numbers: Iterable[int] | None
 ) -> list[tuple[int, HistoryMessage]]:
     if not sections:
-        raise DeepnbError("nothing was offloaded yet, so nothing can be brought back", "%agent history")
+        raise NotFoundError("nothing is offloaded yet", "%agent history")
     if not 1 <= section <= len(sections):
-        raise DeepnbError(f"no section {section}: there are 1 to {len(sections)}", "%agent history lists them")
+        raise NotFoundError(f"no section {section}: there are 1 to {len(sections)}", "%agent history lists them")
     items = {item.number: item for item in sections[section - 1].items}
     wanted = list(items) if numbers is None else list(numbers)
     if not wanted:
-        raise DeepnbError(f"no message of section {section} was chosen", SYNTAX)
+        raise InvalidError(f"no message of section {section} was chosen", SYNTAX)
     for missing in (n for n in wanted if n not in items):
-        raise DeepnbError(f"section {section} has no message {missing}: there are 1 to {len(items)}", SYNTAX)
+        raise NotFoundError(f"section {section} has no message {missing}: there are 1 to {len(items)}", SYNTAX)
     return [(section, items[n]) for n in wanted]
 
 

@@ -11,7 +11,7 @@ from deepnb.backends.refusals import credential_in
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.core.diff import FileDiff, file_diffs
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.journal import DoesNotFit, Entry, replay
 from deepnb.core.merge import Merged, merge
 from deepnb.core.paths import check_path
@@ -94,7 +94,7 @@ class SessionMemory(Part):
         if text is None:
             return note
         if not (added := addition(note, at, text.splitlines())):
-            raise DeepnbError("there is nothing to note", "%memory daily TEXT")
+            raise InvalidError("nothing to note", "%memory daily TEXT")
         if problem := self._guard.append(path, added, typed=text):
             raise refused(path, problem)
         return self._files[path]
@@ -117,9 +117,9 @@ class SessionMemory(Part):
     def search_hits(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> tuple[Hit, ...]:
         """The same, as `deepnb.search.Hit`s."""
         if not query.strip():
-            raise DeepnbError("there is nothing to look for", "%memory search QUERY")
+            raise InvalidError("the query is empty", "%memory search QUERY")
         if k < 1:
-            raise DeepnbError(f"k can't be {k}", "give a whole number above 0")
+            raise InvalidError(f"k can't be {k}", "give a whole number above 0")
         from deepnb.memory.scoped import ScopedBackend
         from deepnb.memory.searching import TRANSCRIPTS, texts_of
 
@@ -149,7 +149,7 @@ class SessionMemory(Part):
         place = self._workspace.home.storage
         known = self._proposed if self._proposed and self._proposed[0] is place else None
         if yes and known is None:
-            raise DeepnbError("nothing was proposed yet", "%memory promote shows what could be kept")
+            raise NotFoundError("nothing is proposed yet", "%memory promote proposes entries to keep")
         if known is None or not (numbers or yes):
             known = self._proposed = (place, propose(self._workspace))
         return promote(self._workspace, known[1], numbers, yes=yes)
@@ -185,7 +185,7 @@ class SessionMemory(Part):
         """One entry of the journal."""
         found = next((e for e in self.log_entries() if e.id == id_), None)
         if found is None:
-            raise DeepnbError(f"no entry {id_!r} in the journal", "%memory log lists them")
+            raise NotFoundError(f"no entry {id_!r} in the journal", "%memory log lists them")
         return found
 
     def revert(self, id_: str) -> str:
@@ -215,7 +215,7 @@ class SessionMemory(Part):
         """(path, number from 1, line) of the lines of memory and notes that hold `text`, in whatever case."""
         sought = text.casefold().strip()
         if not sought:
-            raise DeepnbError("there is nothing to look for", "give some words")
+            raise InvalidError("the query is empty", "type some words")
         return tuple(
             (path, number, line)
             for path in self.paths()
@@ -251,7 +251,7 @@ class SessionMemory(Part):
         """Keep memory, notes, skills, journal and transcripts in a directory from now on; gives how many files went."""
         chosen = Path(directory).expanduser()
         if chosen.exists() and not chosen.is_dir():
-            raise DeepnbError(f"{directory} is a file", "type the name of a directory")
+            raise InvalidError(f"{directory} is a file", "type the name of a directory")
         chosen.mkdir(parents=True, exist_ok=True)
         count = self._workspace.home.storage.keep(chosen.resolve())
         for name in self._workspace.threads.names:
@@ -300,7 +300,7 @@ class SessionMemory(Part):
     def _settle(self, id_: str, *, accept: bool) -> HeldChange:
         held = next((h for h in self._guard.held_changes if h.id == id_), None)
         if held is None:
-            raise DeepnbError(f"nothing waits under {id_!r}", "%memory pending lists what does")
+            raise NotFoundError(f"no pending change {id_!r}", "%memory pending lists them")
         if problem := self._guard.settle(held, accept=accept):
             raise refused(held.path, problem)
         return held
@@ -312,7 +312,7 @@ class SessionMemory(Part):
             return replay(one.path, log[: log.index(one) + 1])
         except DoesNotFit:
             raise DeepnbError(
-                f"the journal of {one.path} does not tell its text then", "%memory diff shows turns"
+                f"the journal of {one.path} can't be replayed to that entry", "%memory diff compares turns"
             ) from None
 
     def read(self, path: str) -> str:
@@ -320,7 +320,9 @@ class SessionMemory(Part):
         self._guard.observe([path])
         files = self._files
         if path not in files:
-            raise DeepnbError(f"no file {path}", f"%%memory {path} above a text writes it, %memory shows what there is")
+            raise NotFoundError(
+                f"no file {path}", f"%%memory {path} above a text writes it, %memory shows what there is"
+            )
         return files[path]
 
     def write(self, path: str, text: str, base: str | None = None) -> Merged:
@@ -361,7 +363,7 @@ class SessionMemory(Part):
         from deepnb.session.disk import save, targets
 
         if not (pairs := targets(file, path, self.sources[0], self.paths())):
-            raise DeepnbError("there is no memory to save yet", "%memory add TEXT")
+            raise NotFoundError("no memory to save yet", "%memory add TEXT")
         texts = {p: self.read(p) for p, _ in pairs}
         self._copies.update(save(file, pairs, texts, self._copies, overwrite=overwrite))
         return pairs

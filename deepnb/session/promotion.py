@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from deepnb.backends.writer import writing
 from deepnb.core.diff import FileDiff
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import BusyError, NotFoundError, RefusedError
 from deepnb.memory.daily import entries
 from deepnb.memory.layers import note_day
 from deepnb.memory.promotion import MOST, Candidate, candidates
@@ -27,7 +27,7 @@ class Promotion:
 def propose(workspace: Workspace) -> tuple[Candidate, ...]:
     """The best entries of the notes that long-term memory does not hold yet."""
     if not workspace.thread.scope.whole:
-        raise DeepnbError(f"{LONG_TERM} is kept from this thread: others read along", "%agent switch main")
+        raise RefusedError(f"{LONG_TERM} is not available in a shared thread", "%agent switch main")
     files, today = Files(workspace.backend), workspace.current.now()[:10]
     notes = {p: files[p] for p in workspace.home.memory_paths() if note_day(p)}
     recalls = workspace.home.storage.search.recalls.of(notes)
@@ -38,14 +38,14 @@ def promote(workspace: Workspace, proposed: Sequence[Candidate], numbers: Sequen
     """Show what these of the proposed ones would change (all, without numbers); with `yes`, write it."""
     if strange := [n for n in numbers if not 1 <= n <= len(proposed)]:
         there = f"there are 1 to {len(proposed)}" if proposed else "nothing is proposed"
-        raise DeepnbError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
+        raise NotFoundError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
     chosen = tuple(dict.fromkeys(numbers)) or tuple(range(1, len(proposed) + 1))
     files = Files(workspace.backend)
     before = files.get(LONG_TERM)
     fresh = {c.line for c in candidates(_notes(workspace), {}, before or "", workspace.current.now()[:10])}
     lines = [c.line for c in (proposed[n - 1] for n in chosen) if c.line in fresh]
     if yes and len(lines) < len(chosen):
-        raise DeepnbError("the notes or MEMORY.md changed since that was shown", "%memory promote shows them anew")
+        raise BusyError("the notes or MEMORY.md changed since the proposal", "%memory promote proposes again")
     if not lines:
         return Promotion(tuple(proposed), chosen, None)
     text = "\n".join(lines)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import Files, refused
@@ -101,8 +101,8 @@ class SessionSkills(Part):
         """Make a skill filled with an example, ready to use and to be edited; gives the path of its SKILL.md."""
         path = self.path(name)
         if path in self._files:
-            raise DeepnbError(
-                f"there is a skill {name!r} already", f"%skills show {name}, or %%skills {name} to write it anew"
+            raise RefusedError(
+                f"a skill {name!r} already exists", f"%skills show {name}, or %%skills {name} to rewrite it"
             )
         self._files[path] = scaffold(check_name(name), description)
         return path
@@ -132,11 +132,11 @@ class SessionSkills(Part):
         added = self._packages(what)
         for package in added:
             if problem := package.checked.skill.problem:
-                raise DeepnbError(f"not added: {problem}", "mend it, then add it again")
+                raise InvalidError(f"not added: {problem}", "fix it, then add it again")
             there = self._below(f"{self._source}{package.directory}/")
             if there and not replace:
-                raise DeepnbError(
-                    f"there is a skill {package.directory!r} already", f"%skills add --yes {what} takes its place"
+                raise RefusedError(
+                    f"a skill {package.directory!r} already exists", f"%skills add --yes {what} replaces it"
                 )
         written: dict[str, bytes | None] = {}
         try:
@@ -165,7 +165,7 @@ class SessionSkills(Part):
         """
         skill = self._one(name)
         if skill.problem is not None:
-            raise DeepnbError(f"{skill.directory} can't be used as it is: {skill.problem}", f"%skills remove {name}")
+            raise InvalidError(f"{skill.directory} can't be used: {skill.problem}", f"%skills remove {name}")
         if skill.enabled:
             path = self._source + DISABLED
             before = (self._content(path) or b"").decode()
@@ -218,8 +218,8 @@ class SessionSkills(Part):
         skill, text = self.show(name)
         if not skill.usable:
             why = skill.problem or "it is switched off"
-            raise DeepnbError(
-                f"{name} can't be pinned: {why}", f"%skills enable {name}" if skill.enabled is False else "mend it"
+            raise RefusedError(
+                f"{name} can't be pinned: {why}", f"%skills enable {name}" if skill.enabled is False else "fix it"
             )
         work = self._workspace
         work.threads.pin(work.thread, {skill.name: str(uuid4()), **self._pins()})
@@ -229,7 +229,7 @@ class SessionSkills(Part):
         """Take a skill back that was pinned and not sent yet."""
         pins = dict(self._pins())
         if pins.pop(name, None) is None:
-            raise DeepnbError(f"{name} is not pinned", "%skills pin says which ones are")
+            raise NotFoundError(f"{name} is not pinned", "%skills pin lists the pinned ones")
         self._workspace.threads.pin(self._workspace.thread, pins)
 
     def _pins(self) -> Mapping[str, str]:
@@ -251,7 +251,7 @@ class SessionSkills(Part):
         named = [s for s in skills if s.name == name] or [s for s in skills if s.directory == name]
         if not named:
             there = ", ".join(s.name or s.directory for s in skills) or "none yet"
-            raise DeepnbError(f"no skill {name!r} (there is: {there})", f"%skills new {name} makes it")
+            raise NotFoundError(f"no skill {name!r} (skills: {there})", f"%skills new {name} creates it")
         return named[-1]
 
     def _packages(self, what: str | Path) -> Sequence[Package]:

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.skills import Skill
 from deepnb.core.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.session.files import Files, refused
@@ -162,7 +162,7 @@ class SessionSubagents(Part):
             data = _read(file)
             given = [agent.name for agent in self._workspace.options.subagents]
             if problem := check(data, str(file), self.tools, given).problem:
-                raise DeepnbError(f"not added: {problem}", "mend it, then add it again")
+                raise InvalidError(f"not added: {problem}", "fix it, then add it again")
             self._free(path, file.stem, replace)
             texts[path] = data.decode("utf-8")
         before = {path: self._files.get(path) for path in texts}
@@ -183,8 +183,8 @@ class SessionSubagents(Part):
         one = self._one(name)
         if not one.path:
             do = "%config DeepNB lists options" if one.source == "Python" else "Session(general_purpose=False)"
-            raise DeepnbError(
-                f"{name} is {'given in Python' if one.source == 'Python' else 'built in'}, and no file", do
+            raise RefusedError(
+                f"{name} is {'given in Python' if one.source == 'Python' else 'built in'}, not in a file", do
             )
         if error := self._workspace.backend.delete(one.path).error:
             raise refused(one.path, error)
@@ -198,14 +198,14 @@ class SessionSubagents(Part):
             if name in (one.agent.name, one.path, one.path.rpartition("/")[2]):
                 return one
         there = ", ".join(one.agent.name for one in found) or "none"
-        raise DeepnbError(f"no subagent {name!r} (there is: {there})", f"%agent subagents add {name} makes one")
+        raise NotFoundError(f"no subagent {name!r} (subagents: {there})", f"%agent subagents add {name} creates one")
 
     def _free(self, path: str, name: str, replace: bool) -> None:
         if any(agent.name == name for agent in self._workspace.options.subagents):
-            raise DeepnbError(f"a subagent {name!r} is given in Python", "take another name")
+            raise RefusedError(f"a subagent {name!r} is given in Python", "choose another name")
         if path in self._files and not replace:
-            raise DeepnbError(
-                f"there is a subagent {name!r} already", f"%agent subagents {name} shows it; --yes takes its place"
+            raise RefusedError(
+                f"a subagent {name!r} already exists", f"%agent subagents {name} shows it; --yes replaces it"
             )
 
 
@@ -214,13 +214,13 @@ def _markdown(path: Path) -> Sequence[Path]:
     if path.is_dir():
         if found := sorted(p for p in path.glob("*.md") if p.is_file() and not p.is_symlink()):
             return found
-        raise DeepnbError(f"{path} holds no NAME.md", "each subagent is a file of its own")
+        raise NotFoundError(f"{path} has no NAME.md", "each subagent is one file")
     if not path.is_file():
-        raise DeepnbError(
-            f"there is no {path}", "%agent subagents add NAME makes one, or name a .md file or a directory"
+        raise NotFoundError(
+            f"there is no {path}", "%agent subagents add NAME creates one, or name a .md file or a directory"
         )
     if path.suffix != ".md":
-        raise DeepnbError(f"{path.name} is no Markdown file", "a subagent is a file NAME.md")
+        raise InvalidError(f"{path.name} is not a Markdown file", "a subagent is a file NAME.md")
     return [path]
 
 
@@ -229,4 +229,4 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(BYTES + 1)
     except OSError as error:
-        raise DeepnbError(f"{path} can't be read ({error.strerror})", "see whether it is there") from None
+        raise InvalidError(f"{path} can't be read ({error.strerror})", "check its name and permissions") from None

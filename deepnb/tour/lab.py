@@ -7,14 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import NotInstalledError
 from deepnb.tour.places import FIRST, notebooks
 
 
 def run_lab(*, port: int, browser: bool) -> int:
     """Run JupyterLab until it ends; gives its exit status."""
     if importlib.util.find_spec("jupyterlab") is None:
-        raise DeepnbError("JupyterLab is not installed", 'pip install "deepnb[lab]"')
+        raise NotInstalledError("JupyterLab is not installed", 'pip install "deepnb[lab]"')
     notebook = open_copy(Path.cwd())
     print(f"deepnb: JupyterLab on {notebook}")
     return subprocess.call(lab_command(notebook, port=port, browser=browser, root=_is_root()))

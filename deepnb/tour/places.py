@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import NotInstalledError
 
 FIRST = "01_first_agent.ipynb"
 
@@ -13,6 +13,6 @@ def notebooks() -> Path:
     for place in (package / "notebooks", package.parent / "notebooks"):
         if (place / "data" / "planets.csv").is_file():
             return place
-    raise DeepnbError(
+    raise NotInstalledError(
         "the notebooks are not installed with this copy of deepnb", "install it from its wheel or its repository"
     )

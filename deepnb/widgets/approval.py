@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.views.notice import notice_view
 from deepnb.views.tool import pretty
 from deepnb.views.view import View
@@ -176,7 +176,7 @@ def arguments(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise DeepnbError(f"not valid JSON ({error})", 'write an object such as {"file_path": "/a.md"}') from None
+        raise InvalidError(f"not valid JSON ({error})", 'write an object such as {"file_path": "/a.md"}') from None
 
 
 def _parts(widget: Any) -> list[Any]:

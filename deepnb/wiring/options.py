@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from deepnb.core.approvals import policy_of
 from deepnb.core.budget import Kind, Size
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.core.paths import check_path
 from deepnb.core.prices import Price
 from deepnb.core.prompt import SYSTEM_PROMPT
@@ -67,10 +67,10 @@ def known_only(where: str, given: Mapping[str, Any], unknown: Mapping[str, Any])
     options = {f.name for f in fields(Options)}
     for name in unknown:
         if where == "Session.configure" and name in options:
-            raise DeepnbError(f"{name} can't be changed", f"deepnb.Session({name}=...) starts a session with another")
+            raise RefusedError(f"{name} can't be changed", f"deepnb.Session({name}=...) starts a session with another")
         near = difflib.get_close_matches(name, names, 1)
         do = f"did you mean {near[0]}?" if near else f"help(deepnb.{where}) lists them"
-        raise DeepnbError(f"{where.rpartition('.')[2]} has no option {name!r}", do)
+        raise InvalidError(f"{where.rpartition('.')[2]} has no option {name!r}", do)
     return {name: given[name] for name in names if name in options and given[name] is not UNCHANGED}
 
 
@@ -83,7 +83,7 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     }
     for name in _MANY:
         if name in given and not isinstance(given[name], list | tuple):
-            raise DeepnbError(f"{name} is a list, not a {type(given[name]).__name__}", f"{name}=[...]")
+            raise InvalidError(f"{name} is a list, not a {type(given[name]).__name__}", f"{name}=[...]")
     given.update({name: tuple(given[name]) for name in _MANY if name in given})
     if "subagents" in given:
         given["subagents"] = subagents(given["subagents"])
@@ -96,28 +96,28 @@ def _check(o: Options) -> None:
     policy_of(o.approve)
     for name in ("trigger", "keep"):
         if (size := getattr(o, name)) is not None and not _is_size(size):
-            raise DeepnbError(
+            raise InvalidError(
                 f"{name} can't be {size!r}", f'{name}=("fraction", 0.85), or "tokens" or "messages" and a number'
             )
     for name in _COUNTS:
         count = getattr(o, name)
         if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
-            raise DeepnbError(f"{name} can't be {count!r}", "give a whole number above 0, or None")
+            raise InvalidError(f"{name} can't be {count!r}", "give a whole number above 0, or None")
     depth = o.max_subagent_depth
     if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
-        raise DeepnbError(
+        raise InvalidError(
             f"max_subagent_depth can't be {depth!r}", "give a whole number above 0; enable_subagents=False for none"
         )
     if not isinstance(o.prices, Mapping) or not all(map(_is_price, o.prices.values())):
-        raise DeepnbError(
+        raise InvalidError(
             "prices gives dollars for a million tokens of input, cached input and output",
             'prices={"MODEL": (2.0, 0.5, 8.0)}, with what your provider charges',
         )
     if o.memory_refresh not in (policies := get_args(Refresh)):
-        raise DeepnbError(f"memory_refresh is one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
+        raise InvalidError(f"memory_refresh is one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
     for name, off in (("memory", "enable_memory"), ("skills", "enable_skills")):
         if not getattr(o, name):
-            raise DeepnbError(f"{name} needs a path", f"{off}=False switches it off")
+            raise InvalidError(f"{name} needs a path", f"{off}=False switches it off")
     for path in (*o.memory, *(source.rstrip("/") for source in o.skills)):
         check_path(path)
 

@@ -109,5 +109,5 @@ def test_a_cost_is_said_only_where_every_price_is_known():
 
 
 def test_an_error_is_one_line():
-    assert str(DeepnbError("bad\n  thing", "type\n%agent")) == "bad thing: type session.run()"
+    assert str(DeepnbError("bad\n  thing", "type\n%agent")) == "bad thing: type session"
     assert str(DeepnbError("bad")) == "bad"

@@ -19,6 +19,7 @@ SHELL = ("magics", "widgets", "views", "tour")
         ("%agent new b starts it, %agent threads lists those there are", "session.new('b') starts it, session.threads lists those there are"),
         ("%agent resume, then %agent compact", "session.resume(), then session.compact()"),
         ("%agent rewind 3", "session.rewind(3)"),
+        ("%agent shows it", "session shows it"),
         ("type %agent PROMPT, or a prompt", "type session.run(PROMPT), or a prompt"),
         ("%memory show /memory/a.md shows it", "session.memory.read('/memory/a.md') shows it"),
         ("%agent use openai:gpt-5.2", "session.use('openai:gpt-5.2')"),

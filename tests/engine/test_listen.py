@@ -101,7 +101,7 @@ def test_a_tool_that_raises_ends_the_turn_in_one_line():
         raise ValueError("no such\nthing")
 
     s = Session(model=Scripted(answers=[call("broken"), "sorry"]), **unasked(broken))
-    with pytest.raises(DeepnbError, match=r"^ValueError: no such: nothing is lost; mend it and run the cell again$"):
+    with pytest.raises(DeepnbError, match=r"^ValueError: no such: nothing was lost; fix it and run the cell again$"):
         s.run("p")
     (ended,) = [e for e in s.turns[0].events if isinstance(e, ToolEnded)]
     assert (ended.status, ended.result) == ("error", "ValueError: no such\nthing")

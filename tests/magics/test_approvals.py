@@ -20,8 +20,8 @@ def work(shell: Shell, tmp_path):
 def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
     out = shell.ok(ASK)
     assert "needs your approval · 1 call" in out and "+hello world" in out and "%agent approve runs it" in out
-    assert "waits for your word" in shell.ok("%agent")
-    line = "turn 1 of thread main waits for your word on write_file: %agent approve, or %agent reject WHY"
+    assert "needs your approval" in shell.ok("%agent")
+    line = "turn 1 of thread main needs your approval for write_file: %agent approve, or %agent reject WHY"
     assert shell.fails("%%agent\nand now?") == line
     assert shell.fails("%agent resume") == line
     assert "I wrote 1 line to /work/report.md." in shell.ok("%agent approve")
@@ -55,7 +55,7 @@ def test_several_are_decided_one_by_one_or_all_together(shell: Shell, work):
     assert "1 · write_file" in (out := shell.ok("%agent go")) and "2 · write_file" in out
     assert shell.fails("%agent approve") == "2 calls need approval: %agent approve N (1 to 2), or %agent approve all"
     assert shell.fails("%agent approve 3") == "there is no call 3: %agent approve takes a number from 1 to 2, or all"
-    assert "write_file waits for your word" in shell.ok("%agent reject 2 not b")
+    assert "write_file needs your approval" in shell.ok("%agent reject 2 not b")
     assert "done" in shell.ok("%agent approve 1")
     assert [p.name for p in work.iterdir()] == ["a"]
     shell.ok("%agent new")
@@ -76,7 +76,7 @@ def test_it_waits_through_a_switch(shell: Shell, work):
 
 
 def test_the_policy_is_seen_and_set(shell: Shell, work):
-    assert "ask where it can't be taken back" in shell.ok("%agent tools")
+    assert "ask where it can't be undone" in shell.ok("%agent tools")
     assert "write_file: deny" in shell.ok("%agent tools deny write_file")
     assert "did not succeed" in shell.ok(ASK)
     assert shell.run("%config DeepNB.approve").value == {"*": "outside", "write_file": "deny"}
@@ -112,7 +112,7 @@ def test_in_a_kernel_the_card_becomes_a_record(kernel: Kernel, tmp_path):
     buttons = [id_ for id_, d in asked.outputs.items() if "application/vnd.jupyter.widget-view+json" in d]
     assert len(buttons) == 1
     queued = kernel.run("%%agent\nand now?")
-    assert queued.status == "error" and "waits for your word on write_file" in str(queued.reply) + queued.printed
+    assert queued.status == "error" and "needs your approval for write_file" in str(queued.reply) + queued.printed
     done = kernel.ok("%agent approve")
     (card,) = cards
     assert "approved" in done.outputs[card]["text/plain"]
@@ -130,7 +130,7 @@ def test_run_all_past_a_pending_approval_stops_at_the_next_prompt(tmp_path):
     assert counts[:5] == [1, 2, 3, 4, 5] and counts[5] is None
     told = "".join(o.get("text", "") for o in notebook.cells[4].outputs)
     assert told.strip().splitlines() == [
-        "UsageError: turn 1 of thread main waits for your word on write_file: %agent approve, or %agent reject WHY"
+        "UsageError: turn 1 of thread main needs your approval for write_file: %agent approve, or %agent reject WHY"
     ]
 
 

@@ -116,7 +116,7 @@ def test_loading_and_saving(shell: Shell, tmp_path: Path, monkeypatch: pytest.Mo
     assert "my notes.md" in shell.ok("%memory save my notes.md")
     assert (tmp_path / "my notes.md").read_text() == "- Ana owns the data\n- I like tea\n"
     (tmp_path / "my notes.md").write_text("mine\n")
-    assert "my notes.md holds another text: %memory save --yes my notes.md" in shell.fails("%memory save my notes.md")
+    assert "my notes.md has changed on disk: %memory save --yes my notes.md" in shell.fails("%memory save my notes.md")
     shell.ok("%memory save my notes.md --yes")
     assert "tea" in (tmp_path / "my notes.md").read_text()
     shell.ok("%memory save out")
@@ -237,7 +237,7 @@ def test_skills(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
         ("%%memory ../x.md\ntext", "'../x.md' is not a path of a file"),
         ("%%memory\ntext", "%%memory needs PATH"),
         ("%memory diff 7", "no turn 7"),
-        ("%skills show nosuch", "no skill 'nosuch' (there is: none yet): %skills new nosuch"),
+        ("%skills show nosuch", "no skill 'nosuch' (skills: none yet): %skills new nosuch"),
         ("%skills new ../up", "'../up'"),
         ("%skills new Bad_Name", "'Bad_Name'"),
     ],
@@ -272,7 +272,7 @@ def test_a_memory_file_that_is_not_utf8_is_one_line_that_names_it(shell: Shell) 
 
 def test_compact_shows_its_record_and_history_is_searched_and_brought_back(shell: Shell) -> None:
     assert shell.fails("%agent compact") == "nothing to compact: the thread has no turns yet: %agent PROMPT starts one"
-    assert "nothing was offloaded yet" in shell.fails("%agent history --bring 1")
+    assert "nothing is offloaded yet" in shell.fails("%agent history --bring 1")
     for prompt in ("The pump in hall 7 is called Berta", "hello", "thanks"):
         shell.ok(f"%agent {prompt}")
     record = shell.ok("%agent compact")

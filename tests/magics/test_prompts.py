@@ -151,10 +151,10 @@ def test_rerunning_a_cell_continues_or_replaces(shell: Shell) -> None:
     shell.ok(cell, cell_id="a")
     shell.ok("%%agent\nthanks", cell_id="b")
     out = shell.ok(cell, cell_id="a")
-    assert "this cell was turn 1; run again, the thread goes on with turn 3" in out
+    assert "this cell was turn 1 before; running it again adds turn 3" in out
     shell.ok("%config DeepNB.rerun = 'replace'")
     out = shell.ok("%%agent\nthanks", cell_id="b")
-    assert "turn 2 and the 1 after it taken back" in out
+    assert "turn 2 and the 1 after it undone" in out
     assert [turn.prompt for turn in shell.session.turns] == ["what can you do?", "thanks"]
     assert "re-run of turn 2" in shell.ok("%agent undo")
     assert len(shell.session.turns) == 3

@@ -25,7 +25,7 @@ def test_bundled_skills_are_offered_and_added(shell):
         "%skills add explore-dataframe"
     )
     assert "added" in shell.ok("%skills add").split("explore-dataframe")[1].split("\n")[0]
-    assert "there is a skill 'explore-dataframe' already" in shell.fails("%skills add explore-dataframe")
+    assert "a skill 'explore-dataframe' already exists" in shell.fails("%skills add explore-dataframe")
     assert "added" in shell.ok("%skills add --yes explore-dataframe")
     assert "license: MIT" in shell.ok("%skills show explore-dataframe")
     assert "explore-dataframe: nothing to fix" in shell.ok("%skills validate explore-dataframe")

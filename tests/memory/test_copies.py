@@ -58,7 +58,7 @@ def test_a_text_that_is_not_known_is_not_written_over(tmp_path: Path):
     s.memory.add("likes cake")
     s.memory.add("Bo", "/memory/team.md")
     (tmp_path / "out" / "memory" / "team.md").write_text("- changed by hand\n")
-    with pytest.raises(DeepnbError, match=r"team.md holds another text: session.memory.save"):
+    with pytest.raises(DeepnbError, match=r"team.md has changed on disk: session.memory.save"):
         s.memory.save(tmp_path / "out")
     assert (tmp_path / "out" / "AGENTS.md").read_text() == "- likes tea\n", "nothing is written by halves"
     s.memory.save(tmp_path / "out", overwrite=True)
@@ -74,7 +74,7 @@ def test_one_file_under_another_name(tmp_path: Path):
     s.memory.save(tmp_path / "t.md", "/memory/team.md")
     assert (tmp_path / "t.md").read_text() == "- Ana\n"
     (tmp_path / "x.md").write_bytes(b"\xff")
-    with pytest.raises(DeepnbError, match="holds another text"):
+    with pytest.raises(DeepnbError, match="has changed on disk"):
         s.memory.save(tmp_path / "x.md", "/memory/team.md")
     with pytest.raises(DeepnbError, match=r"no file /AGENTS\.md"):
         s.memory.save(tmp_path / "y.md")

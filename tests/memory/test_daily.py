@@ -207,7 +207,7 @@ def test_promotion_ranks_shows_and_writes_only_what_is_confirmed():
 def test_what_was_not_shown_can_not_be_confirmed():
     s = session()
     s.memory.daily("the gateway host is box-17")
-    with pytest.raises(DeepnbError, match="nothing was proposed yet"):
+    with pytest.raises(DeepnbError, match="nothing is proposed yet"):
         s.memory.promote(1, yes=True)
     s.memory.promote()
     with pytest.raises(DeepnbError, match="no entry 2: there are 1 to 1"):
@@ -239,7 +239,7 @@ def test_nothing_is_promoted_where_others_read_along():
     s = session()
     s.memory.daily("the gateway host is box-17")
     s.new("open", shared=True)
-    with pytest.raises(DeepnbError, match="others read along"):
+    with pytest.raises(DeepnbError, match="not available in a shared thread"):
         s.memory.promote()
 
 

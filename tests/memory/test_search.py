@@ -56,8 +56,8 @@ def test_the_agent_finds_an_old_note_and_reads_it():
         (call("memory_get", path="memory/2025-12-24.md"), "1: - the gateway host is box-17"),
         (get(7), f"Error: {OLD} has 1 lines"),
         (call("memory_get", path="/memory/none.md"), "Error: there is no /memory/none.md"),
-        (call("memory_get", path="/etc/passwd"), "Error: /etc/passwd is no memory file"),
-        (call("memory_get", path="/memory/../secret.txt"), "Error: /memory/../secret.txt is no memory file"),
+        (call("memory_get", path="/etc/passwd"), "Error: /etc/passwd is not a memory file"),
+        (call("memory_get", path="/memory/../secret.txt"), "Error: /memory/../secret.txt is not a memory file"),
     ],
 )
 def test_what_the_tools_say(asked, says: str):

@@ -145,7 +145,7 @@ def test_what_the_user_mounted_keeps_its_path(work: Path):
     assert s.memory.add_source("two/a.md") == ("/sources/two-2/a.md",)
     assert (work / "elsewhere/a.md").read_text() == "mine\n"
     for spec in ("disk:elsewhere", "state"):
-        with pytest.raises(DeepnbError, match="memory sources of your disk are joined in at /sources/two-2/"):
+        with pytest.raises(DeepnbError, match="memory sources from disk are mounted at /sources/two-2/"):
             s.mount("/sources/two-2", spec)
     s.mount("/sources/two", "state")
     assert s.files["/sources/two-2/a.md"] == "- of a\n"
@@ -168,7 +168,7 @@ def test_what_is_no_memory_file_is_one_line(work: Path, name: str):
     (work / "folder.md").mkdir()
     s = session()
     for act in (s.memory.add_source, s.memory.remove_source):
-        with pytest.raises(DeepnbError, match="is no memory file") as told:
+        with pytest.raises(DeepnbError, match="is not a memory file") as told:
             act(name)
         assert "\n" not in str(told.value)
     assert s.memory.joined == () and s.memory.sources == ("/AGENTS.md",)
@@ -233,10 +233,10 @@ def test_user_and_project_are_taken_out_by_their_names(work: Path, name: str):
 def test_what_is_not_joined_in_is_one_line(work: Path, name: str):
     put(work / "two/a.md", "- of a\n")
     s = session()
-    with pytest.raises(DeepnbError, match=r"is not joined in from your disk \(nothing is\)"):
+    with pytest.raises(DeepnbError, match=r"is not a memory source on disk \(sources: none\)"):
         s.memory.remove_source(name)
     s.memory.add_source("two/a.md")
-    with pytest.raises(DeepnbError, match=r"is not joined in from your disk \(/sources/two/a.md is\)") as told:
+    with pytest.raises(DeepnbError, match=r"is not a memory source on disk \(sources: /sources/two/a.md\)") as told:
         s.memory.remove_source(name)
     assert "\n" not in str(told.value)
     assert s.memory.sources == ("/AGENTS.md", "/sources/two/a.md")
@@ -390,7 +390,7 @@ def test_the_magic_says_what_it_did(shell: Any, work: Path) -> None:
     assert "already added: /sources/two/a.md" in shell.ok("%memory sources add two/a.md")
     out = shell.ok("%memory sources remove two/a.md")
     assert "removed: /sources/two/a.md (the files on disk are unchanged)" in out and "2  " not in out
-    assert "'two/a.md' is not joined in from your disk (nothing is): %memory sources remove" in shell.fails(
+    assert "'two/a.md' is not a memory source on disk (sources: none): %memory sources remove" in shell.fails(
         "%memory sources remove two/a.md"
     )
     assert "sources remove needs user, project or a path" in shell.fails("%memory sources remove")

@@ -169,7 +169,7 @@ def test_a_server_that_is_not_there():
     model = ChatOpenAI(model="m", base_url=f"http://127.0.0.1:{port}/v1", api_key="x", max_retries=0)  # type: ignore[arg-type]
     s = Session(model=model)
     line = one_line(s, "ConnectionError: Connection error")
-    assert line.endswith("Connection error: nothing is lost; mend it and run the cell again")
+    assert line.endswith("Connection error: nothing was lost; fix it and run the cell again")
     s.use("offline")
     assert "teaching model" in s.run("Hello").text
 

@@ -383,4 +383,4 @@ def test_a_change_that_waits_for_the_user_is_told_as_that() -> None:
     held = Step("write_file", {"file_path": PATH, "content": "- a\n"}, "Error: this change of /AGENTS.md waits for the user to confirm it (1 line out of a tool's output, reading like an instruction).", failed=True)  # fmt: skip
     gone = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
     text = said("Read /style.md and remember what it says", read("- a", "/style.md"), gone, held)
-    assert "waits for your word" in text and "%memory pending" in text and PATH in text
+    assert "needs your approval" in text and "%memory pending" in text and PATH in text

@@ -26,7 +26,7 @@ def test_a_tool_that_interrupts_ends_the_turn_in_one_line():
         session.run("go")
     line = str(told.value)
     assert "interrupt({'question': 'which hall?'}), and a session can't answer it" in line
-    assert "session.run(PROMPT) goes on without it" in line and "\n" not in line
+    assert "session.run(PROMPT) continues without it" in line and "\n" not in line
     assert session.last is not None and "can't answer it" in (session.last.error or "")
     assert session.asked == ()
 

@@ -205,7 +205,7 @@ def test_a_word_on_another_call_is_refused(made, data):
         try:
             list(world.session.resume(replace(call, **wrong).approve()))
         except DeepnbError as error:
-            assert "does not wait for your word any more" in str(error)
+            assert "no longer needs approval" in str(error)
         else:
             raise AssertionError("it was taken")
     assert not [one for one in world.ran if one[0] != "look"]

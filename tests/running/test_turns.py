@@ -146,7 +146,7 @@ def test_a_model_that_raises_is_one_line_and_nothing_is_lost():
     s.run("a")
     with pytest.raises(DeepnbError) as caught:
         s.run("b")
-    assert str(caught.value) == "RuntimeError: the first line: nothing is lost; mend it and run the cell again"
+    assert str(caught.value) == "RuntimeError: the first line: nothing was lost; fix it and run the cell again"
     assert s.turns[-1].error == "RuntimeError: the first line"
     assert s.pending == "interrupted before model: %agent resume"
     s.files["/a.md"] = "waits"

@@ -30,7 +30,7 @@ def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
     assert dict(s.files) == {"/b": "y"} and not (tmp_path / "a.txt").exists()
     assert (turn.interrupted, turn.error, [c.name for c in turn.asked]) == (None, None, ["write_file"])
     assert [e.call.id for e in turn.events if isinstance(e, Asked)] == ["c1"]
-    assert s.pending == "write_file waits for your word: %agent approve, or %agent reject WHY"
+    assert s.pending == "write_file needs your approval: %agent approve, or %agent reject WHY"
     assert s.approvals.change(s.asked[0]).unified().endswith("+x\n")
     events = list(s.resume(s.asked[0].approve()))
     assert [e.decision.kind for e in events if isinstance(e, Decided)] == ["approve"]
@@ -129,8 +129,8 @@ def test_a_word_on_each_of_two(tmp_path):
     s.run("go")
     one, two = s.asked
     assert list(s.resume(two.reject("no"))) == []
-    assert s.pending == "write_file waits for your word: %agent approve 1, %agent reject 1 WHY, or %agent approve all"
-    with pytest.raises(DeepnbError, match="waits for your word on write_file"):
+    assert s.pending == "write_file needs your approval: %agent approve 1, %agent reject 1 WHY, or %agent approve all"
+    with pytest.raises(DeepnbError, match="needs your approval for write_file"):
         list(s.resume())
     list(s.resume(one.approve()))
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"] and s.text == "done"
@@ -142,7 +142,7 @@ def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
     asked = s.asked
     s.memory.add("likes tea")
     s.files["/mine.txt"] = "m"
-    with pytest.raises(DeepnbError, match="turn 1 of thread main waits for your word on write_file"):
+    with pytest.raises(DeepnbError, match="turn 1 of thread main needs your approval for write_file"):
         s.run("next")
     s.new("side")
     assert s.run("hello").text == "elsewhere"
@@ -241,7 +241,7 @@ def test_tools_of_the_users_ask_unless_they_are_marked():
     s.run("go")
     assert [c.name for c in s.asked] == ["boom"]
     assert (s.approvals.words("look"), s.approvals.words("boom")) == ("allow", "ask")
-    assert s.approvals.words("write_file") == "allow; ask where it can't be taken back"
+    assert s.approvals.words("write_file") == "allow; ask where it can't be undone"
 
 
 SKILL = "---\nname: tidy\ndescription: Tidies.\nallowed-tools: Write Edit Read\n---\n\nTidy.\n"

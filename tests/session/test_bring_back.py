@@ -110,7 +110,7 @@ def test_what_is_not_there_is_one_line(section: int, numbers: Any, words: str):
 
 
 def test_without_a_history_there_is_nothing_to_bring():
-    with pytest.raises(DeepnbError, match="nothing was offloaded yet"):
+    with pytest.raises(DeepnbError, match="nothing is offloaded yet"):
         Session(model=Phased()).bring_back(1)
 
 
@@ -121,7 +121,7 @@ def test_what_has_no_room_is_refused():
         s.run(prompt)
     assert len(s.history()) >= 2
     s.bring_back(1, [2])
-    with pytest.raises(DeepnbError, match=r"is more than has room: [\d,]+ tokens below the trigger: choose fewer"):
+    with pytest.raises(DeepnbError, match=r"does not fit: [\d,]+ tokens are left below the trigger: choose fewer"):
         for section in range(1, len(s.history()) + 1):
             s.bring_back(section)
     assert s.brought_back is not None, "what fitted still waits"

@@ -38,12 +38,12 @@ def test_new_list_show_write():
     columns = ["name", "description", "state", "read_in", "read_whole", "source", "path", "overrides", "problem"]
     row = ["csv-report", skill.description, "on", (), False, "skills", path, "", ""]
     assert s.skills.list()[columns].to_numpy().tolist() == [row]
-    with pytest.raises(DeepnbError, match="there is a skill 'csv-report' already"):
+    with pytest.raises(DeepnbError, match="a skill 'csv-report' already exists"):
         s.skills.new("csv-report")
     s.skills.write("csv-report", text("csv-report", "Anew."))
     assert s.skills.show("csv-report")[0].description == "Anew."
     with pytest.raises(
-        DeepnbError, match=r"no skill 'other' \(there is: csv-report\): session.skills.new\('other'\) makes it"
+        DeepnbError, match=r"no skill 'other' \(skills: csv-report\): session.skills.new\('other'\) creates it"
     ):
         s.skills.show("other")
 

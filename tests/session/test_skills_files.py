@@ -144,7 +144,7 @@ def test_one_that_is_switched_off_costs_nothing_and_comes_back():
     s.run("c")
     assert "**one**" in prompt(s)
     s.skills.write("bad", "no")
-    with pytest.raises(DeepnbError, match="bad can't be used as it is"):
+    with pytest.raises(DeepnbError, match="bad can't be used"):
         s.skills.disable("bad")
 
 
@@ -193,7 +193,7 @@ def test_add_again_needs_leave_and_then_replaces_the_whole_directory(tmp_path):
     s.skills.add(root / "one")
     (root / "one" / "scripts" / "run.py").unlink()
     (root / "one" / "SKILL.md").write_text(text("one", "Anew."))
-    with pytest.raises(DeepnbError, match=r"there is a skill 'one' already: session.skills.add"):
+    with pytest.raises(DeepnbError, match=r"a skill 'one' already exists: session.skills.add"):
         s.skills.add(root / "one")
     assert s.skills.show("one")[0].description == "Reports."
     s.skills.add(root / "one", replace=True)

@@ -60,6 +60,6 @@ def test_where_one_is_there_already_none_is_added(agents: Path):
     (agents / "b.md").unlink()
     s = session()
     s.files["/agents/c.md"] = GOOD
-    with pytest.raises(DeepnbError, match="there is a subagent 'c' already"):
+    with pytest.raises(DeepnbError, match="a subagent 'c' already exists"):
         s.subagents.add(agents)
     assert list(s.files) == ["/agents/c.md"]

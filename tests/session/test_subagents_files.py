@@ -328,14 +328,14 @@ def test_add_takes_a_file_or_a_directory_all_or_none(tmp_path: Path):
     (tmp_path / "two.md").write_text(GOOD)
     (tmp_path / "notes.txt").write_text("x")
     assert s.subagents.add(tmp_path / "one.md") == ("one",)
-    with pytest.raises(DeepnbError, match="there is a subagent 'one' already"):
+    with pytest.raises(DeepnbError, match="a subagent 'one' already exists"):
         s.subagents.add(tmp_path)
     assert "/agents/two.md" not in s.files
     assert s.subagents.add(tmp_path, replace=True) == ("one", "two")
     (tmp_path / "three.md").write_text("broken")
     with pytest.raises(DeepnbError, match=r"not added: .*three\.md:1: the first line is not ---"):
         s.subagents.add(tmp_path, replace=True)
-    for name, says in (("gone.md", "there is no"), ("notes.txt", "no Markdown file"), ("empty", "holds no NAME.md")):
+    for name, says in (("gone.md", "there is no"), ("notes.txt", "not a Markdown file"), ("empty", "holds no NAME.md")):
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(DeepnbError, match=says):
             s.subagents.add(tmp_path / name)
@@ -346,7 +346,7 @@ def test_new_and_remove():
     s = session(subagents=[{"name": "mine", "description": "d"}])
     assert s.subagents.new("critic", 'Finds "faults".') == "/agents/critic.md"
     assert s.subagents.show("critic")[0].agent.description == 'Finds "faults".'
-    with pytest.raises(DeepnbError, match="there is a subagent 'critic' already"):
+    with pytest.raises(DeepnbError, match="a subagent 'critic' already exists"):
         s.subagents.new("critic")
     with pytest.raises(DeepnbError, match="'mine' is given in Python"):
         s.subagents.new("mine")

@@ -265,7 +265,7 @@ def test_running_a_cell_again_goes_on_and_says_so():
     s.run("a", cell="c1")
     s.run("b", cell="c2")
     events = list(s.stream("a", cell="c1"))
-    assert events[0] == Notice("this cell was turn 1; run again, the thread goes on with turn 3")
+    assert events[0] == Notice("this cell was turn 1 before; running it again adds turn 3")
     assert said(s) == ["a", "b", "a"]
     assert s.turns[-1].cell == "c1"
     assert s.turns[-1].events[0] == events[0]
@@ -278,7 +278,7 @@ def test_running_a_cell_again_can_replace_its_turn_and_the_later_ones():
     s.run("c", cell="c3")
     events = list(s.stream("B", cell="c2", rerun="replace"))
     assert isinstance(events[0], Notice)
-    assert events[0].text.startswith("turn 2 and the 1 after it taken back")
+    assert events[0].text.startswith("this cell was run again: turn 2 and the 1 after it undone")
     assert said(s) == ["a", "B"]
     assert s.turns[-1].before.messages[:] == s.turns[0].after.messages[:]
     assert s.undo() == "re-run of turn 2"
