@@ -47,10 +47,10 @@ def parse_mount(
     if kind == "store":
         space = _namespace(rest if colon else None, assistant_id)
         if store is None:
-            raise DeepnbError("there is no store", "give one to Session(store=...), or type disk:DIR")
+            raise DeepnbError("there is no store", "pass one to Session(store=...), or type disk:DIR")
         backend = StoreBackend(store=ExactStore(store), namespace=lambda _runtime: space)
         return Mount(at, "store", "/".join(space), backend)
-    raise DeepnbError(f"{spec!r} is not a place for files", f"type {_KINDS}")
+    raise DeepnbError(f"{spec!r} is not a place to keep files", f"type {_KINDS}")
 
 
 def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendProtocol:
@@ -60,7 +60,9 @@ def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendP
     for prefix in placed.keys() - routes.keys():
         for outer in routes:
             if prefix.startswith(outer):
-                raise DeepnbError(f"{prefix} can't be state inside {outer}", f"mount {outer} state, or leave it there")
+                raise DeepnbError(
+                    f"{prefix} can't be state inside {outer}", f"mount {outer} state, or leave it where it is"
+                )
     return MountedBackend(default, routes) if routes else default
 
 
@@ -69,9 +71,7 @@ def mount_prefix(path: str) -> str:
     try:
         at = names(path, folder=True)
     except OSError as error:
-        raise DeepnbError(
-            f"{path!r} is not a path to mount at ({error.strerror})", "type one such as /memory"
-        ) from None
+        raise DeepnbError(f"{path!r} can't be mounted at ({error.strerror})", "type a path such as /memory") from None
     if not at:
         raise DeepnbError("nothing can be mounted at /", "type a path such as /memory, or Session(backend=...)")
     return "/" + "/".join(at) + "/"
@@ -84,7 +84,7 @@ def _directory(text: str, base: Path) -> Path:
         root = (base / Path(text.strip()).expanduser()).resolve()
         there = next(path for path in (root, *root.parents) if path.exists())
         if not there.is_dir():
-            raise DeepnbError(f"{there.name} is a file", "type the directory it is in, such as disk:./memory")
+            raise DeepnbError(f"{there.name} is a file", "type its directory, such as disk:./memory")
         return root
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)

@@ -212,7 +212,7 @@ class Record:
     def _save(self, *roots: Root) -> None:
         for root in roots:
             if root.journal.unsaved and (problem := root.journal.save()):
-                self._held_changes.notice(f"the journal can't be written ({problem}); it waits in the kernel")
+                self._held_changes.notice(f"the journal can't be written ({problem}); it is kept in the kernel for now")
 
     def _enter_resumed(self, root: Root, path: str, text: str | None) -> bool:
         """Enter changes of an interrupted run that its state shows now that it goes on."""

@@ -139,10 +139,10 @@ def policy_of(given: object) -> Policy:
         raise DeepnbError(f"approve can't be a {type(given).__name__}", _EXAMPLE)
     mode = rules.get(EVERY, "outside")
     if mode not in get_args(Mode):
-        raise DeepnbError(f"approve can't be {mode!r}: it is one of {', '.join(get_args(Mode))}", _EXAMPLE)
+        raise DeepnbError(f"approve can't be {mode!r}: use one of {', '.join(get_args(Mode))}", _EXAMPLE)
     for name, rule in rules.items():
         if name != EVERY and (not isinstance(name, str) or rule not in get_args(Rule)):
-            raise DeepnbError(f"the rule of {name} can't be {rule!r}: it is one of ask, allow, deny", _EXAMPLE)
+            raise DeepnbError(f"the rule of {name} can't be {rule!r}: use ask, allow or deny", _EXAMPLE)
     return Policy(mode, {name: rule for name, rule in rules.items() if name != EVERY})
 
 
@@ -164,10 +164,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def _check_edit(call: PendingCall, args: Mapping[str, Any]) -> None:
     what = f"an edit of {call.name}"
     if not isinstance(args, Mapping):
-        raise DeepnbError(f"{what} is a JSON object, not a {type(args).__name__}", '%agent edit {"name": value, ...}')
+        raise DeepnbError(
+            f"{what} must be a JSON object, not a {type(args).__name__}", '%agent edit {"name": value, ...}'
+        )
     if not call.parameters:
         return
-    takes = f"it takes {', '.join(call.parameters)}"
+    takes = f"the arguments are {', '.join(call.parameters)}"
     if unknown := [name for name in args if name not in call.parameters]:
         raise DeepnbError(f"{what} has no {unknown[0]!r}", takes)
     if missing := [name for name in call.required if name not in args]:
@@ -176,4 +178,4 @@ def _check_edit(call: PendingCall, args: Mapping[str, Any]) -> None:
         wanted = call.parameters[name]
         types = _TYPES.get(wanted)
         if types and (not isinstance(value, types) or (isinstance(value, bool) and wanted != "boolean")):
-            raise DeepnbError(f"{what}: {name} is a {wanted}, not a {type(value).__name__}", takes)
+            raise DeepnbError(f"{what}: {name} must be of type {wanted}, not {type(value).__name__}", takes)

@@ -58,9 +58,9 @@ CALLS = {
 """A command as it is typed -> the same in Python; `{}` is for what follows it."""
 
 _WORDS = (
-    *("above", "and", "approves", "asks", "brings", "fixes", "for", "gives", "goes", "is", "lists", "makes", "names"),
-    *("or", "proposes", "rejects", "replaces", "runs", "says", "shows", "starts", "takes", "then", "to", "undoes"),
-    *("with", "writes"),
+    *("above", "adds", "and", "approves", "as", "asks", "brings", "continues", "creates", "fixes", "for", "gives"),
+    *("goes", "is", "lists", "makes", "names", "or", "overwrites", "proposes", "reads", "rejects", "replaces"),
+    *("restores", "runs", "says", "shows", "starts", "takes", "then", "to", "undoes", "with", "writes"),
 )
 """Words of a sentence, which end what belongs to a command."""
 

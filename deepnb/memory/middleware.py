@@ -197,7 +197,7 @@ def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> 
             continue
         if response.error is not None or response.content is None:
             why = f"memory file {path} can't be read ({response.error})"
-            raise DeepnbError(why, "mend or remove it, then run again")
+            raise DeepnbError(why, "fix or remove it, then run again")
         try:
             found[path] = response.content.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -83,7 +83,7 @@ def _by_name(name: str, base_url: str | None) -> BaseChatModel:
         raise DeepnbError(f"no model {name!r}", hint) from error
     except Exception as error:
         why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise DeepnbError(f"{name} can't be set up ({why})", "mend that and type it again") from error
+        raise DeepnbError(f"{name} can't be set up ({why})", "fix that and type it again") from error
 
 
 def _check_provider(provider: str, base_url: str | None) -> None:

@@ -35,7 +35,7 @@ description: "{quoted}"
 
 # {title}
 
-The agent reads this text only when a request is of this kind; until then it knows the description alone.
+The agent reads this text only when a request needs it; until then it sees only the description.
 
 ## Steps
 

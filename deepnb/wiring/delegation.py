@@ -65,7 +65,7 @@ def delegation(
 
 
 def _try(nested: Nested) -> None:
-    """Make the graph of a subagent that is given in Python now, so that a mistake in it is told at once."""
+    """Make the graph of a subagent that is given in Python now, so that a mistake in it is reported at once."""
     try:
         _ = nested.graph
     except DeepnbError:
@@ -73,7 +73,7 @@ def _try(nested: Nested) -> None:
     except Exception as failure:
         words = (str(failure).strip().splitlines() or [type(failure).__name__])[0][:200]
         raise DeepnbError(
-            f"the subagent {nested.name!r} can't be made ({words})", "mend it in subagents=[...]"
+            f"the subagent {nested.name!r} can't be made ({words})", "fix it in subagents=[...]"
         ) from failure
 
 
@@ -117,7 +117,7 @@ def _tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
     known = (*by_name, *(FILE_TOOLS if files else ()), TASK)
     if strange := next((name for name in agent.named_tools or () if name not in known), None):
         raise DeepnbError(
-            f"the subagent {agent.name!r} has no tool {strange!r} to choose", f"there is {', '.join(known)}"
+            f"the subagent {agent.name!r} has no tool {strange!r} to choose from", f"use one of {', '.join(known)}"
         )
     return [by_name.get(t) if isinstance(t, str) else t for t in agent.tools if not isinstance(t, str) or t in by_name]
 

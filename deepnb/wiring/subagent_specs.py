@@ -18,7 +18,7 @@ def subagents(given: Iterable[Any]) -> tuple[Subagent, ...]:
     made = tuple(map(_one, given))
     names = [agent.name for agent in made]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise DeepnbError(f"two subagents are called {twice!r}", "give one of them another name")
+        raise DeepnbError(f"two subagents are called {twice!r}", "rename one of them")
     return made
 
 
@@ -40,8 +40,8 @@ def _from_mapping(given: Mapping[str, Any]) -> Subagent:
         raise DeepnbError(f"{who} has no {missing}", _EXAMPLE)
     if given.get("mode") not in (None, "isolated"):
         raise DeepnbError(
-            f"{who} has mode={given['mode']!r}, and a deepnb subagent never sees what its caller was told",
-            "leave mode out, and write what it must know into its task",
+            f"{who} has mode={given['mode']!r}, but a deepnb subagent never sees the conversation of its caller",
+            "remove mode, and put what it needs to know into its task",
         )
     if given.get("permissions"):
         raise DeepnbError(
@@ -53,7 +53,7 @@ def _from_mapping(given: Mapping[str, Any]) -> Subagent:
             'Session(approve={"write_file": "ask"}) asks, there too',
         )
     if unknown := [key for key in given if key not in (*_OWN, *_MORE, "mode", "permissions", "interrupt_on")]:
-        raise DeepnbError(f"{who} has no option {unknown[0]!r}", f"it takes {', '.join((*_OWN, *_MORE))}")
+        raise DeepnbError(f"{who} has no option {unknown[0]!r}", f"the options are {', '.join((*_OWN, *_MORE))}")
     own = {key: given[key] for key in _OWN if given.get(key) is not None}
     for key in ("tools", "skills"):
         if key in own:
@@ -75,7 +75,7 @@ def _check(agent: Subagent) -> None:
     if wrong := wrong_name(normal(agent.name)):
         raise DeepnbError(f"{agent.name!r} can't be a subagent's name ({wrong})", f'"name": "{near(agent.name)}"')
     if not agent.description.strip():
-        raise DeepnbError(f"{who} has no description", "say what it is for: by that the model chooses it")
+        raise DeepnbError(f"{who} has no description", "say what it is for: the model chooses it by that")
     for key in ("tools", "skills"):
         if (many := getattr(agent, key)) is not None:
             _many(who, key, many)

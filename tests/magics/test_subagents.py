@@ -93,7 +93,7 @@ def test_a_class_sees_one_at_work(shell):
     told = shell.ok("%agent subagents critic")
     assert "tools: ls, task · model: offline" in told and "  │ Be strict." in told and "2 calls, " in told
     told = shell.ok("%agent ask the nobody subagent to list files")
-    assert "There is no subagent nobody: the tool `task` names general-purpose, critic." in told
+    assert "There is no subagent nobody: the tool `task` lists general-purpose, critic." in told
 
 
 def test_a_class_sees_the_limit(shell):

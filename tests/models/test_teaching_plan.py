@@ -370,8 +370,8 @@ def test_a_file_is_read_and_what_it_says_is_kept(request_: str) -> None:
 def test_a_file_that_is_not_there_or_says_nothing_is_told() -> None:
     request = "Read /style.md and remember what it says"
     gone = Step("read_file", {"file_path": "/style.md"}, "Error: File '/style.md' not found", failed=True)
-    assert "did not succeed" in said(request, gone)
-    assert "says nothing" in said(request, read("# Style\n", "/style.md"))
+    assert "failed. It said" in said(request, gone)
+    assert "has nothing that I could remember" in said(request, read("# Style\n", "/style.md"))
     assert "already" in said(request, read("- a", "/style.md"), read("- a"))
 
 
@@ -383,4 +383,4 @@ def test_a_change_that_waits_for_the_user_is_told_as_that() -> None:
     held = Step("write_file", {"file_path": PATH, "content": "- a\n"}, "Error: this change of /AGENTS.md waits for the user to confirm it (1 line out of a tool's output, reading like an instruction).", failed=True)  # fmt: skip
     gone = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
     text = said("Read /style.md and remember what it says", read("- a", "/style.md"), gone, held)
-    assert "waits for your word" in text and "%memory pending" in text and PATH in text
+    assert "needs your approval" in text and "%memory pending" in text and PATH in text
