@@ -10,9 +10,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("deepnb", description="See a deep agent's memory, skills and context.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="lab | tour")
     lab = commands.add_parser("lab", help="open the first notebook in JupyterLab, on this machine only")
-    lab.add_argument("--port", type=int, default=8888, help="the port to listen on (the next free one is taken)")
-    lab.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
-    tour = commands.add_parser("tour", help="run the first notebook's story here, offline")
+    lab.add_argument("--port", type=int, default=8888, help="the port to listen on, or the next free one")
+    lab.add_argument("--no-browser", action="store_true", help="print the address without opening a browser")
+    tour = commands.add_parser("tour", help="run the story of the first notebook in this terminal, offline")
     tour.add_argument("--fast", action="store_true", help="do not pause between the words")
     chosen = parser.parse_args(arguments)
     from deepnb.core.errors import DeepnbError

@@ -36,7 +36,7 @@ class HeldChanges:
         """Keep a change back; gives the words for whoever wanted to make it."""
         self._numbers += 1
         self.changes.append(HeldChange(f"p{self._numbers}", path, base, text, why, origin))
-        self.notices.append(f"a change of {path} waits for you ({why}): %memory pending shows it")
+        self.notices.append(f"a change to {path} needs your approval ({why}): %memory pending shows it")
         return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
 
     def notice(self, line: str) -> None:
@@ -46,7 +46,7 @@ class HeldChanges:
 
     def conflict(self, path: str) -> None:
         """Say that a file holds both sides of a conflict."""
-        self.notice(f"{path} was changed by two at once: both texts stand in it, between <<<<<<< and >>>>>>>")
+        self.notice(f"{path} was changed by two writers at once: it holds both texts, between <<<<<<< and >>>>>>>")
 
     def drain(self) -> list[str]:
         """The lines the user should see, which are not shown again."""

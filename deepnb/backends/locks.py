@@ -34,7 +34,7 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.split import SplitBackend
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import LOCK, Refused, Tree
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import BusyError, RefusedError
 
 Lock = Callable[[], AbstractContextManager[Any]]
 
@@ -129,13 +129,13 @@ def _acquire(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int:
             fd = _try_lock(tree, at)
         except OSError as error:
             why = error.strerror or type(error).__name__
-            raise DeepnbError(f"{what!r} can't be locked ({why})", "see that you may write there") from None
+            raise RefusedError(f"{what!r} can't be locked ({why})", "check that you can write there") from None
         if fd is not None:
             return fd
         if time.monotonic() > end:
-            raise DeepnbError(
+            raise BusyError(
                 f"{what!r} has been locked by another process for {seconds:g} s",
-                "try again, or end the other kernel that works on it",
+                "try again, or stop the other kernel that uses it",
             )
         time.sleep(pause)
         pause = min(pause * 1.5, 0.05)
@@ -166,10 +166,10 @@ def _own_folder() -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != user):
-            raise Refused("it is someone else's")
+            raise Refused("it belongs to another user")
     except OSError as error:
         why = error.strerror or type(error).__name__
-        raise DeepnbError(f"{folder} can't be used ({why})", "set TMPDIR to a directory of your own") from None
+        raise RefusedError(f"{folder} can't be used ({why})", "set TMPDIR to your own directory") from None
     return folder
 
 

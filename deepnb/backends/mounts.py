@@ -13,7 +13,7 @@ from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import is_control, names
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 
 _KINDS = "disk:DIR, store, store:NAMESPACE or state"
 _NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")
@@ -47,10 +47,10 @@ def parse_mount(
     if kind == "store":
         space = _namespace(rest if colon else None, assistant_id)
         if store is None:
-            raise DeepnbError("there is no store", "give one to Session(store=...), or type disk:DIR")
+            raise NotFoundError("there is no store", "pass one to Session(store=...), or type disk:DIR")
         backend = StoreBackend(store=ExactStore(store), namespace=lambda _runtime: space)
         return Mount(at, "store", "/".join(space), backend)
-    raise DeepnbError(f"{spec!r} is not a place for files", f"type {_KINDS}")
+    raise InvalidError(f"{spec!r} is not a place to keep files", f"type {_KINDS}")
 
 
 def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendProtocol:
@@ -60,7 +60,9 @@ def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendP
     for prefix in placed.keys() - routes.keys():
         for outer in routes:
             if prefix.startswith(outer):
-                raise DeepnbError(f"{prefix} can't be state inside {outer}", f"mount {outer} state, or leave it there")
+                raise RefusedError(
+                    f"{prefix} can't be state inside {outer}", f"mount {outer} state, or leave it where it is"
+                )
     return MountedBackend(default, routes) if routes else default
 
 
@@ -69,26 +71,24 @@ def mount_prefix(path: str) -> str:
     try:
         at = names(path, folder=True)
     except OSError as error:
-        raise DeepnbError(
-            f"{path!r} is not a path to mount at ({error.strerror})", "type one such as /memory"
-        ) from None
+        raise InvalidError(f"{path!r} can't be mounted at ({error.strerror})", "type a path such as /memory") from None
     if not at:
-        raise DeepnbError("nothing can be mounted at /", "type a path such as /memory, or Session(backend=...)")
+        raise InvalidError("nothing can be mounted at /", "type a path such as /memory, or Session(backend=...)")
     return "/" + "/".join(at) + "/"
 
 
 def _directory(text: str, base: Path) -> Path:
     if not text.strip() or any(map(is_control, text)):
-        raise DeepnbError("disk: needs a directory", "type one, such as disk:./memory")
+        raise InvalidError("disk: needs a directory", "type one, such as disk:./memory")
     try:
         root = (base / Path(text.strip()).expanduser()).resolve()
         there = next(path for path in (root, *root.parents) if path.exists())
         if not there.is_dir():
-            raise DeepnbError(f"{there.name} is a file", "type the directory it is in, such as disk:./memory")
+            raise InvalidError(f"{there.name} is a file", "type its directory, such as disk:./memory")
         return root
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise DeepnbError(
+        raise InvalidError(
             f"{text.strip()!r} can't be mounted ({why})", "type a directory, such as disk:./memory"
         ) from None
 
@@ -102,7 +102,7 @@ def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:
         space = ("filesystem",)
     for part in space:
         if not _NAMESPACE_PART.fullmatch(part) or space[0] == "langgraph":
-            raise DeepnbError(
+            raise InvalidError(
                 f"{part!r} can't be part of a store's namespace",
                 "type store:NAMESPACE with letters, digits and any of -_@+:~, and / between its parts",
             )

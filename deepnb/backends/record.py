@@ -19,7 +19,7 @@ from deepnb.backends.unread_writes import UnreadWrites
 from deepnb.backends.writer import writer
 from deepnb.core.clock import moment
 from deepnb.core.diff import FileDiff
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import BusyError, DeepnbError
 from deepnb.core.journal import DoesNotFit, Entry, Origin, entry
 from deepnb.core.secrets import redact
 
@@ -120,7 +120,7 @@ class Record:
     def observe_file(self, path: str, *, origin: Origin = "external", note: str = "") -> str | None:
         """The text of a file as it is now; a change that nobody told us of is entered as external."""
         if writer().run not in (None, self.runs):
-            raise DeepnbError(f"not written to {path}: the turn has ended")
+            raise BusyError(f"not written to {path}: the turn has ended")
         root = self.root(path)
         if root.shared or path not in self._known:
             if root.shared or not root.journal.entries:  # what is ours alone may not be in a run's channels yet
@@ -212,7 +212,7 @@ class Record:
     def _save(self, *roots: Root) -> None:
         for root in roots:
             if root.journal.unsaved and (problem := root.journal.save()):
-                self._held_changes.notice(f"the journal can't be written ({problem}); it waits in the kernel")
+                self._held_changes.notice(f"the journal can't be written ({problem}); it is kept in the kernel for now")
 
     def _enter_resumed(self, root: Root, path: str, text: str | None) -> bool:
         """Enter changes of an interrupted run that its state shows now that it goes on."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.core.listing import Listing
 from deepnb.core.short_repr import excerpt, short_repr
 
@@ -136,13 +136,13 @@ def policy_of(given: object) -> Policy:
     """The policy that is written as a mode, or as a mapping of tools to rules (`*` to a mode)."""
     rules: Mapping[Any, Any] = {EVERY: given} if isinstance(given, str) else given  # type: ignore[assignment]
     if not isinstance(given, str | Mapping):
-        raise DeepnbError(f"approve can't be a {type(given).__name__}", _EXAMPLE)
+        raise InvalidError(f"approve can't be a {type(given).__name__}", _EXAMPLE)
     mode = rules.get(EVERY, "outside")
     if mode not in get_args(Mode):
-        raise DeepnbError(f"approve can't be {mode!r}: it is one of {', '.join(get_args(Mode))}", _EXAMPLE)
+        raise InvalidError(f"approve can't be {mode!r}: use one of {', '.join(get_args(Mode))}", _EXAMPLE)
     for name, rule in rules.items():
         if name != EVERY and (not isinstance(name, str) or rule not in get_args(Rule)):
-            raise DeepnbError(f"the rule of {name} can't be {rule!r}: it is one of ask, allow, deny", _EXAMPLE)
+            raise InvalidError(f"the rule of {name} can't be {rule!r}: use ask, allow or deny", _EXAMPLE)
     return Policy(mode, {name: rule for name, rule in rules.items() if name != EVERY})
 
 
@@ -164,16 +164,18 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def _check_edit(call: PendingCall, args: Mapping[str, Any]) -> None:
     what = f"an edit of {call.name}"
     if not isinstance(args, Mapping):
-        raise DeepnbError(f"{what} is a JSON object, not a {type(args).__name__}", '%agent edit {"name": value, ...}')
+        raise InvalidError(
+            f"{what} must be a JSON object, not a {type(args).__name__}", '%agent edit {"name": value, ...}'
+        )
     if not call.parameters:
         return
-    takes = f"it takes {', '.join(call.parameters)}"
+    takes = f"the arguments are {', '.join(call.parameters)}"
     if unknown := [name for name in args if name not in call.parameters]:
-        raise DeepnbError(f"{what} has no {unknown[0]!r}", takes)
+        raise InvalidError(f"{what} has no {unknown[0]!r}", takes)
     if missing := [name for name in call.required if name not in args]:
-        raise DeepnbError(f"{what} lacks {missing[0]!r}", takes)
+        raise InvalidError(f"{what} lacks {missing[0]!r}", takes)
     for name, value in args.items():
         wanted = call.parameters[name]
         types = _TYPES.get(wanted)
         if types and (not isinstance(value, types) or (isinstance(value, bool) and wanted != "boolean")):
-            raise DeepnbError(f"{what}: {name} is a {wanted}, not a {type(value).__name__}", takes)
+            raise InvalidError(f"{what}: {name} must be of type {wanted}, not {type(value).__name__}", takes)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import ceil, floor
 from typing import Literal
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.core.short_repr import short_repr
 
 Kind = Literal["fraction", "tokens", "messages"]
@@ -49,8 +49,8 @@ class Rule:
 def rule_for(window: int | None, trigger: Size | None = None, keep: Size | None = None) -> Rule:
     """The rule in force: 0.85 of a known window, else 170,000 tokens; or what was asked for."""
     if window is None and any(size is not None and size[0] == "fraction" for size in (trigger, keep)):
-        raise DeepnbError(
-            "a fraction of the window needs a window", "%config DeepNB.window = N says how many tokens it has"
+        raise InvalidError(
+            "a fraction of the window needs a window", "set the number of tokens with %config DeepNB.window = N"
         )
     if window is not None:
         return Rule(trigger or ("fraction", 0.85), keep or ("fraction", 0.10), window)

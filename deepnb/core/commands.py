@@ -60,8 +60,10 @@ CALLS = {
 _WORDS = (
     *(
         "above",
+        "adds",
         "and",
         "approves",
+        "as",
         "asks",
         "brings",
         "compares",
@@ -70,29 +72,9 @@ _WORDS = (
         "fixes",
         "for",
         "gives",
-        "goes",
-        "is",
-        "lists",
-        "makes",
-        "names",
     ),
-    *(
-        "or",
-        "overwrites",
-        "proposes",
-        "restores",
-        "rejects",
-        "replaces",
-        "runs",
-        "says",
-        "shows",
-        "starts",
-        "takes",
-        "then",
-        "to",
-        "undoes",
-    ),
-    *("with", "writes"),
+    *("goes", "is", "lists", "makes", "names", "or", "overwrites", "proposes", "reads", "rejects", "replaces"),
+    *("restores", "runs", "says", "shows", "starts", "takes", "then", "to", "undoes", "with", "writes"),
 )
 """Words of a sentence, which end what belongs to a command."""
 

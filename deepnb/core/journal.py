@@ -147,7 +147,7 @@ def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:
     for start, body in _parsed(diff, forward):
         old = [text for sign, text in body if sign in (" ", take)]
         if lines[start : start + len(old)] != old:
-            raise DoesNotFit("the text is not the one that the diff was made from")
+            raise DoesNotFit("the diff was made from another text")
         out.append(Hunk(start, start + len(old), tuple(text for sign, text in body if sign in (" ", put))))
     return tuple(out)
 

@@ -188,7 +188,7 @@ class CompactionSteps(Upstream):
             summary, why = "", _line(failure)
         if summary.strip():
             return summary
-        tell(Notice(f"no summary ({why}): the turn goes on, and {count} messages are word for word in {path}"))
+        tell(Notice(f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}"))
         return f"(There is no summary: {why}. The {count} messages that stood here are word for word in {path}.)"
 
     def _cutoff(self, messages: list[AnyMessage], fixed: int, *, must: bool) -> int:
@@ -224,7 +224,7 @@ class CompactionSteps(Upstream):
         for text in going:
             tokens = self._count(text)
             if room is not None and tokens > room:
-                tell(Notice(f"{pinned_name(text)} was pinned to this turn and did not fit beside the rest"))
+                tell(Notice(f"{pinned_name(text)} was pinned to this turn, but did not fit into the request"))
                 continue
             kept.append(text)
             room = None if room is None else room - tokens

@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
 
 from deepnb.core.budget import Budget
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import LimitError, RunError
 from deepnb.core.values import Compacted, Event, Offload
 from deepnb.engine import keys
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
@@ -105,7 +105,7 @@ class SummarizationMiddleware(CompactionSteps):
                 tell_notice(_full(plan.budget))
             return None
         if any(source_of(m) == keys.BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
-            tell_notice("what was brought back did not fit beside the rest, and is not sent: bring back fewer messages")
+            tell_notice("the messages added from the history did not fit into the request and were not sent: add fewer")
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
 
@@ -116,7 +116,7 @@ class SummarizationMiddleware(CompactionSteps):
         try:
             return self._compact(plan.request, cutoff, session, offload, tell_at, pinned)
         except NotOffloaded as why:
-            tell_notice(f"not compacted, and nothing dropped: {why}")
+            tell_notice(f"not compacted, and nothing was removed: {why}")
             return None
 
     def _after(self, plan: _Plan, done: Done | None) -> Any:
@@ -163,7 +163,7 @@ class SummarizationMiddleware(CompactionSteps):
         try:
             done = self._compact(request, cutoff, str(values.get(keys.OFFLOAD_ID) or thread), offload, tell)
         except NotOffloaded as why:
-            raise DeepnbError(f"not compacted, and nothing dropped: {why}", "mend that, then %agent compact") from None
+            raise RunError(f"not compacted, and nothing was removed: {why}", "fix that, then %agent compact") from None
         after = fixed + self.token_counter([done.message, *messages[cutoff:]])
         made = replace(done.offload, after=after)
         done.message.additional_kwargs.update(offload_record(made))
@@ -175,7 +175,7 @@ class SummarizationMiddleware(CompactionSteps):
         return self._measure([*system, *messages], request.tools or ())
 
     def _too_long(self, request: Any) -> Exception:
-        return DeepnbError(
+        return LimitError(
             self._why_too_long(request),
             "shorten that, %agent new starts a thread without it, or %agent use a model with a larger window",
         )
@@ -184,7 +184,7 @@ class SummarizationMiddleware(CompactionSteps):
         budget = self._budget(request.messages, request)
         total, window = f"{'' if budget.exact else '~'}{budget.total:,} tokens", budget.rule.window
         known = window is not None and budget.total > 0.9 * window
-        why = f"does not fit the window of {window:,}" if known else "is too long, says the model"
+        why = f"does not fit the window of {window:,}" if known else "is too long for the model"
         return f"the request of {total} {why}: {_largest(budget)}"
 
     def _get_session_id(self, state: Mapping[str, Any]) -> str:
@@ -218,7 +218,7 @@ def _update(done: Done, messages: int) -> dict[str, Any]:
 def _full(budget: Budget) -> str:
     limit = budget.rule.trigger_tokens
     past = f"past the trigger of {limit:,} tokens" if limit else "past the trigger"
-    return f"the context is {past}, and there is nothing worth compacting: {_largest(budget)}"
+    return f"the context is {past}, but there is nothing to compact: {_largest(budget)}"
 
 
 def _largest(budget: Budget) -> str:

@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 from deepnb.backends.writer import writing
 from deepnb.core.anchors import prohibitions, sentences
 from deepnb.core.directives import held_lines, is_directive
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import RefusedError
 from deepnb.core.secrets import credentials, redact
 from deepnb.core.values import Flush
 from deepnb.engine import keys
@@ -147,7 +147,7 @@ class Flusher:
         with writing(origin="flush", heard=lambda: facts):
             text = "\n".join([*([""] if follows else []), head, *good])
             if good and (problem := self._backend.append(file, text)):
-                raise DeepnbError(problem.removeprefix("Error: "))
+                raise RefusedError(problem.removeprefix("Error: "))
             for line in odd:
                 self._backend.append(file, line)
         return good

@@ -11,7 +11,7 @@ from langchain.agents.middleware.types import ModelRequest, PrivateStateAttr
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, SystemMessage
 
 from deepnb.core.diff import file_diffs
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, RunError
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.engine import keys
@@ -197,12 +197,12 @@ def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> 
             continue
         if response.error is not None or response.content is None:
             why = f"memory file {path} can't be read ({response.error})"
-            raise DeepnbError(why, "mend or remove it, then run again")
+            raise RunError(why, "fix or remove it, then run again")
         try:
             found[path] = response.content.decode("utf-8")
         except UnicodeDecodeError as error:
             why = f"memory file {path} is not UTF-8 text (byte {error.start})"
-            raise DeepnbError(why, "save it as UTF-8, or remove it, then run again") from None
+            raise InvalidError(why, "save it as UTF-8, or remove it, then run again") from None
     return found
 
 

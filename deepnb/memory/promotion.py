@@ -36,7 +36,7 @@ class Candidate:
     def reason(self) -> str:
         """`found 3 times by 2 questions, in 2 notes`."""
         count, queries = self.recall.count, self.recall.queries
-        times = "once" if count == 1 else f"{count} times"
+        times = "once" if count == 1 else f"{count:,} times"
         parts = [f"found {times} by {queries} question{'s' * (queries != 1)}" if count else "never searched for"]
         return ", ".join([*parts, f"in {self.notes} notes"] if self.notes > 1 else parts)
 

@@ -100,7 +100,7 @@ class MemorySearch:
             return make(os.path.join(folder, "index.db"), source=lambda: files)
         except Exception as error:
             why = (str(error).splitlines() or [type(error).__name__])[0]
-            self.notices.append(f"the search index can't be kept in {folder} ({why}): it is made anew in this process")
+            self.notices.append(f"the search index can't be kept in {folder} ({why}): it is rebuilt in this process")
             return make()
 
     def _hear(self, index: Index) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError
 from deepnb.models.names import EXAMPLES, OFFLINE, PROVIDERS
 
 
@@ -30,7 +30,7 @@ def resolve(model: Any, *, base_url: str | None = None, namespace: Mapping[str, 
     if isinstance(model, BaseChatModel):
         return Resolved(model, label_of(model))
     if not isinstance(model, str):
-        raise DeepnbError(
+        raise InvalidError(
             f"a {type(model).__name__} is not a chat model", "give a model's name or a LangChain chat model"
         )
     if model == OFFLINE:
@@ -41,7 +41,7 @@ def resolve(model: Any, *, base_url: str | None = None, namespace: Mapping[str, 
     if isinstance(held, BaseChatModel):
         return Resolved(held, f"{model} (no LLM)" if is_teaching(held) else model)
     if held is not None and ":" not in model:
-        raise DeepnbError(f"the variable {model} holds a {type(held).__name__}, not a chat model", "see %agent use?")
+        raise InvalidError(f"the variable {model} holds a {type(held).__name__}, not a chat model", "see %agent use?")
     return Resolved(_by_name(model, base_url), model)
 
 
@@ -76,14 +76,14 @@ def _by_name(name: str, base_url: str | None) -> BaseChatModel:
         return model
     except ImportError as error:
         package = PROVIDERS.get(provider, (f"langchain-{provider}", None))[0]
-        raise DeepnbError(f"{name} needs the package {package}", f"%pip install {package}") from error
+        raise NotInstalledError(f"{name} needs the package {package}", f"%pip install {package}") from error
     except ValueError as error:
         near = difflib.get_close_matches(name, EXAMPLES, n=1, cutoff=0.5)
         hint = f"%agent use {near[0]}" if near else "%agent use PROVIDER:MODEL, such as %agent use openai:gpt-5.2"
-        raise DeepnbError(f"no model {name!r}", hint) from error
+        raise NotFoundError(f"no model {name!r}", hint) from error
     except Exception as error:
         why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise DeepnbError(f"{name} can't be set up ({why})", "mend that and type it again") from error
+        raise InvalidError(f"{name} can't be set up ({why})", "fix that and type it again") from error
 
 
 def _check_provider(provider: str, base_url: str | None) -> None:
@@ -92,9 +92,9 @@ def _check_provider(provider: str, base_url: str | None) -> None:
         return
     package, key = PROVIDERS[provider]
     if importlib.util.find_spec(package.replace("-", "_")) is None:
-        raise DeepnbError(f"{provider} models need the package {package}", f"%pip install {package}")
+        raise NotInstalledError(f"{provider} models need the package {package}", f"%pip install {package}")
     if key is not None and base_url is None and not os.environ.get(key):
-        raise DeepnbError(
+        raise NotInstalledError(
             f"{provider} models need a key in {key}",
             f"set {key} in the environment that starts Jupyter, or %agent use {OFFLINE}",
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import BusyError
 
 SECONDS = 60
 """How long a writer waits for another one."""
@@ -97,7 +97,7 @@ class Database:
                 raise Damaged(str(error)) from None
             if busy and _code(error) in _BUSY:
                 name = os.path.basename(self.path)
-                raise DeepnbError(f"another process has been writing {name} for {SECONDS} s", "try again") from None
+                raise BusyError(f"another process has been writing {name} for {SECONDS} s", "try again") from None
             raise
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import NotFoundError, NotInstalledError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.fusion import COARSE, Leg, by_rank, by_weight
@@ -263,7 +263,7 @@ class Index:
         fresh = self.path == ":memory:" or not os.path.exists(self.path)
         folder = os.path.dirname(os.path.abspath(self.path))
         if not os.path.isdir(folder):
-            raise DeepnbError(f"{folder} is no directory", "make it first, or give another path")
+            raise NotFoundError(f"{folder} is not a directory", "create it first, or give another path")
         self._place = _place(self.path)
         try:
             self._connect()
@@ -284,7 +284,7 @@ class Index:
         except BaseException as error:
             db.close()
             if "fts5" in str(error) and not has_fts5():
-                raise DeepnbError(
+                raise NotInstalledError(
                     "this Python's SQLite has no full-text search", "pip install 'deepnb[search]'"
                 ) from None
             raise
@@ -301,7 +301,7 @@ class Index:
         for end in ("-wal", "-shm"):
             with suppress(FileNotFoundError):
                 os.remove(self.path + end)
-        what = "it is made anew from its files" if self.source else "it is empty until it is updated with its files"
+        what = "it is rebuilt from its files" if self.source else "it is empty until its files are added again"
         self.notices.append(f"the search index was damaged and {what}; the old one is {os.path.basename(aside)}")
 
     def _mended(self, act: Callable[[], _T]) -> _T:

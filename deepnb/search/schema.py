@@ -5,7 +5,7 @@ The texts are kept in the chunks, so a migration that needs them read anew only 
 
 from collections.abc import Callable
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import RefusedError
 from deepnb.search.database import Database
 
 APPLICATION = 0x646E6273
@@ -75,7 +75,7 @@ def _check(db: Database) -> int:
     version = int(db.value("PRAGMA user_version"))
     ours = db.value("PRAGMA application_id") == APPLICATION
     if not ours and (version or db.value("SELECT count(*) FROM sqlite_master")):
-        raise DeepnbError(f"{db.path} is another program's database", "give the index a path of its own")
+        raise RefusedError(f"{db.path} is another program's database", "give the index its own path")
     if version > len(MIGRATIONS):
-        raise DeepnbError(f"{db.path} was written by a newer deepnb", "pip install -U deepnb, or delete the file")
+        raise RefusedError(f"{db.path} was written by a newer deepnb", "pip install -U deepnb, or delete the file")
     return version

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import LimitError
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
 from deepnb.search.grams import LONGEST
@@ -109,7 +109,7 @@ def _erase(db: Database, number: int) -> None:
 def _gap(db: Database) -> int:
     found = db.value("SELECT min(id) + 1 FROM files a WHERE NOT EXISTS (SELECT 1 FROM files b WHERE b.id = a.id + 1)")
     if found >= FILES:
-        raise DeepnbError(f"an index holds at most {FILES - 1:,} files", "make a second Index")
+        raise LimitError(f"an index holds at most {FILES - 1:,} files", "create a second Index")
     return int(found)
 
 

@@ -174,5 +174,5 @@ def _strange(listing: Any) -> str | None:
 
 def _no_source(source: str, error: str) -> Checked:
     what = " ".join(error.split())[:200]
-    finding = Finding(source, 0, f"this source can't be listed ({what})", "mend it, or take it out of skills=")
+    finding = Finding(source, 0, f"this source can't be listed ({what})", "fix it, or remove it from skills=")
     return Checked(Skill("", "", source, problem=str(finding)), (finding,))

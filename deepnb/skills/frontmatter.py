@@ -81,11 +81,13 @@ def read(data: bytes) -> SkillFile:
         )
     end = _CLOSING.search(text, len(first) + 1)
     if end is None:
-        raise Broken(1, "the frontmatter is never closed", "write a line that is --- after its last field")
+        raise Broken(1, "the frontmatter is not closed", "add a line --- after its last field")
     header = text[len(first) + 1 : end.start()]
     if len(header) > HEADER:
         raise Broken(
-            1, f"the frontmatter has {len(header):,} characters, {HEADER:,} at most", "move what is long into the body"
+            1,
+            f"the frontmatter has {len(header):,} characters; the limit is {HEADER:,}",
+            "move long text into the body",
         )
     return SkillFile(_fields(header), text[end.end() :].strip("\n"))
 
@@ -100,7 +102,7 @@ def body_of(text: str) -> str:
 
 def _text(data: bytes) -> str:
     if not data:
-        raise Broken(1, "the file is empty", "%skills new NAME shows what one looks like")
+        raise Broken(1, "the file is empty", "%skills new NAME creates one from a template")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -127,13 +129,13 @@ def _fields(header: str) -> Fields:
         value = _value(node)
     except yaml.reader.ReaderError as error:
         line = header.count("\n", 0, error.position) + 2
-        raise Broken(line, f"the character U+{int(error.character):04X} can't stand in YAML", "take it out") from None
+        raise Broken(line, f"the character U+{int(error.character):04X} is not allowed in YAML", "remove it") from None
     except yaml.MarkedYAMLError as error:
         raise _told(error, header) from None
     if isinstance(value, Fields):
         return value
     kind = "a list" if isinstance(value, Items) else "text"
-    raise Broken(value.line, f"the frontmatter is {kind}", "write name: and description:, a field a line")
+    raise Broken(value.line, f"the frontmatter is {kind}", "write name: and description:, one field per line")
 
 
 class _Loader(yaml.SafeLoader):
@@ -153,10 +155,10 @@ class _Loader(yaml.SafeLoader):
         if event.tag is not None and event.tag not in ("!", _STR):
             raise Broken(line, f"{event.tag} is read as a YAML tag", _QUOTE)
         if self._depth >= DEEPEST and isinstance(event, yaml.CollectionStartEvent):
-            raise Broken(line, f"nested more than {DEEPEST} deep", "move what is long into the body")
+            raise Broken(line, f"nested more than {DEEPEST} levels deep", "move it into the body")
         self._count += 1
         if self._count > MOST:
-            raise Broken(line, f"more than {MOST:,} keys and values", "move what is long into the body")
+            raise Broken(line, f"more than {MOST:,} keys and values", "move some of it into the body")
         self._depth += 1
         try:
             return super().compose_node(parent, index)
@@ -177,11 +179,11 @@ def _value(node: Any) -> Value:
     for key, value in node.value:
         at = key.start_mark.line + 2
         if not isinstance(key, ScalarNode):
-            raise Broken(at, "a key is a list or a mapping", "give it a word for a key")
+            raise Broken(at, "a key is a list or a mapping", "use a word as the key")
         if key.tag == "tag:yaml.org,2002:merge":
-            raise Broken(at, "<< merges other fields in", "write the fields out")
+            raise Broken(at, "<< merges in other fields", "write the fields themselves")
         if key.value in fields:
-            raise Broken(at, f"{key.value[:80]} stands there twice", "take one of the two out")
+            raise Broken(at, f"{key.value[:80]} appears twice", "remove one of the two")
         fields[key.value], lines[key.value] = _value(value), at
     return Fields(line, fields, lines)
 
@@ -194,18 +196,20 @@ def _told(error: yaml.MarkedYAMLError, header: str) -> Broken:
     at = lines[line] if line < len(lines) else ""
     said = " ".join(str(error.problem or "it can't be read").split())
     if "mapping values are not allowed" in said and _FIELD.fullmatch(at):
-        do = "begin each field at the start of its line, with a blank after its colon"
-        return Broken(line + 2, "this is not YAML: the value above goes on here", do)
+        do = "start each field at the beginning of its line, with a space after the colon"
+        return Broken(line + 2, "not valid YAML: the value above continues here", do)
     if "mapping values are not allowed" in said:
-        return Broken(line + 2, "a value holds a colon and a blank", _QUOTE)
+        return Broken(line + 2, "a value contains a colon and a space", _QUOTE)
     if "'\\t'" in said or re.match(r" *\t", at):
-        return Broken(line + 2, "a tab stands where YAML has blanks", "indent with spaces")
+        return Broken(line + 2, "a tab where YAML needs spaces", "indent with spaces")
     if lines[0].startswith("%"):
-        return Broken(2, f"this is not YAML for a skill: {lines[0][:40]} is a directive", "take the line out")
+        return Broken(2, f"{lines[0][:40]} is a YAML directive, which a skill can't have", "remove the line")
     if trick := next((t for t in ("alias", "anchor") if f"scanning an {t}" in str(error.context)), None):
         return Broken(line + 2, f"{'*' if trick == 'alias' else '&'} begins a YAML {trick}", _QUOTE)
     if "cannot start any token" in said:
-        return Broken(line + 2, f"this is not YAML: {said}", _QUOTE)
+        return Broken(line + 2, f"not valid YAML: {said}", _QUOTE)
     if error.context_mark is not None and "while parsing a flow" not in str(error.context) and line >= len(lines) - 1:
         line = error.context_mark.line  # what was never closed, rather than where the header ends
-    return Broken(line + 2, f"this is not YAML: {said}", "a field a line, as name: value; in quotes where in doubt")
+    return Broken(
+        line + 2, f"not valid YAML: {said}", "write one field per line, as name: value; use quotes if in doubt"
+    )

@@ -16,13 +16,13 @@ def wrong_name(name: str) -> str | None:
     Letters without a case (Chinese, say) are as good as lowercase ones.
     """
     if not name:
-        return "the name says nothing"
+        return "the name is empty"
     if len(name) > LONGEST:
-        return f"the name has {len(name):,} characters, {LONGEST} at most"
+        return f"the name has {len(name):,} characters; the limit is {LONGEST}"
     if strange := next((c for c in name if not c.isalnum() and c != "-"), None):
         plain = strange.isprintable() and not unicodedata.combining(strange)
         shown = repr(strange) if plain else f"U+{ord(strange):04X}"
-        return f"the name can't hold {shown}: lowercase letters, digits and single hyphens"
+        return f"the name can't contain {shown}: use lowercase letters, digits and single hyphens"
     if name != name.lower():
         return "the name is not all lowercase"
     if name.startswith("-") or name.endswith("-") or "--" in name:

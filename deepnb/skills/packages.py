@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError, LimitError, NotFoundError
 from deepnb.skills.names import normal
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, check
 
@@ -44,17 +44,19 @@ def bundled() -> dict[str, Package]:
 def packages(path: Path) -> list[Package]:
     """The skills of a SKILL.md, a skill's directory, a directory of skills, or a zip of either."""
     if not path.exists():
-        raise DeepnbError(f"there is no {path}", "%skills add DIR, a .zip, or one of the bundled ones: %skills add")
+        raise NotFoundError(f"there is no {path}", "%skills add takes a directory, a .zip or a bundled skill")
     if path.is_file() and path.name == FILE_NAME:
         path = path.absolute().parent
     if path.is_dir():
         return _split(dict(_from_directory(path.resolve())), path.resolve().name, str(path))
     if not zipfile.is_zipfile(path):
-        raise DeepnbError(f"{path.name} is neither a directory nor a zip", f"name the directory that holds {FILE_NAME}")
+        raise InvalidError(
+            f"{path.name} is neither a directory nor a zip", f"give the directory that contains {FILE_NAME}"
+        )
     try:
         return _split(dict(_from_zip(path)), "", path.name)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        raise DeepnbError(f"{path.name} can't be read ({error})", "make the zip again, without a password") from None
+        raise InvalidError(f"{path.name} can't be read ({error})", "create the zip again, without a password") from None
 
 
 def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
@@ -69,7 +71,9 @@ def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
         if any(p.count("/") == 1 and p.endswith(f"/{FILE_NAME}") for p in inner):
             return _split(inner, "", f"{where}/{top}")
     if not tops:
-        raise DeepnbError(f"{where} holds no {FILE_NAME}", f"a skill is a directory NAME with NAME/{FILE_NAME} in it")
+        raise NotFoundError(
+            f"{where} contains no {FILE_NAME}", f"a skill is a directory NAME with NAME/{FILE_NAME} in it"
+        )
     return [
         Package(t, {p.partition("/")[2]: d for p, d in files.items() if p.startswith(f"{t}/")}, f"{where}/{t}")
         for t in tops
@@ -100,7 +104,7 @@ def _from_directory(top: Path) -> Iterator[tuple[str, bytes]]:
                 folders.append(path)
                 continue
             if not stat.S_ISREG(kind):
-                raise DeepnbError(f"{inside} is a link, or no file", "put a copy of what it leads to in its place")
+                raise InvalidError(f"{inside} is a link or not a file", "replace it with a copy of its target")
             count, total = count + 1, total + path.lstat().st_size
             _refuse_too_much(inside, count, path.lstat().st_size, total)
             yield inside, path.read_bytes()
@@ -116,11 +120,13 @@ def _from_zip(path: Path) -> Iterator[tuple[str, bytes]]:
                 continue
             strange = "\\" in info.filename or "\0" in info.orig_filename or ":" in inside.parts[0]
             if strange or inside.is_absolute() or ".." in inside.parts:
-                raise DeepnbError(f"{info.filename!r} leads out of {path.name}", "make the zip of one directory alone")
+                raise InvalidError(
+                    f"{info.filename!r} points outside {path.name}", "create the zip from one directory only"
+                )
             if stat.S_ISLNK(info.external_attr >> 16):
-                raise DeepnbError(f"{inside} is a link", "put a copy of what it leads to in its place")
+                raise InvalidError(f"{inside} is a link", "replace it with a copy of its target")
             if inside.as_posix() in seen:
-                raise DeepnbError(f"{inside} is in {path.name} twice", "make the zip again")
+                raise InvalidError(f"{inside} is in {path.name} twice", "create the zip again")
             seen.add(inside.as_posix())
             count += 1
             _refuse_too_much(str(inside), count, info.file_size, total)
@@ -133,6 +139,6 @@ def _from_zip(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def _refuse_too_much(name: str, count: int, size: int, total: int) -> None:
     if size > BYTES:
-        raise DeepnbError(f"{name} has more than {BYTES:,} bytes", "leave it out")
+        raise LimitError(f"{name} has more than {BYTES:,} bytes", "leave it out")
     if count > FILES or total > ALL_BYTES:
-        raise DeepnbError(f"more than {FILES:,} files or {ALL_BYTES:,} bytes", "name the directory of one skill")
+        raise LimitError(f"more than {FILES:,} files or {ALL_BYTES:,} bytes", "give the directory of one skill")

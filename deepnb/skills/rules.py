@@ -65,10 +65,10 @@ def unreadable(path: str, why: str) -> Checked:
     """A SKILL.md that can't be had at all."""
     made = _Made(path)
     do = {
-        "is_directory": f"make it a file: {FILE_NAME} holds the text of the skill",
-        "permission_denied": "a link is not followed, nor is a file read without leave: copy the file there",
-        "invalid_path": "give the directory a name without strange characters",
-    }.get(why, "see whether it is there, and a file of text")
+        "is_directory": f"make it a file: {FILE_NAME} contains the text of the skill",
+        "permission_denied": "copy the file there: links are not followed, and files without read permission are not read",
+        "invalid_path": "rename the directory: its name has unusual characters",
+    }.get(why, "check that it exists and is a text file")
     made.broken(0, f"{FILE_NAME} can't be read ({why})", do)
     return _checked(made)
 
@@ -79,19 +79,19 @@ def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
     if kind == "large":
         _refuse_large(made, int(detail))
     elif kind == "file link":
-        do = "put a copy of the file there in its place"
-        made.broken(0, f"{FILE_NAME} is a link that leads out of its directory, and is not followed", do)
+        do = "replace it with a copy of the file"
+        made.broken(0, f"{FILE_NAME} is a link that points outside its directory, and is not followed", do)
     elif kind == "link":
-        do = "move the directory itself here, or take the link away"
+        do = "move the directory itself here, or remove the link"
         made.broken(0, f"the directory is a link to {detail}, and links are not followed", do)
     else:
-        do = "take the link away, and %skills add DIRECTORY makes a copy of what it led to"
-        made.broken(0, "the directory is a link that leads out of its source, or nowhere, and is refused", do)
+        do = "remove the link; %skills add DIRECTORY adds a copy of its target"
+        made.broken(0, "the directory is a link that points outside its source, or nowhere, and is refused", do)
     return _checked(made)
 
 
 def _refuse_large(made: _Made, size: int) -> None:
-    made.broken(0, f"the file has {size:,} bytes, {BYTES:,} at most", "move what is long into other files")
+    made.broken(0, f"the file has {size:,} bytes; the limit is {BYTES:,}", "move long text into other files")
 
 
 def _checked(made: _Made) -> Checked:
@@ -123,8 +123,8 @@ def _check_fields(fields: Fields, made: _Made) -> None:
             made.tools = tuple(_tools(line, value, made))
         else:
             known = _meant(name)
-            do = f"write {known}:" if known else "put it under metadata:, or take it out"
-            made.note(line, f"{name[:80]} is no field of a skill", do)
+            do = f"write {known}:" if known else "move it under metadata:, or remove it"
+            made.note(line, f"{name[:80]} is not a field of a skill", do)
     for name, example in (("name", near(_directory(made.path))), ("description", "what it is for, and when to use it")):
         if name in fields.fields:
             continue
@@ -135,15 +135,13 @@ def _check_fields(fields: Fields, made: _Made) -> None:
 
 def _check_text(name: str, line: int, value: Value, made: _Made) -> None:
     if not isinstance(value, Text):
-        made.broken(value.line, f"{name} is a {_kind(value)}", f"write {name}: and text behind it")
+        made.broken(value.line, f"{name} is a {_kind(value)}", f"write {name}: followed by text")
         return
     text = value.text
     if value.other:
         made.note(line, f"other programs read {name} as a number, a date or a yes/no", f'write {name}: "{text}"')
     if (value.nothing or not text.strip()) and name != "license":
-        made.broken(
-            line, f"{name} says nothing", f"write {name}: and text behind it, in quotes if it is {text or 'empty'}"
-        )
+        made.broken(line, f"{name} is empty", f"write {name}: followed by text, in quotes if it is {text or 'empty'}")
         return
     if name == "name":
         _check_name(line, text, made)
@@ -151,7 +149,9 @@ def _check_text(name: str, line: int, value: Value, made: _Made) -> None:
     most = {"description": DESCRIPTION, "compatibility": COMPATIBILITY}.get(name)
     if most is not None and len(text) > most:
         made.broken(
-            line, f"{name} has {len(text):,} characters, {most:,} at most", "shorten it, the rest into the body"
+            line,
+            f"{name} has {len(text):,} characters; the limit is {most:,}",
+            "shorten it and move the rest into the body",
         )
     made.fields[name] = "" if value.nothing else text
 
@@ -160,11 +160,11 @@ def _check_name(line: int, text: str, made: _Made) -> None:
     name, directory = normal(text), _directory(made.path)
     if wrong := wrong_name(name):
         fits = wrong_name(normal(directory)) is None
-        made.broken(line, wrong, f"write name: {directory if fits else near(name)}, as its directory is named")
+        made.broken(line, wrong, f"write name: {directory if fits else near(name)}, the name of its directory")
     elif name != unicodedata.normalize("NFKC", directory):
         made.broken(
             line,
-            f"the name {name!r} is not that of its directory {directory[:80]!r}",
+            f"the name {name!r} differs from the directory {directory[:80]!r}",
             f"write name: {near(directory)}, or rename the directory",
         )
     else:
@@ -175,7 +175,9 @@ def _check_metadata(line: int, value: Value, made: _Made) -> None:
     if isinstance(value, Text) and not value.text.strip():
         return
     if not isinstance(value, Fields):
-        made.broken(value.line, f"metadata is a {_kind(value)}", "write metadata: and below it, indented, key: text")
+        made.broken(
+            value.line, f"metadata is a {_kind(value)}", "write metadata: and indented lines key: text below it"
+        )
         return
     for key, one in value.fields.items():
         at = value.lines[key]
@@ -194,11 +196,13 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
         if value.nothing:
             return
         if "," in value.text:
-            made.note(line, "allowed-tools has commas", "separate the tools by spaces")
+            made.note(line, "allowed-tools has commas", "separate the tools with spaces")
         yield from (tool for word in words(value.text) if (tool := word.strip(",")))
         return
     if isinstance(value, Fields):
-        made.broken(value.line, "allowed-tools is a mapping", "write allowed-tools: and the tools, separated by spaces")
+        made.broken(
+            value.line, "allowed-tools is a mapping", "write allowed-tools: and the tools, separated with spaces"
+        )
         return
     for item in value.items:
         if isinstance(item, Text):
@@ -206,7 +210,7 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
         else:
             made.broken(item.line, f"a tool of allowed-tools is a {_kind(item)}", "write its name")
     if all(isinstance(item, Text) for item in value.items):
-        made.note(line, "allowed-tools is a list", "write the tools on one line, separated by spaces")
+        made.note(line, "allowed-tools is a list", "write the tools on one line, separated with spaces")
 
 
 def _meant(name: str) -> str | None:

@@ -4,7 +4,7 @@ import unicodedata
 
 import yaml
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.skills.names import near, wrong_name
 from deepnb.skills.rules import DESCRIPTION
 
@@ -13,7 +13,7 @@ def check_name(name: str) -> str:
     """The name as it is compared (NFKC), if it may be a skill's (agentskills.io)."""
     folded = unicodedata.normalize("NFKC", name)
     if wrong := wrong_name(folded):
-        raise DeepnbError(f"{name!r} can't be a skill's name ({wrong})", f"%skills new {near(name)}")
+        raise InvalidError(f"{name!r} can't be a skill's name ({wrong})", f"%skills new {near(name)}")
     return folded
 
 
@@ -35,7 +35,7 @@ description: "{quoted}"
 
 # {title}
 
-The agent reads this text only when a request is of this kind; until then it knows the description alone.
+The agent reads this text only when a request needs it; until then it sees only the description.
 
 ## Steps
 

@@ -72,4 +72,4 @@ def _look(session: Session, look: Look) -> tuple[str, View]:
         return "%agent budget", budget_view(session.budget(), stamp, totals)
     if look == "history":
         return "%agent history", history_view(session.history(), stamp)
-    return "%agent new", notice_view(f"new thread {session.new()}; memory and skills stay", "ok")
+    return "%agent new", notice_view(f"new thread {session.new()}; memory and skills are kept", "ok")

@@ -34,20 +34,20 @@ class Step:
 
 STORY: tuple[Step, ...] = (
     Step("Ask about a DataFrame", "What is in the DataFrame planets?"),
-    Step("It looks again, because it should", "Which planet in planets has the strongest gravity?"),
+    Step("It looks at the data again", "Which planet in planets has the strongest gravity?"),
     Step(
-        "Have it remember something, and see what it wrote",
+        "Ask it to remember something, and see what it wrote",
         "Remember that I prefer metric units with one decimal place",
         ("memory diff",),
     ),
-    Step("A skill is disclosed by its name and description only", None, ("skills",)),
-    Step("It reads the skill when a request is of its kind", "Use the planet-report skill on planets"),
-    Step("What fills the context, and how far the trigger is", None, ("budget",)),
+    Step("The prompt has only the name and description of a skill", None, ("skills",)),
+    Step("The agent reads the skill when a request needs it", "Use the planet-report skill on planets"),
+    Step("What fills the context, and what is left until the trigger", None, ("budget",)),
     Step(
-        "Past the trigger the older part is summarized, and kept in a file",
+        "Past the trigger, older messages are summarized and saved in a file",
         "Which planet in planets has the most moons?",
     ),
-    Step("Nothing is lost: the offloaded messages, word for word", None, ("budget", "history")),
-    Step("A new thread begins empty, but memory stays", None, ("new thread", "memory")),
-    Step("So it still knows", "What do you know about my preferences?"),
+    Step("Nothing is lost: the offloaded messages, verbatim", None, ("budget", "history")),
+    Step("A new thread starts empty, but memory is kept", None, ("new thread", "memory")),
+    Step("So it still knows your preferences", "What do you know about my preferences?"),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.subagents import FILE_TOOLS, GENERAL_PURPOSE, TASK, Subagent
 from deepnb.engine import keys
 from deepnb.engine.delegation import DelegationMiddleware, Nested, nested_graph
@@ -65,15 +65,15 @@ def delegation(
 
 
 def _try(nested: Nested) -> None:
-    """Make the graph of a subagent that is given in Python now, so that a mistake in it is told at once."""
+    """Make the graph of a subagent that is given in Python now, so that a mistake in it is reported at once."""
     try:
         _ = nested.graph
     except DeepnbError:
         raise
     except Exception as failure:
         words = (str(failure).strip().splitlines() or [type(failure).__name__])[0][:200]
-        raise DeepnbError(
-            f"the subagent {nested.name!r} can't be made ({words})", "mend it in subagents=[...]"
+        raise InvalidError(
+            f"the subagent {nested.name!r} can't be made ({words})", "fix it in subagents=[...]"
         ) from failure
 
 
@@ -116,8 +116,8 @@ def _tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
     by_name = {str(getattr(t, "name", None) or getattr(t, "__name__", "")): t for t in tools}
     known = (*by_name, *(FILE_TOOLS if files else ()), TASK)
     if strange := next((name for name in agent.named_tools or () if name not in known), None):
-        raise DeepnbError(
-            f"the subagent {agent.name!r} has no tool {strange!r} to choose", f"there is {', '.join(known)}"
+        raise NotFoundError(
+            f"the subagent {agent.name!r} has no tool {strange!r} to choose from", f"use one of {', '.join(known)}"
         )
     return [by_name.get(t) if isinstance(t, str) else t for t in agent.tools if not isinstance(t, str) or t in by_name]
 

@@ -11,39 +11,37 @@ from deepnb.core.xray import Xray
 _KNOWN: Mapping[str, Layer] = {
     layer.name: layer
     for layer in (
-        Layer(
-            "MemoryMiddleware", "puts memory into the system prompt, read once per thread", "deepagents", ("memory",)
-        ),
+        Layer("MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepagents", ("memory",)),
         Layer("FreshMemoryMiddleware", "reads memory again before every model call", "Synaptic", ("memory",)),
         Layer(
             "DeltaMemoryMiddleware",
-            "keeps the memory block as it was and tells changes as diffs",
+            "keeps the memory block unchanged and adds changes as diffs",
             "deepnb",
             ("memory",),
         ),
         Layer(
             "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"
         ),
-        Layer("MemoryToolsMiddleware", "notes of the day, and search over all notes", "NeoMAGI"),
-        Layer("SkillsMiddleware", "tells name, description and path of each skill", "deepagents", ("skills",)),
+        Layer("MemoryToolsMiddleware", "adds daily notes, and search over all notes", "NeoMAGI"),
+        Layer("SkillsMiddleware", "lists name, description and path of each skill", "deepagents", ("skills",)),
         Layer(
             "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"
         ),
-        Layer("DelegationMiddleware", "hands tasks to subagents, down to a depth", "deepagents"),
+        Layer("DelegationMiddleware", "delegates tasks to subagents, down to a maximum depth", "deepagents"),
         Layer(
             "SummarizationMiddleware",
-            "flushes to the daily note, writes old messages to a file, and sums them up",
+            "flushes to the daily note, writes old messages to a file, and summarizes them",
             "deepagents",
             ("summary",),
         ),
-        Layer("PatchToolCallsMiddleware", "gives a tool call that was cut a result", "deepagents"),
+        Layer("PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
         Layer(
             "GuardMiddleware",
             "keeps credentials out of files, and what tools say out of memory until you accept it",
             "deepnb",
         ),
         Layer("AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
-        Layer("ApprovalMiddleware", "asks for your word before a call that nothing can take back", "LangChain"),
+        Layer("ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
     )
 }
 
@@ -53,12 +51,12 @@ def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xra
 
     `tools` are all that it binds; `sent` is the request whose pieces are counted.
     """
-    layers = [Layer("system prompt", "who the agent is, and how it works", "deepnb", ("system",))]
+    layers = [Layer("system prompt", "describes the agent and how it works", "deepnb", ("system",))]
     layers += [_layer(one, tools) for one in middleware]
     own = {name for layer in layers for name in layer.tools}
     if rest := tuple(name for name in tools if name not in own):
-        layers.append(Layer("tools", "functions that look at the notebook, and your own", "deepnb", (), rest))
-    layers.append(Layer("conversation", "what was asked, said and found", "", ("user", "assistant", "tool results")))
+        layers.append(Layer("tools", "functions that inspect the notebook, and your own", "deepnb", (), rest))
+    layers.append(Layer("conversation", "prompts, answers and tool results", "", ("user", "assistant", "tool results")))
     if sent is None:
         return Stack(tuple(layers), model)
     parts = Counter[str]()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import InvalidError
 from deepnb.core.skills import Finding
 from deepnb.core.subagents import FILE_TOOLS, FOLDER, Listed, Subagent
 from deepnb.skills.names import near, normal, wrong_name
@@ -46,22 +46,22 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
     made = _Made(path)
     name = path.rpartition("/")[2].removesuffix(".md")
     if wrong := wrong_name(normal(name)):
-        made.broken(0, f"{name!r} can't be a subagent's name ({wrong})", f"call the file {near(name, 'my-agent')}.md")
+        made.broken(
+            0, f"{name!r} can't be a subagent's name ({wrong})", f"rename the file to {near(name, 'my-agent')}.md"
+        )
     elif normal(name) in taken:
-        made.broken(0, f"a subagent {name!r} is given in Python, and that one holds", "call the file otherwise")
+        made.broken(0, f"a subagent {name!r} is already defined in Python, which takes precedence", "rename the file")
     if len(data) > BYTES:
-        made.broken(0, f"the file has {len(data):,} bytes, {BYTES:,} at most", "move what is long into a skill")
+        made.broken(0, f"the file has {len(data):,} bytes; the limit is {BYTES:,}", "move long text into a skill")
     elif not data.strip():
-        made.broken(1, "the file is empty", "%agent subagents add NAME writes one to start from")
+        made.broken(1, "the file is empty", "%agent subagents add NAME writes one from a template")
     else:
         try:
             whole = read(data)
             _check_fields(whole.fields, normal(name), tools, made)
             made.prompt = whole.body.strip()
             if not made.prompt:
-                made.broken(
-                    0, "there is no text below the frontmatter", "write there what it is to do: its system prompt"
-                )
+                made.broken(0, "there is no text below the frontmatter", "write its system prompt there: what it does")
         except Broken as wrong_at:
             made.broken(wrong_at.line, wrong_at.what, wrong_at.do)
     return _listed(made, normal(name))
@@ -70,7 +70,7 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
 def unreadable(path: str, why: str) -> Listed:
     """A file that can't be had at all."""
     made = _Made(path)
-    made.broken(0, f"it can't be read ({why})", "make it a file of text; a link is not followed")
+    made.broken(0, f"it can't be read ({why})", "make it a text file; links are not followed")
     return _listed(made, path.rpartition("/")[2].removesuffix(".md"))
 
 
@@ -112,9 +112,9 @@ def scaffold(name: str, description: str = "") -> str:
     quoted = what.replace("\\", "\\\\").replace('"', '\\"')
     return f"""---
 description: "{quoted}"
-# tools: ls, read_file, grep     only these; without this line all of the main agent, less memory's
-# model: openai:gpt-5.2          a model of its own
-# skills: /skills/               skills it may read
+# tools: ls, read_file, grep     only these; without this line: the main agent's tools except memory's
+# model: openai:gpt-5.2          its own model
+# skills: /skills/               skills it can read
 ---
 
 You are the {title}, and another agent has handed you one task. It sees nothing of your work but your last message.
@@ -144,29 +144,31 @@ def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> 
             if words:
                 made.fields[key] = (line, tuple(dict.fromkeys(words)))
         elif key not in KNOWN:
-            made.note(line, f"{key[:80]} is no field of a subagent", f"it takes {', '.join(KNOWN[1:])}")
+            made.note(line, f"{key[:80]} is not a field of a subagent", f"the fields are {', '.join(KNOWN[1:])}")
         elif not isinstance(value, Text):
-            made.broken(value.line, f"{key} is not text", f"write {key}: and text behind it")
+            made.broken(value.line, f"{key} is not text", f"write {key}: followed by text")
         elif value.nothing or not value.text.strip():
-            made.broken(line, f"{key} says nothing", f"write {key}: and text behind it, or take the line out")
+            made.broken(line, f"{key} is empty", f"write {key}: followed by text, or remove the line")
         else:
             made.fields[key] = (line, value.text.strip())
     if "description" not in fields.fields:
         made.broken(1, "there is no description", "write description: what it is for, and when to use it")
     line, description = made.fields.get("description", (0, ""))
     if len(description) > DESCRIPTION:
-        made.broken(line, f"description has {len(description):,} characters, {DESCRIPTION:,} at most", "shorten it")
+        made.broken(
+            line, f"description has {len(description):,} characters; the limit is {DESCRIPTION:,}", "shorten it"
+        )
     line, given = made.fields.get("name", (0, name))
     if normal(given) != name:
         made.broken(
-            line, f"the name {given[:80]!r} is not that of its file", f"write name: {name}, or take the line out"
+            line, f"the name {given[:80]!r} differs from its file name", f"write name: {name}, or remove the line"
         )
     line, named = made.fields.get("tools", (0, ()))
     for tool in named:
         if tool not in tools:
-            made.broken(line, f"no tool {tool[:80]!r} for a subagent", f"name some of {', '.join(tools)}")
+            made.broken(line, f"no tool {tool[:80]!r} for a subagent", f"use some of {', '.join(tools)}")
     if "skills" in made.fields and named and "read_file" not in named:
-        made.note(line, "it has skills, and no tool to read them with", "add read_file to tools:")
+        made.note(line, "it has skills but no tool to read them", "add read_file to tools:")
 
 
 def _words(key: str, line: int, value: Any, made: _Made) -> Iterator[str]:
@@ -174,7 +176,7 @@ def _words(key: str, line: int, value: Any, made: _Made) -> Iterator[str]:
     from deepnb.skills.frontmatter import Fields, Items, Text
 
     if isinstance(value, Fields):
-        made.broken(value.line, f"{key} is a mapping", f"write {key}: and names, separated by commas")
+        made.broken(value.line, f"{key} is a mapping", f"write {key}: followed by names, separated with commas")
         return
     items = value.items if isinstance(value, Items) else [value]
     found = False
@@ -188,7 +190,7 @@ def _words(key: str, line: int, value: Any, made: _Made) -> Iterator[str]:
                 found = True
                 yield word
     if not found:
-        made.broken(line, f"{key} names none", f"name at least one, or take the line out{_ALL.get(key, '')}")
+        made.broken(line, f"{key} is empty", f"give at least one, or remove the line{_ALL.get(key, '')}")
 
 
 _ALL = {"tools": " to give it all", "skills": " to give it none"}
@@ -220,7 +222,7 @@ def tool_names(tools: Sequence[Any], files: bool) -> tuple[str, ...]:
 def check_name(name: str) -> str:
     """The name as it is compared, if it may be a subagent's."""
     if wrong := wrong_name(normal(name)):
-        raise DeepnbError(
+        raise InvalidError(
             f"{name!r} can't be a subagent's name ({wrong})", f"%agent subagents add {near(name, 'my-agent')}"
         )
     return normal(name)

@@ -180,5 +180,5 @@ def test_a_real_conflict_keeps_both_sides_and_says_so(two: tuple[Session, Sessio
     assert a.files[PATH] == ("<<<<<<< in the file\n- green tea\n=======\n- black tea\n>>>>>>> written now\n- cake\n")
     assert b.memory.log_entries()[-1].note == "conflict: both sides are kept"
     said = [e.text for e in b.turns[-1].events if type(e).__name__ == "Notice"]
-    assert any("changed by two at once" in line for line in said)
+    assert any("changed by two writers at once" in line for line in said)
     same_journal(a, b)

@@ -1,4 +1,4 @@
-"""No path, link or race leads out of a directory on disk, and nothing in it can block."""
+"""No path, link or race points outside a directory on disk, and nothing in it can block."""
 
 from __future__ import annotations
 

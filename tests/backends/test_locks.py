@@ -78,7 +78,7 @@ def test_a_killed_holder_lets_go_and_a_living_one_is_named(tmp_path):
         pass
     assert str(told.value) == (
         f"'{tmp_path.name}' has been locked by another process for 0.1 s: "
-        "try again, or end the other kernel that works on it"
+        "try again, or stop the other kernel that uses it"
     )
     holder.kill()
     holder.communicate()
@@ -195,5 +195,5 @@ def test_a_folder_of_locks_that_is_a_link_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "mine").mkdir()
     (tmp_path / f"deepnb-locks-{os.getuid()}").symlink_to(tmp_path / "mine")
-    with pytest.raises(DeepnbError, match="someone else's"), named_lock("x"):
+    with pytest.raises(DeepnbError, match="belongs to another user"), named_lock("x"):
         pass

@@ -54,16 +54,16 @@ def test_back_to_the_state():
 
 
 BAD = {
-    "": "is not a place for files: type disk:DIR, store, store:NAMESPACE or state",
-    "./memory": "'./memory' is not a place for files: type disk:DIR",
-    "sqlite:x": "is not a place for files",
-    "state:x": "is not a place for files",
+    "": "is not a place to keep files: type disk:DIR, store, store:NAMESPACE or state",
+    "./memory": "'./memory' is not a place to keep files: type disk:DIR",
+    "sqlite:x": "is not a place to keep files",
+    "state:x": "is not a place to keep files",
     "disk": "disk: needs a directory: type one, such as disk:./memory",
     "disk:": "disk: needs a directory",
     "disk:  ": "disk: needs a directory",
     "disk:a\0b": "disk: needs a directory",
-    "disk:file.txt": "file.txt is a file: type the directory it is in",
-    "disk:file.txt/x": "file.txt is a file: type the directory it is in",
+    "disk:file.txt": "file.txt is a file: type its directory",
+    "disk:file.txt/x": "file.txt is a file: type its directory",
     "disk:~nobody-of-this-name/x": "can't be mounted",
     "disk:" + "n" * 300: "can't be mounted (File name too long)",
     "store:": "can't be part of a store's namespace: type store:NAMESPACE with letters",
@@ -86,7 +86,7 @@ def test_a_bad_one_is_one_line_that_says_what_to_type(tmp_path, spec):
 def test_without_a_store_it_says_how_to_get_one():
     with pytest.raises(DeepnbError) as told:
         parse_mount("store", base=Path())
-    assert str(told.value) == "there is no store: give one to Session(store=...), or type disk:DIR"
+    assert str(told.value) == "there is no store: pass one to Session(store=...), or type disk:DIR"
     with pytest.raises(DeepnbError, match="can't be part"):
         parse_mount("store", base=Path(), store=InMemoryStore(), assistant_id="me@x.org")
 

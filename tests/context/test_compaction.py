@@ -122,7 +122,7 @@ def test_it_is_not_done_again_on_every_call_once_past_the_trigger():
     assert s.budget().total > 2_000
     assert 1 <= len(compactions(s)) <= 8
     assert len(model.summaries) == len(compactions(s)) == len(flushes(s))
-    assert any("nothing worth compacting: tools" in n for n in notices(s))
+    assert any("there is nothing to compact: tools" in n for n in notices(s))
 
 
 def test_a_memory_file_that_alone_passes_the_trigger_is_cut_to_its_budget():
@@ -370,7 +370,7 @@ def test_without_a_summary_the_turn_goes_on_and_says_so(failure: Any):
         s.run(prompt)
     assert s.text == "ok"
     line = next(n for n in notices(s) if n.startswith("no summary"))
-    assert "4 messages are word for word in /conversation_history/main.md" in line
+    assert "4 messages are saved verbatim in /conversation_history/main.md" in line
     text = prompt_text(model)
     assert f"The 4 messages that stood here are word for word in {HISTORY}" in text
     assert "The user said: Never use inches." in text
@@ -391,7 +391,7 @@ def test_where_the_history_can_not_be_written_nothing_is_dropped(tmp_path, how: 
     for prompt in "abcd":
         s.run(prompt)
         assert [m.text for m in model.requests[-1] if m.type == "human"] == [*"abcd"[: "abcd".index(prompt) + 1]]
-    assert any("not compacted, and nothing dropped" in n for n in notices(s))
+    assert any("not compacted, and nothing was removed" in n for n in notices(s))
     assert not compactions(s)
     backend.how = None
     s.run("e")

@@ -53,7 +53,9 @@ def test_a_given_rule():
 def test_a_fraction_of_no_window_is_one_line():
     rules: list[dict[str, Any]] = [{"trigger": ("fraction", 0.5)}, {"keep": ("fraction", 0.5)}]
     for given_ in rules:
-        with pytest.raises(DeepnbError, match=r"needs a window: session.configure\(max_input_tokens=N\)"):
+        with pytest.raises(
+            DeepnbError, match=r"needs a window: set the number of tokens with session.configure\(max_input_tokens=N\)"
+        ):
             rule_for(None, **given_)
 
 

@@ -68,7 +68,7 @@ def test_add_edit_break_and_remove(shell):
     assert "no subagent 'critic' (subagents: general-purpose)" in shell.fails("%agent subagents critic")
     assert "add needs the name of a subagent: %agent subagents add NAME" in shell.fails("%agent subagents add")
     assert "remove needs the name of a subagent" in shell.fails("%agent subagents remove")
-    assert "is built in, and no file" in shell.fails("%agent subagents remove general-purpose")
+    assert "is built in, not in a file" in shell.fails("%agent subagents remove general-purpose")
     assert "'Bad_Name' can't be a subagent's name" in shell.fails("%agent subagents add Bad_Name")
 
 
@@ -93,7 +93,7 @@ def test_a_class_sees_one_at_work(shell):
     told = shell.ok("%agent subagents critic")
     assert "tools: ls, task · model: offline" in told and "  │ Be strict." in told and "2 calls, " in told
     told = shell.ok("%agent ask the nobody subagent to list files")
-    assert "There is no subagent nobody: the tool `task` names general-purpose, critic." in told
+    assert "There is no subagent nobody: the tool `task` lists general-purpose, critic." in told
 
 
 def test_a_class_sees_the_limit(shell):

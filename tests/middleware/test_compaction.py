@@ -147,7 +147,7 @@ def test_where_the_history_cannot_be_written_nothing_is_dropped_and_the_log_says
     with caplog.at_level(logging.WARNING, "deepnb"):
         talk(graph, "first", "second")
     assert [m.text for m in model.requests[-1]] == ["first", "one", "second"]
-    assert "nothing dropped" in caplog.text and "the disk is full" in caplog.text
+    assert "nothing was removed" in caplog.text and "the disk is full" in caplog.text
 
 
 def test_a_summary_that_fails_does_not_end_the_turn(caplog: pytest.LogCaptureFixture) -> None:

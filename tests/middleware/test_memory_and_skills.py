@@ -88,7 +88,7 @@ def test_memory_is_neither_output_nor_a_subagents() -> None:
 
 @pytest.mark.parametrize("made", [lambda: MemoryMiddleware(sources=["AGENTS.md"]), lambda: SkillsMiddleware(sources=["/a/../b"])])  # fmt: skip
 def test_a_mistake_is_one_line(made: Any) -> None:
-    with pytest.raises(DeepnbError, match="is not a path of a file"):
+    with pytest.raises(DeepnbError, match="is not the path of a file"):
         made()
 
 

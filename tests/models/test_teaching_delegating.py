@@ -44,7 +44,7 @@ def test_who_gets_which_task(request_, name, task):
 
 def test_one_that_is_not_there_is_said_and_not_called():
     assert move("ask the nobody subagent to sing") == Say(
-        "There is no subagent nobody: the tool `task` names general-purpose, critic, data-2."
+        "There is no subagent nobody: the tool `task` lists general-purpose, critic, data-2."
     )
     assert "data-2" in move("让 nobody 子代理唱歌").text
 
@@ -71,7 +71,7 @@ def test_the_report_is_quoted_and_a_refusal_said():
     done = move("ask the critic subagent to sing", Step("task", {}, "la la"))
     assert done == Say("The subagent critic reported:\n> la la")
     done = move("ask the critic subagent to sing", Step("task", {}, "Error: no subagent was started.", failed=True))
-    assert done.text.startswith("The tool `task` did not succeed. It said: Error: no subagent")
+    assert done.text.startswith("The tool `task` failed. It said: Error: no subagent")
 
 
 def test_a_subagent_that_has_no_rule_says_what_it_was_told_to_be():

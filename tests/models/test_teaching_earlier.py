@@ -29,7 +29,7 @@ def test_it_answers_from_what_was_brought_back_with_who_said_it():
         "### user\n\nWhat is the deadline of heron?\n\n### assistant\n\nThe heron deadline is 2026-12-15.\nNo more."
     )
     answer = said("When was the deadline of heron?", "brought_back", text)
-    assert answer == 'What was brought back from earlier says:\n- "The heron deadline is 2026-12-15." (assistant)'
+    assert answer == 'The messages added from the history say:\n- "The heron deadline is 2026-12-15." (assistant)'
     assert "no rule" in said("What is the capital of Peru?", "brought_back", text)
 
 
@@ -38,7 +38,7 @@ def test_it_answers_from_anchors():
         "The user said: Never use inches.\nNumbers: timeout 37 ms | disk 9 GB\nPaths: /data/heron.csv"
     )
     answer = said("What is the timeout?", "summarization", text)
-    assert answer == 'Beside the summary of what was said earlier stands:\n- "Numbers: timeout 37 ms"'
+    assert answer == 'Beside the summary of the earlier messages it says:\n- "Numbers: timeout 37 ms"'
     assert "Never use inches." in said("Should I use inches?", "summarization", text)
 
 

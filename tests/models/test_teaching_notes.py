@@ -65,9 +65,9 @@ def test_three_days_of_notes_with_the_real_tools():
     clock = Clock("2026-03-02T09:05")
     s = Session(clock=clock)
     assert s.run("Note that the gateway host is box-17.").text == (
-        "I noted that for today, in /memory/2026-03-02.md: the gateway host is box-17"
+        "I noted that in today's note, /memory/2026-03-02.md: the gateway host is box-17"
     )
-    assert "has that already" in s.run("Note that the gateway host is box-17.").text
+    assert "That is already in today" in s.run("Note that the gateway host is box-17.").text
     assert "2026-03-02.md：打印机" in s.run("记一下：打印机在三楼").text
     clock.to("2026-03-05T09:05")
     s.new()

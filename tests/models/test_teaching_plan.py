@@ -370,8 +370,8 @@ def test_a_file_is_read_and_what_it_says_is_kept(request_: str) -> None:
 def test_a_file_that_is_not_there_or_says_nothing_is_told() -> None:
     request = "Read /style.md and remember what it says"
     gone = Step("read_file", {"file_path": "/style.md"}, "Error: File '/style.md' not found", failed=True)
-    assert "did not succeed" in said(request, gone)
-    assert "says nothing" in said(request, read("# Style\n", "/style.md"))
+    assert "failed. It said" in said(request, gone)
+    assert "has nothing that I could remember" in said(request, read("# Style\n", "/style.md"))
     assert "already" in said(request, read("- a", "/style.md"), read("- a"))
 
 

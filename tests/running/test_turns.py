@@ -204,7 +204,7 @@ def test_a_model_for_one_turn_is_kept_by_resume():
         ({"max_tokens": "many"}, "max_tokens"),
         ({"max_input_tokens": -1}, "max_input_tokens"),
         ({"memory": ()}, "memory"),
-        ({"memory": ("AGENTS.md",)}, "'AGENTS.md' is not a path of a file"),
+        ({"memory": ("AGENTS.md",)}, "'AGENTS.md' is not the path of a file"),
         ({"skills": ()}, "skills"),
         ({"tools": 3}, "tools"),
         ({"backend": object()}, "backend can't be changed"),

@@ -183,7 +183,7 @@ def test_a_damaged_index_is_made_anew_and_it_is_said(tmp_path: Path) -> None:
     index = Index(path, source=lambda: NOTES)
     assert index.search("hoopoe", 1)[0].path == "memory/2026-02-15.md"
     assert index.notices == [
-        "the search index was damaged and it is made anew from its files; the old one is i.db.damaged",
+        "the search index was damaged and it is rebuilt from its files; the old one is i.db.damaged",
         "the search index was made from 3 files",
     ]
     assert (tmp_path / "i.db.damaged").read_bytes().startswith(b"this is no database")
@@ -235,7 +235,7 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
     db.commit()
     db.close()
     before = path.read_bytes()
-    with pytest.raises(DeepnbError, match=r"another program's database: give the index a path of its own"):
+    with pytest.raises(DeepnbError, match=r"another program's database: give the index its own path"):
         Index(path)
     assert path.read_bytes() == before
 
@@ -251,7 +251,7 @@ def test_a_newer_index_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DeepnbError, match="is no directory"):
+    with pytest.raises(DeepnbError, match="is not a directory"):
         Index(tmp_path / "no" / "i.db")
 
 

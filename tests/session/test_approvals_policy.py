@@ -56,7 +56,7 @@ def test_a_policy_is_read_back_as_it_is_written(policy):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ("never", "approve can't be 'never': it is one of outside, writes, read-only"),
+        ("never", "approve can't be 'never': use one of outside, writes, read-only"),
         (None, "approve can't be a NoneType"),
         ({EVERY: "allow"}, "approve can't be 'allow'"),
         ({"boom": "maybe"}, "the rule of boom can't be 'maybe'"),
@@ -127,11 +127,11 @@ CALL = PendingCall("c1", "write_file", {}, "d", "k", parameters={"path": "string
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        ({"path": "/a", "pth": 1}, "has no 'pth': it takes path, n"),
+        ({"path": "/a", "pth": 1}, "has no 'pth': the arguments are path, n"),
         ({"n": 1}, "lacks 'path'"),
-        ({"path": 3}, "path is a string, not a int"),
-        ({"path": "/a", "n": True}, "n is a integer, not a bool"),
-        ([1], "is a JSON object, not a list"),
+        ({"path": 3}, "path must be of type string, not int"),
+        ({"path": "/a", "n": True}, "n must be of type integer, not bool"),
+        ([1], "must be a JSON object, not a list"),
     ],
 )
 def test_an_edit_that_does_not_fit_is_refused(args, says):

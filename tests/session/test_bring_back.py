@@ -138,7 +138,7 @@ def test_what_does_not_fit_in_the_end_is_said():
         s.compact()
     s.bring_back(1, [1])
     s.run("words " * 3_000)
-    assert any("what was brought back did not fit" in n for n in notices(s))
+    assert any("the messages added from the history did not fit" in n for n in notices(s))
     assert not held(sent(model))
 
 

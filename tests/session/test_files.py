@@ -104,7 +104,7 @@ def test_text_of_any_kind_comes_back_as_it_went():
 def test_bad_paths_are_one_line():
     s = session()
     for path in ("a.md", "/a/", "/../a.md", "/a//b", "", "/./a"):
-        with pytest.raises(DeepnbError, match="is not a path of a file: type an absolute one"):
+        with pytest.raises(DeepnbError, match="is not the path of a file: type an absolute path"):
             s.files[path] = "x"
     for path in ("/none.md", "none.md"):
         with pytest.raises(KeyError):

@@ -185,7 +185,7 @@ def test_add_write_read_and_text():
     )
     with pytest.raises(DeepnbError, match=r"no file /none\.md"):
         s.memory.read("/none.md")
-    with pytest.raises(DeepnbError, match="is not a path of a file"):
+    with pytest.raises(DeepnbError, match="is not the path of a file"):
         s.memory.add("x", "none.md")
 
 

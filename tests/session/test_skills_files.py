@@ -71,7 +71,7 @@ def test_a_skill_that_breaks_or_heals_between_two_turns(place, tmp_path):
     s.run("b")
     assert "agent_skills" not in prompt(s)
     (skill,) = s.skills.list_skills()
-    assert skill.problem.startswith("/skills/one/SKILL.md:2: the name 'two' is not that of its directory 'one'")
+    assert skill.problem.startswith("/skills/one/SKILL.md:2: the name 'two' differs from the directory 'one'")
     assert s.snapshot.skills[0].problem == skill.problem
     write(text("one", "Third."))
     s.run("c")
@@ -218,11 +218,11 @@ def test_all_or_none_is_added(tmp_path):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("../up/SKILL.md", "leads out of"),
-        ("/etc/SKILL.md", "leads out of"),
-        ("one/../../SKILL.md", "leads out of"),
-        ("c:/one/SKILL.md", "leads out of"),
-        ("one\\SKILL.md", "leads out of"),
+        ("../up/SKILL.md", "points outside"),
+        ("/etc/SKILL.md", "points outside"),
+        ("one/../../SKILL.md", "points outside"),
+        ("c:/one/SKILL.md", "points outside"),
+        ("one\\SKILL.md", "points outside"),
     ],
 )
 def test_names_in_a_zip_that_leave_it_are_refused(tmp_path, name, says):
@@ -253,7 +253,7 @@ def test_hostile_zips(tmp_path, monkeypatch):
     for other, says in (
         ("no.zip", "neither a directory nor a zip"),
         ("gone", "there is no"),
-        ("", "holds no SKILL.md"),
+        ("", "contains no SKILL.md"),
     ):
         with pytest.raises(DeepnbError, match=says):
             s.skills.add(tmp_path / other)
@@ -301,8 +301,8 @@ def test_a_source_with_links_a_directory_named_skill_md_and_pipes(tmp_path):
     assert all(told.values()), told
     assert "is_directory" in told["folder"]
     assert "10,485,761 bytes" in told["big"]
-    assert "SKILL.md is a link that leads out of its directory, and is not followed" in told["linked"]
-    assert "the directory is a link that leads out of its source, or nowhere, and is refused" in told["stolen"]
+    assert "SKILL.md is a link that points outside its directory, and is not followed" in told["linked"]
+    assert "the directory is a link that points outside its source, or nowhere, and is refused" in told["stolen"]
     assert "it is called skill.md" in told["lower"]
     assert "**good**" in prompt(s)
     assert "stolen" not in prompt(s)

@@ -63,29 +63,29 @@ def test_tools_in_all_their_spellings(tools):
         (b"\xff\xfe", 1, "is not UTF-8"),
         (b"\xef\xbb\xbf---\ndescription: x\n---\nb", 1, "byte order mark"),
         ("no frontmatter", 1, "the first line is not ---"),
-        ("---\ndescription: x\nBe strict.", 1, "the frontmatter is never closed"),
+        ("---\ndescription: x\nBe strict.", 1, "the frontmatter is not closed"),
         ("---\n---\nBe strict.", 1, "there is no description"),
         ("---\n- a\n---\nb", 2, "the frontmatter is a list"),
         (file(body=""), 0, "there is no text below the frontmatter"),
         (file(body="  \n "), 0, "there is no text below the frontmatter"),
-        (file(description="description:"), 2, "description says nothing"),
+        (file(description="description:"), 2, "description is empty"),
         (file(description="description: [a]"), 2, "description is not text"),
         (file(description=f"description: {'x' * 1025}"), 2, "description has 1,025 characters"),
-        (file("description: again"), 3, "description stands there twice"),
-        (file("name: other"), 3, "the name 'other' is not that of its file: write name: critic"),
-        (file("tools: ls, raed_file"), 3, "no tool 'raed_file' for a subagent: name some of inspect_variable, ls,"),
-        (file("tools:"), 3, "tools names none: name at least one, or take the line out to give it all"),
-        (file("tools: []"), 3, "tools names none"),
+        (file("description: again"), 3, "description appears twice"),
+        (file("name: other"), 3, "the name 'other' differs from its file name: write name: critic"),
+        (file("tools: ls, raed_file"), 3, "no tool 'raed_file' for a subagent: use some of inspect_variable, ls,"),
+        (file("tools:"), 3, "tools is empty: give at least one, or remove the line to give it all"),
+        (file("tools: []"), 3, "tools is empty"),
         (file("tools:", "  a: b"), 4, "tools is a mapping"),
         (file("tools: [[ls]]"), 3, "a name of tools is a list"),
-        (file("model:"), 3, "model says nothing"),
+        (file("model:"), 3, "model is empty"),
         (file("model: [a]"), 3, "model is not text"),
-        (file("skills: ' '"), 3, "skills names none: name at least one, or take the line out to give it none"),
+        (file("skills: ' '"), 3, "skills is empty: give at least one, or remove the line to give it none"),
         (file("a: &x 1"), 3, "&x is read as a YAML anchor"),
         (file("a: *x"), 3, "*x is read as a YAML alias"),
         (file("\tmodel: x"), 3, ""),
-        (file("note: a: b"), 3, "a value holds a colon"),
-        ("x" * (BYTES + 1), 0, "100,000 at most"),
+        (file("note: a: b"), 3, "a value contains a colon"),
+        ("x" * (BYTES + 1), 0, "the limit is 100,000"),
     ],
 )  # fmt: skip
 def test_a_broken_file_says_where_and_what_to_write(text, line, says):
@@ -112,8 +112,8 @@ def test_strange_fields_are_notes():
     listed = checked(file("color: red", "skills: plot", "tools: ls"))
     assert listed.problem is None
     assert [note.partition(": ")[2].partition(":")[0] for note in listed.notes] == [
-        "color is no field of a subagent",
-        "it has skills, and no tool to read them with",
+        "color is not a field of a subagent",
+        "it has skills but no tool to read them",
     ]
 
 
@@ -335,7 +335,7 @@ def test_add_takes_a_file_or_a_directory_all_or_none(tmp_path: Path):
     (tmp_path / "three.md").write_text("broken")
     with pytest.raises(DeepnbError, match=r"not added: .*three\.md:1: the first line is not ---"):
         s.subagents.add(tmp_path, replace=True)
-    for name, says in (("gone.md", "there is no"), ("notes.txt", "not a Markdown file"), ("empty", "holds no NAME.md")):
+    for name, says in (("gone.md", "there is no"), ("notes.txt", "not a Markdown file"), ("empty", "has no NAME.md")):
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(DeepnbError, match=says):
             s.subagents.add(tmp_path / name)

@@ -70,10 +70,10 @@ def test_the_tools_of_one_without_file_tools_at_all():
         ([{"name": "critic"}], "the subagent 'critic' has no description"),
         ([{**CRITIC, "description": " "}], "the subagent 'critic' has no description"),
         ([{**CRITIC, "name": "The Critic"}], "'The Critic' can't be a subagent's name"),
-        ([{**CRITIC, "name": "x" * 65}], "65 characters, 64 at most"),
+        ([{**CRITIC, "name": "x" * 65}], "65 characters; the limit is 64"),
         ([CRITIC, CRITIC], "two subagents are called 'critic'"),
-        ([{**CRITIC, "promt": "x"}], "the subagent 'critic' has no option 'promt': it takes name, description,"),
-        ([{**CRITIC, "mode": "fork"}], "never sees what its caller was told"),
+        ([{**CRITIC, "promt": "x"}], "the subagent 'critic' has no option 'promt': the options are name, description,"),
+        ([{**CRITIC, "mode": "fork"}], "never sees the conversation of its caller"),
         ([{**CRITIC, "permissions": [1]}], "has permissions, which deepnb does not apply"),
         ([{**CRITIC, "tools": "ls"}], "tools of the subagent 'critic' is a list, not a str"),
         ([{**CRITIC, "skills": "/skills/"}], "skills of the subagent 'critic' is a list, not a str"),
@@ -93,7 +93,7 @@ def test_a_mistake_is_one_line(given, says):
     [
         (
             {**CRITIC, "tools": ["nosuch"]},
-            "the subagent 'critic' has no tool 'nosuch' to choose: there is list_variables",
+            "the subagent 'critic' has no tool 'nosuch' to choose from: use one of list_variables",
         ),
         ({**CRITIC, "model": "nosuch:x"}, "nosuch"),
         ({**CRITIC, "model": 3}, "a int is not a chat model"),

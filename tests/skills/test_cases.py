@@ -100,7 +100,7 @@ def test_ten_megabytes_and_no_byte_more(size):
     skill = check(head + b"x" * (size - len(head)), path("ab")).skill
     assert (skill.problem is None) == (size <= BYTES)
     if skill.problem:
-        assert "10,485,761 bytes, 10,485,760 at most" in skill.problem
+        assert "10,485,761 bytes; the limit is 10,485,760" in skill.problem
         assert ":0:" not in skill.problem
 
 

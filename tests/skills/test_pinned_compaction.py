@@ -74,7 +74,7 @@ def test_one_that_does_not_fit_beside_the_rest_is_said_and_the_other_stays():
     with_skill(s, BODY, "short")
     s.run("go")
     assert whole(model)
-    assert "long was pinned to this turn and did not fit beside the rest" in notices(s)
+    assert "long was pinned to this turn, but did not fit into the request" in notices(s)
 
 
 def test_what_a_skill_forbids_is_no_word_of_the_user():

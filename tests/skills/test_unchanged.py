@@ -202,10 +202,10 @@ def test_a_linked_directory_is_listed_with_the_reason_and_never_left_out(folder:
     (folder / "skills/README.md").symlink_to("one/SKILL.md")
     told = problems(folder)
     assert told.pop("one") is None
-    out = "the directory is a link that leads out of its source, or nowhere, and is refused: take the link away, and "
+    out = "the directory is a link that points outside its source, or nowhere, and is refused: take the link, and "
     assert told.pop("two") == (
         "/skills/two/SKILL.md: the directory is a link to packs/two, and links are not followed: "
-        "move the directory itself here, or take the link away"
+        "move the directory itself here, or remove the link"
     )
     assert set(told) == {"out", "gone", "ring", "up"}
     assert all(problem and out in problem for problem in told.values())
@@ -234,4 +234,4 @@ def test_a_link_that_comes_or_goes_is_seen(folder: Path, later: None):
 def test_a_file_that_is_far_too_large_is_not_read(folder: Path):
     """A hole of 100 GB was read into memory before it was refused."""
     os.truncate(folder / SKILL[1:], 10**11)
-    assert "the file has 100,000,000,000 bytes, 10,485,760 at most" in str(problems(folder)["one"])
+    assert "the file has 100,000,000,000 bytes; the limit is 10,485,760" in str(problems(folder)["one"])

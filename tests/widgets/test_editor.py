@@ -140,7 +140,7 @@ def test_line_ends_of_a_file_from_windows_stay(shell: Shell, page: Page) -> None
 
 
 def test_a_wrong_path_is_one_line(shell: Shell, page: Page) -> None:
-    assert "'../x.md' is not a path of a file" in shell.fails("%memory edit ../x.md")
+    assert "'../x.md' is not the path of a file" in shell.fails("%memory edit ../x.md")
     assert page.widgets == []
 
 

@@ -51,7 +51,7 @@ def delegate(c: Conversation, handed: Handed) -> Script:
     if handed.name and TASK in c.tools and handed.name not in c.agents:
         there = ", ".join(c.agents) or c.tell("none", "没有")
         return c.tell(
-            f"There is no subagent {handed.name}: the tool `task` names {there}.",
+            f"There is no subagent {handed.name}: the tool `task` lists {there}.",
             f"没有名为 {handed.name} 的子代理：工具 `task` 列出的是 {there}。",
         )
     general = GENERAL_PURPOSE.name

@@ -176,7 +176,7 @@ def read(path: str) -> Generator[Use, Step, Read]:
         if offset is None:
             return Read(tuple(lines))
         args = {"file_path": path, "offset": offset, "limit": PAGE}
-    too_long = f"the file has more than {MAX_PAGES * PAGE} lines, and I read no further"
+    too_long = f"the file has more than {MAX_PAGES * PAGE} lines, and I stopped reading there"
     return Read(problem=Step("read_file", args, too_long, failed=True))
 
 

@@ -85,7 +85,7 @@ def remember(c: Conversation, fact: str) -> Script:
     wrote = [_written(s) for s in c.turn if s.tool in ("write_file", "edit_file") and s.path == path and not s.failed]
     if wrote:
         changed = c.tell(
-            f"The call was changed before it ran. What was written to {path}: {short(wrote[-1], 200)}",
+            f"The call was edited before it ran. It wrote to {path}: {short(wrote[-1], 200)}",
             f"调用在执行前被改过。写入 {path} 的是：{short(wrote[-1], 200)}",
         )
         return done if line in wrote[-1].split("\n") else changed
@@ -94,7 +94,7 @@ def remember(c: Conversation, fact: str) -> Script:
         if found.problem:
             return failure(c, found.problem)
         if any(fact_text(line) == fact_text(old) for old in found.lines):
-            return c.tell(f"I already have that in {path}: {line}", f"{path} 里已经有这一条：{line}")
+            return c.tell(f"That is already in {path}: {line}", f"{path} 里已经有这一条：{line}")
         return (yield from _replace(c, path, found, _appended(found.lines, line))) or done
     yield Use("write_file", {"file_path": path, "content": line + "\n"})
     return done
@@ -121,7 +121,7 @@ def remember_file(c: Conversation, source: str) -> Script:
     said = [bullet(fact_text(line)) for line in parse(step.result)[0] if line.strip() and not line.startswith("#")]
     kept = [line for line in said if not looks_secret(line)][:SHOWN]
     if not kept:
-        return c.tell(f"{source} says nothing that I could keep.", f"{source} 里没有可以记住的内容。")
+        return c.tell(f"{source} has nothing that I could remember.", f"{source} 里没有可以记住的内容。")
     wrote = [_written(s) for s in c.turn if s.path == c.memory_path and s.tool != "read_file" and not s.failed]
     lines = "\n".join(kept)
     done = c.tell(
@@ -137,9 +137,7 @@ def remember_file(c: Conversation, source: str) -> Script:
     for line in kept:
         after = after if line in after else _appended(tuple(after), line)
     if after == list(found.lines):
-        return c.tell(
-            f"I already have all of {source} in {c.memory_path}.", f"{c.memory_path} 里已经有 {source} 的内容。"
-        )
+        return c.tell(f"All of {source} is already in {c.memory_path}.", f"{c.memory_path} 里已经有 {source} 的内容。")
     return (yield from _replace(c, c.memory_path, found, after)) or done
 
 
@@ -196,7 +194,7 @@ def forget(c: Conversation, what: str) -> Script:
     if not gone:
         there = MemoryFile(path, found.lines).facts
         return c.tell(
-            f'Nothing in {path} matches "{short(what, 60)}". {_listing(there, "It holds:", "It is empty.")}',
+            f'Nothing in {path} matches "{short(what, 60)}". {_listing(there, "It contains:", "It is empty.")}',
             f"{path} 里没有与“{short(what, 60)}”相符的内容。{_listing(there, '里面有：', '它是空的。')}",
         )
     problem = yield from _replace(c, path, found, [line for line in found.lines if line not in gone])
@@ -255,16 +253,14 @@ def recall(c: Conversation, asked: frozenset[str]) -> str:
     said = [s for s in said if not asked or coverage(asked, s)]
     answer: list[str] = []
     if back := brought_back(c, asked):
-        answer += [c.tell("What was brought back from earlier says:", "从历史里带回来的内容说："), *back]
+        answer += [c.tell("The messages added from the history say:", "从历史里带回来的内容说："), *back]
     if beside := [] if back else anchors(c, asked):
-        answer += [c.tell("Beside the summary of what was said earlier stands:", "之前对话的摘要旁边写着："), *beside]
+        answer += [c.tell("Beside the summary of the earlier messages it says:", "之前对话的摘要旁边写着："), *beside]
     if not best and (back or beside):
         lines = []
     if asked and not best and lines:
         answer.append(
-            c.tell(
-                "I find nothing on exactly that in my memory. What it holds:", "我的记忆里没有正好说到这个的。里面有："
-            )
+            c.tell("My memory says nothing about exactly that. It contains:", "我的记忆里没有正好说到这个的。里面有：")
         )
     elif lines:
         answer.append(c.tell("My memory, as it is in my prompt, says:", "我的提示词里的记忆说："))
@@ -275,7 +271,7 @@ def recall(c: Conversation, asked: frozenset[str]) -> str:
         answer.append(c.tell("In this conversation you said:", "在这次对话里你说过："))
         answer += [f'- "{short(s, 120)}"' for s in said[-5:]]
     return "\n".join(answer) or c.tell(
-        "I remember nothing about that: my memory is empty, and the conversation I was sent does not say. "
+        "I remember nothing about that: my memory is empty, and the conversation I was sent does not mention it. "
         'Tell me with "Remember that ...".',
         "我什么都不记得：我的记忆是空的，我收到的对话里也没有提到。可以用“记住……”告诉我。",
     )

@@ -91,22 +91,20 @@ def failure(c: Conversation, step: Step) -> str:
     if "waits for the user" in step.result:
         if "tool's output" in step.result:
             return c.tell(
-                f"I did not write that to {step.path}: the change waits for your word, since it reads like an instruction "
-                "and came out of a tool. %memory pending shows it.",
+                f"I did not write that to {step.path}: the change needs your approval, because it reads like an instruction "
+                "and comes from a tool. %memory pending shows it.",
                 f"我没有写入 {step.path}：这一改动来自工具的输出，读起来像指令，要等你确认。%memory pending 可以查看。",
             )
         return c.tell(
-            f"I did not write that to {step.path}: the change waits for your word. %memory pending shows it.",
+            f"I did not write that to {step.path}: the change needs your approval. %memory pending shows it.",
             f"我没有写入 {step.path}：改动要等你确认。%memory pending 可以查看。",
         )
     if "did not allow this call" in step.result:
         why = step.result.partition("said why: ")[2].partition(". It was not run")[0]
         because = f" ({short(why, 120)})" if why else ""
         return c.tell(
-            f"You did not allow `{step.tool}`{because}, so I leave it.",
+            f"You did not allow `{step.tool}`{because}, so I did not run it.",
             f"你没有允许 `{step.tool}`{because}，所以我不做了。",
         )
     what = short(step.result, 200) or "(nothing)"
-    return c.tell(
-        f"The tool `{step.tool}` did not succeed. It said: {what}", f"工具 `{step.tool}` 没有成功。它说：{what}"
-    )
+    return c.tell(f"The tool `{step.tool}` failed. It said: {what}", f"工具 `{step.tool}` 没有成功。它说：{what}")

@@ -42,8 +42,8 @@ def note(c: Conversation, fact: str) -> Script:
     found = re.search(r"/memory/\S+?\.md", step.result)
     path = found[0] if found else "/memory"
     if "already" in step.result:
-        return c.tell(f"Today's note, {path}, has that already: {text}", f"今天的笔记 {path} 里已经有：{text}")
-    return c.tell(f"I noted that for today, in {path}: {text}", f"已记入今天的笔记 {path}：{text}")
+        return c.tell(f"That is already in today's note, {path}: {text}", f"今天的笔记 {path} 里已经有：{text}")
+    return c.tell(f"I noted that in today's note, {path}: {text}", f"已记入今天的笔记 {path}：{text}")
 
 
 def wants_search(c: Conversation) -> str | None:

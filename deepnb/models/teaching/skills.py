@@ -21,7 +21,7 @@ def list_skills(c: Conversation, _: bool) -> str:
         return c.tell("My prompt lists no skills.", "我的提示词里没有列出任何技能。")
     lines = "\n".join(f"- {s.name}: {short(s.description, 120)} ({s.path})" for s in c.skills)
     return c.tell(
-        f"My prompt lists {len(c.skills)}; I read one only when I need it:\n{lines}",
+        f"My prompt lists {len(c.skills)}; I read a skill only when I need it:\n{lines}",
         f"我的提示词列出了 {len(c.skills)} 个技能，需要时才会读取：\n{lines}",
     )
 

@@ -5,8 +5,8 @@ from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.words import first_match, short
 
 _CAN = (
-    "I can show: remember, forget and recall (memory); note something for today, and search all notes; list, read and write files; read a skill; look at a DataFrame; "
-    "keep a to-do list; hand a task to a subagent; summarize."
+    "I can demonstrate: remember, forget and recall (memory); add to today's note and search all notes; list, read and write files; read a skill; look at a DataFrame; "
+    "keep a to-do list; delegate a task to a subagent; summarize."
 )
 _CAN_ZH = "我能演示：记住、忘记和回忆（记忆）；记今天的笔记，搜索所有笔记；列出、读取和写入文件；读取技能；查看 DataFrame；待办清单；委派子代理；总结对话。"
 _WHO = (
