@@ -1,0 +1,160 @@
+"""What ARCHITECTURE.md says of the engine, asked of the engine alone: a test that fails names what upstream changed."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from deepagents import create_deep_agent
+from deepagents.backends import StateBackend
+from deepagents.graph import DeepAgentState
+from deepagents.middleware.filesystem import FilesystemState
+from deepagents.middleware.memory import MemoryMiddleware
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.tools import StructuredTool
+from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import interrupt
+
+from deepnb.testing import RequestRecorder, ScriptedModel, call
+
+CONFIG: Any = {"configurable": {"thread_id": "main"}}
+MEMORY = ["/AGENTS.md"]
+
+
+def agent(*answers: Any, **options: Any) -> Any:
+    """Upstream's agent with its files in the state, checkpointed."""
+    model = options.pop("model", None) or ScriptedModel(answers=list(answers))
+    return create_deep_agent(model, checkpointer=InMemorySaver(), **options)
+
+
+def file(text: str) -> dict[str, Any]:
+    return {"/AGENTS.md": {"content": text, "encoding": "utf-8"}}
+
+
+def ask(graph: Any, prompt: str, **more: Any) -> RequestRecorder:
+    """Run a prompt; gives what its model calls were sent."""
+    recorder = RequestRecorder()
+    graph.invoke({"messages": prompt, **more}, {**CONFIG, "callbacks": [recorder]})
+    return recorder
+
+
+def test_the_state_backend_works_only_inside_a_run():
+    with pytest.raises(RuntimeError):
+        StateBackend().download_files(["/AGENTS.md"])
+
+
+def test_memory_is_read_once_in_a_thread():
+    graph = agent("ok", memory=MEMORY)
+    assert "likes tea" in ask(graph, "a", files=file("likes tea")).requests[0].system
+    later = ask(graph, "b", files=file("likes coffee")).requests[0].system
+    assert "likes tea" in later and "likes coffee" not in later
+
+
+def test_the_trigger_counts_no_memory():
+    """20,000 words of memory in a window of 4,000 tokens, and nothing is compacted."""
+    model = ScriptedModel(answers=["ok"], profile={"max_input_tokens": 4_000})
+    graph = agent(model=model, memory=MEMORY)
+    for prompt in "abcdef":
+        recorder = ask(graph, prompt, files=file("word " * 20_000))
+    assert len(recorder.requests[0].system.split()) > 20_000
+    assert not graph.get_state(CONFIG).values.get("_summarization_event")
+
+
+def test_a_middleware_with_the_name_of_a_default_takes_its_place():
+    class Mine(MemoryMiddleware):
+        name = "MemoryMiddleware"
+
+    graph = agent("ok", memory=MEMORY, middleware=[Mine(backend=StateBackend(), sources=["/OTHER.md"])])
+    assert "likes tea" not in ask(graph, "a", files=file("likes tea")).requests[0].system
+
+
+def test_ones_own_middleware_sees_no_memory_and_a_callback_does():
+    seen = []
+
+    class Looks(AgentMiddleware[Any, Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            seen.append(request.system_message.text)
+            return handler(request)
+
+    recorder = ask(agent("ok", memory=MEMORY, middleware=[Looks()]), "a", files=file("likes tea"))
+    assert "likes tea" in recorder.requests[0].system and "likes tea" not in seen[0]
+
+
+def test_a_write_from_outside_loses_the_question_that_waits():
+    def pay() -> str:
+        """Pay."""
+        return str(interrupt("may I?"))
+
+    graph = agent(call("pay"), "done", tools=[pay])
+    ask(graph, "a")
+    assert graph.get_state(CONFIG).interrupts
+    graph.update_state(CONFIG, {"files": file("likes tea")})
+    assert not graph.get_state(CONFIG).interrupts
+
+
+def test_a_tool_that_was_interrupted_is_run_again():
+    runs = []
+
+    def pay() -> str:
+        """Pay."""
+        runs.append(1)
+        if len(runs) == 1:
+            raise KeyboardInterrupt
+        return "paid"
+
+    graph = agent(call("pay"), "done", tools=[pay])
+    with pytest.raises(KeyboardInterrupt):
+        ask(graph, "a")
+    graph.invoke(None, CONFIG)
+    assert len(runs) == 2
+
+
+def test_a_tool_that_is_only_a_coroutine_fails_in_a_sync_run():
+    async def get_time() -> str:
+        """Get the time."""
+        return "12:00"
+
+    graph = agent(call("get_time"), "done", tools=[StructuredTool.from_function(coroutine=get_time)])
+    with pytest.raises(NotImplementedError):
+        ask(graph, "a")
+
+
+def test_the_later_base_of_a_state_says_which_channel_it_is():
+    class Plain(DeepAgentState, FilesystemState):
+        pass
+
+    class Delta(FilesystemState, DeepAgentState):
+        pass
+
+    model = ScriptedModel(answers=["ok"])
+    plain, delta = (create_agent(model, [], state_schema=s).channels["messages"] for s in (Plain, Delta))
+    assert not isinstance(plain, DeltaChannel) and isinstance(delta, DeltaChannel)
+
+
+def test_the_nodes_of_a_streamed_run_are_run_in_the_thread_that_reads_it():
+    threads = []
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    class Looks(AgentMiddleware[Any, Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            threads.append(threading.current_thread())
+            return handler(request)
+
+    graph = agent(call("look"), "done", tools=[look], middleware=[Looks()])
+    list(graph.stream({"messages": "a"}, CONFIG, stream_mode=["values", "updates"]))
+    assert set(threads) == {threading.current_thread()}
+
+
+def test_the_approximate_counter_is_far_too_low_for_chinese():
+    import tiktoken
+
+    text = "记忆系统把每一次修改都写进日志，并且告诉模型。" * 20
+    real = len(tiktoken.get_encoding("o200k_base").encode(text))
+    assert count_tokens_approximately([("user", text)]) < 0.6 * real

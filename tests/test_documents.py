@@ -1,0 +1,125 @@
+"""The documents say what is so: every path, name and link in them is there."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from configparser import ConfigParser
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import yaml
+
+import deepnb
+from deepnb.wiring.options import Options
+from tests import ROOT
+
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+THERE = [
+    "backend", "system_prompt", "tools", "middleware", "checkpointer", "store", "max_input_tokens",
+    "summarization_threshold", "eviction_threshold", "max_subagent_depth", "skills_dir", "memory_file", "subagents",
+    "enable_subagents", "enable_filesystem", "enable_skills", "enable_memory",
+]  # fmt: skip
+"""The options of the system that ours are compared with."""
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def rows(name: str, heading: str) -> list[list[str]]:
+    """The cells of the table below a heading, its head left out."""
+    section = text(name).split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def code(name: str) -> list[str]:
+    """What stands in backticks within a line."""
+    return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text(name), flags=re.S | re.M))
+
+
+def anchors(name: str) -> set[str]:
+    """The headings as GitHub names them in a link."""
+    heads = re.findall(r"^#+ (.+)$", text(name), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_path_is_there(name: str) -> None:
+    paths = [word for word in code(name) if re.match(r"(?:deepnb|tests|notebooks|binder|\.ci)/[\w./-]+$", word)]
+    assert len(paths) > 5 or name == "README.md"
+    assert [path for path in paths if not (ROOT / path).exists() and "NAME" not in path] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_module_and_name_is_there(name: str) -> None:
+    dotted = {word for word in code(name) if re.fullmatch(r"(?:deepnb|tests)(?:\.\w+)+", word)}
+    for word in dotted:
+        owner, _, last = word.rpartition(".")
+        try:
+            importlib.import_module(word)
+        except ModuleNotFoundError:
+            assert hasattr(importlib.import_module(owner), last), word
+    assert dotted or name == "ARCHITECTURE.md"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_name_of_a_file_is_in_it(name: str) -> None:
+    """`SUBCOMMANDS` of `deepnb/magics/usage.py`."""
+    found = re.findall(r"`(\w+)`[^`.;]{1,12}(?:of|in|from) `((?:deepnb|tests)/[\w/]+\.py)`", text(name))
+    assert found or name == "README.md"
+    assert [(word, path) for word, path in found if word not in text(path)] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_link_leads_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", text(name)):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        assert not path or (ROOT / path).exists(), target
+        assert not anchor or anchor in anchors(path or name), target
+
+
+def test_the_documents_are_found_from_readme() -> None:
+    assert {"ARCHITECTURE.md", "CONTRIBUTING.md", "CITATION.cff"} <= set(
+        re.findall(r"\]\(([\w.]+)\)", text("README.md"))
+    )
+
+
+def test_each_option_of_theirs_has_one_of_ours() -> None:
+    table = rows("ARCHITECTURE.md", "Options of Synaptic's deep agent, and ours")
+    words = [[re.findall(r"`([^`]+)`", cell) for cell in row] for row in table]
+    assert [there[0] for there, *_ in words] == THERE
+    defaults = {f.name: f.default for f in fields(Options)}
+    for there, ours, _ in words:
+        assert ours[0] in defaults, there
+        if ours[1:]:
+            assert ours[1] == repr(defaults[ours[0]]).replace("'", '"'), there
+
+
+def test_the_rooms_are_those_that_the_linter_knows() -> None:
+    contract = ConfigParser()
+    contract.read(ROOT / ".importlinter")
+    layers = contract["importlinter:contract:rooms"]["layers"].split("\n")[1:]
+    table = rows("ARCHITECTURE.md", "Rooms")
+    said: dict[str, set[str]] = {}
+    for row, room, _ in table:
+        said.setdefault(row, set()).add(Path(room.strip("`")).stem)
+    assert list(said) == [str(n) for n in range(1, len(layers) + 1)]
+    assert list(said.values()) == [set(layer.split(" | ")) for layer in layers]
+    packages = {p.parent.name for p in Path(deepnb.__file__).parent.glob("*/__init__.py")}
+    assert packages <= set().union(*said.values())
+
+
+def test_the_glossary_has_fifteen_words() -> None:
+    table = rows("ARCHITECTURE.md", "Glossary")
+    assert len(table) == 15 == len({word for word, _ in table})
+
+
+def test_the_citation_is_of_this_version() -> None:
+    cited = yaml.safe_load(text("CITATION.cff"))
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+    assert (cited["version"], cited["license"]) == (deepnb.__version__, "MIT")
