@@ -58,31 +58,51 @@ class TurnStream(Iterator[Event]):
         self._events.close()
 
 
+class Arrivals:
+    """How the thread of a run wakes the event loop that waits for its events."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def notify(self) -> None:
+        """There may be an event; called in whichever thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                self._loop.call_soon_threadsafe(self._event.set)
+
+    def begin(self) -> None:
+        """From now on the loop that is running is the one to wake."""
+        self._loop = asyncio.get_running_loop()
+
+    async def wait(self) -> None:
+        """Until there may be an event."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._event.wait(), _LOOK_UP)
+        self._event.clear()
+
+
 class AsyncTurnStream(AsyncIterator[Event]):
     """The same for `async for`: all but the run itself, which has a thread of its own, happens on the event loop.
 
     A task that is cancelled while it waits for an event stops the run, with all kept that was reached.
     """
 
-    def __init__(self, begin: Callable[[Callable[[], None]], TurnStream]) -> None:
-        """`begin` makes the stream, given what is called, in whichever thread, when there may be an event."""
-        self._begin = begin
-        self._stream: TurnStream | None = None
-        self._arrived = asyncio.Event()
+    def __init__(self, stream: TurnStream, arrivals: Arrivals) -> None:
+        """`stream` was begun with `arrivals.notify`."""
+        self._stream = stream
+        self._arrivals = arrivals
 
     @property
     def turn(self) -> Turn | None:
         """None until it has ended, and where no turn began."""
-        return self._stream.turn if self._stream else None
+        return self._stream.turn
 
     async def __anext__(self) -> Event:
-        if self._stream is None:
-            self._stream = self._begin(_notifier(self._arrived))
+        self._arrivals.begin()
         try:
-            while (event := self._polled(self._stream)) is None:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._arrived.wait(), _LOOK_UP)
-                self._arrived.clear()
+            while (event := self._poll()) is None:
+                await self._arrivals.wait()
         except asyncio.CancelledError:
             self._stream.close()
             raise
@@ -90,24 +110,13 @@ class AsyncTurnStream(AsyncIterator[Event]):
 
     async def aclose(self) -> None:
         """End the run that is going on, with all kept that was reached."""
-        if self._stream is not None:
-            self._stream.close()
+        self._stream.close()
 
-    def _polled(self, stream: TurnStream) -> Event | None:
+    def _poll(self) -> Event | None:
         try:
-            return stream.poll()
+            return self._stream.poll()
         except StopIteration:
             raise StopAsyncIteration from None
-
-
-def _notifier(arrived: asyncio.Event) -> Callable[[], None]:
-    loop = asyncio.get_running_loop()
-
-    def notify() -> None:
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits
-            loop.call_soon_threadsafe(arrived.set)
-
-    return notify
 
 
 class Runner:

@@ -14,7 +14,7 @@ from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.short_repr import short_repr
 from deepnb.core.values import BroughtBack, Event, Flush, HistorySection, Offload, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
-from deepnb.running.runner import AsyncTurnStream, Runner, TurnStream
+from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.context import SessionContext
@@ -301,11 +301,11 @@ class Session:
     ) -> AsyncTurnStream:
         """As `stream`, for `async for`: `await stream.aclose()` stops it."""
         known_only("Session.astream", locals(), unknown)
-        return AsyncTurnStream(
-            lambda notify: self._runner.stream(
-                prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, notify=notify
-            )
+        arrivals = Arrivals()
+        stream = self._runner.stream(
+            prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, notify=arrivals.notify
         )
+        return AsyncTurnStream(stream, arrivals)
 
     def resume(
         self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None
@@ -316,25 +316,26 @@ class Session:
         wait (`asked`) it is the decision on some of them; the turn goes on, in its own thread, once there is one on
         each. `thread` is the current one, if not given.
         """
-        choice, decisions = _decisions(decision)
-        if not decisions:
-            return self._runner.resume(choice, thread)
-        whole = self.approvals.decide(decisions)
-        return self._runner.resume(None, decisions[0].call.thread) if whole else self._runner.nothing()
+        return self._resumed(decision, thread)
 
     def aresume(
         self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None
     ) -> AsyncTurnStream:
         """As `resume`, for `async for`."""
+        arrivals = Arrivals()
+        return AsyncTurnStream(self._resumed(decision, thread, arrivals.notify), arrivals)
+
+    def _resumed(
+        self,
+        decision: str | Decision | Sequence[Decision] | None,
+        thread: str | None,
+        notify: Callable[[], None] | None = None,
+    ) -> TurnStream:
         choice, decisions = _decisions(decision)
-
-        def begin(notify: Callable[[], None]) -> TurnStream:
-            if not decisions:
-                return self._runner.resume(choice, thread, notify)
-            whole = self.approvals.decide(decisions)
-            return self._runner.resume(None, decisions[0].call.thread, notify) if whole else self._runner.nothing()
-
-        return AsyncTurnStream(begin)
+        if not decisions:
+            return self._runner.resume(choice, thread, notify)
+        whole = self.approvals.decide(decisions)
+        return self._runner.resume(None, decisions[0].call.thread, notify) if whole else self._runner.nothing()
 
     @property
     def pending(self) -> str | None:
