@@ -21,7 +21,7 @@ class Current:
         self.thread = thread
         """The thread that is meant where none is named, whether or not it has been read."""
         self.shared: frozenset[str] = frozenset()
-        """Names, in lower case, of the threads that others read along."""
+        """Names, in lower case, of the threads that others can read."""
         self.turn: Turn | None = None
         """The turn that plays, as it began: the one fact that a turn is running."""
         self.last: Turn | None = None

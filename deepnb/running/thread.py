@@ -32,7 +32,7 @@ class Thread:
     """What it may know of that; decided when it is made."""
     turns: list[Turn] = field(default_factory=list)
     rewound: tuple[tuple[int, int], ...] = ()
-    """Each time it was taken back: from which turn, to which."""
+    """Each rewind: from which turn, to which."""
     snapshot: Snapshot = field(default_factory=lambda: Snapshot(""))
     """The state as last seen, at the checkpoint it names."""
     files: dict[str, Any] = field(default_factory=dict)
@@ -46,9 +46,9 @@ class Thread:
     brought: BroughtBack | None = None
     """What was brought back from the history and no model has answered to yet."""
     asked: tuple[PendingCall, ...] = ()
-    """The calls of its last turn that wait for the user's word."""
+    """The calls of its last turn that need the user's approval."""
     decided: dict[str, Decision] = field(default_factory=dict)
-    """The user's word on some of them, by their key, until it is given on all."""
+    """The decisions on some of them, by their key, until all are made."""
     granted: frozenset[str] = frozenset()
     """Tools that the user has allowed here, asked about one of their calls."""
     offered: frozenset[str] = frozenset()
@@ -90,7 +90,7 @@ class Thread:
             needs = "needs" if len(left) == 1 else "need"
             return f"{', '.join(left)} {needs} your approval: {todo(len(self.asked))}"
         if self.cut:
-            return f"the tool {self.cut[0]} was cut in the middle: %agent resume again, or %agent resume skip"
+            return f"the tool {self.cut[0]} was interrupted: %agent resume again, or %agent resume skip"
         return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
 
     def to_resume(self, decision: str | None) -> Turn:

@@ -224,7 +224,7 @@ class SessionMemory(Part):
         )
 
     def pending(self) -> tuple[HeldChange, ...]:
-        """Changes that wait for the user's word."""
+        """Changes that need the user's approval."""
         return tuple(self._guard.held_changes)
 
     def accept(self, id_: str) -> HeldChange:

@@ -125,7 +125,7 @@ class SessionSubagents(Part):
     def model_of(self, agent: Subagent) -> str:
         """The name of its model."""
         if "runnable" in agent.more:
-            return "a graph of its own"
+            return "its own graph"
         if agent.model is None or isinstance(agent.model, str):
             return agent.model or self._model()
         from deepnb.models.resolve import label_of

@@ -45,7 +45,7 @@ def test_the_user_adds_to_todays_note_under_the_time():
 @pytest.mark.parametrize("text", ["", "  \n ", "- "])
 def test_nothing_to_note_is_one_line(text: str):
     s = session()
-    with pytest.raises(DeepnbError, match=r"nothing to note: session.memory.daily"):
+    with pytest.raises(DeepnbError, match=r"the note is empty: session.memory.daily"):
         s.memory.daily(text)
     assert not s.files
 
@@ -210,7 +210,7 @@ def test_what_was_not_shown_can_not_be_confirmed():
     with pytest.raises(DeepnbError, match="nothing is proposed yet"):
         s.memory.promote(1, yes=True)
     s.memory.promote()
-    with pytest.raises(DeepnbError, match="no entry 2: there are 1 to 1"):
+    with pytest.raises(DeepnbError, match="no entry 2: choose from 1 to 1"):
         s.memory.promote(2, yes=True)
     assert "/MEMORY.md" not in s.files
 
