@@ -184,6 +184,11 @@ class Session:
         return checkpointer
 
     @property
+    def clock(self) -> Callable[[], datetime]:
+        """What gives the time, as it was given."""
+        return self._workspace.current.clock
+
+    @property
     def config(self) -> RunnableConfig:
         """The current thread as LangGraph names it: `session.graph.get_state(session.config)`."""
         config: RunnableConfig = {"configurable": dict(self._workspace.thread.config["configurable"])}

@@ -82,7 +82,7 @@ def test_a_tools_instruction_waits_for_the_user(lang: str, form: str):
     assert entry.origin == "tool output" and entry.note == f"accepted {accepted[-1].id}"
     assert lines[1] not in s.memory.text() and dropped.path not in s.files
     assert [e.origin for e in s.memory.log_entries()] == ["user", "tool output", "tool output"]
-    with pytest.raises(DeepnbError, match="nothing waits"):
+    with pytest.raises(DeepnbError, match="no pending change"):
         s.memory.accept(dropped.id)
 
 

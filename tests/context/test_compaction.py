@@ -312,13 +312,13 @@ def test_compacting_by_hand_leaves_the_last_turn():
     with pytest.raises(DeepnbError, match="no turns yet"):
         s.compact()
     s.run("first /a/b.py")
-    with pytest.raises(DeepnbError, match="no turn before the last"):
+    with pytest.raises(DeepnbError, match="nothing to compact before the last turn"):
         s.compact()
     s.run("second")
     offload = s.compact()
     assert (offload.cause, offload.summary, offload.cutoff) == ("by hand", "in short", 2)
     assert offload.before > 0 < offload.after
-    with pytest.raises(DeepnbError, match="no turn before the last"):
+    with pytest.raises(DeepnbError, match="nothing to compact before the last turn"):
         s.compact()
     s.run("third")
     sent = model.requests[-1]
