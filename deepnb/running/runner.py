@@ -45,7 +45,7 @@ class TurnStream(Iterator[Event]):
         return self._ended[-1] if self._ended else None
 
     def __next__(self) -> Event:
-        event = self.poll()
+        event = next(self._events)
         assert event is not None
         return event
 
