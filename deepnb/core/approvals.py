@@ -1,4 +1,4 @@
-"""Approvals as values: a call that waits for the user's word, the word, and the policy that says which calls need one."""
+"""Approvals as values: a call that needs the user's approval, the decision, and the policy that says which calls need one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Rule = Literal["ask", "allow", "deny"]
 """What happens to a call of a tool: the user is asked, it runs, it is refused."""
 
 Mode = Literal["outside", "writes", "read-only"]
-"""What happens to calls of tools without a rule: ask for what nothing can take back, ask for all that changes
+"""What happens to calls of tools without a rule: ask for what can't be undone, ask for all that changes
 anything, or refuse all that changes anything."""
 
 Effect = Literal["reads", "undoable", "outside"]
-"""What a call does: it changes nothing; what can be taken back (the agent's own files); or anything else."""
+"""What a call does: it changes nothing; what can be undone (the agent's own files); or anything else."""
 
 Kind = Literal["approve", "edit", "reject"]
 
@@ -32,7 +32,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class PendingCall:
-    """A call that waits for the user's word."""
+    """A call that needs the user's approval."""
 
     id: str
     """The model's id of the call."""
@@ -82,7 +82,7 @@ class PendingCalls(Listing[PendingCall]):
 
 @dataclass(frozen=True)
 class Decision:
-    """The user's word on one call, and on no other."""
+    """The user's decision on one call, and on no other."""
 
     call: PendingCall
     kind: Kind
@@ -101,7 +101,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Policy:
-    """Which calls need the user's word."""
+    """Which calls need the user's approval."""
 
     mode: Mode = "outside"
     rules: Mapping[str, Rule] = field(default_factory=dict)

@@ -166,13 +166,13 @@ class ThreadInfo:
     empty: bool = False
     """Whether it has memory, notes and skills of its own, begun with none."""
     shared: bool = False
-    """Whether others read along: then long-term memory is kept from it."""
+    """Whether others can read it: then long-term memory is kept from it."""
     compacted: tuple[int, ...] = ()
     """Turns in which its context was compacted."""
     rewound: tuple[tuple[int, int], ...] = ()
-    """Each time it was taken back: from which turn, to which."""
+    """Each rewind: from which turn, to which."""
     waits: int = 0
-    """Calls that wait for the user's word."""
+    """Calls that need the user's approval."""
 
     def __repr__(self) -> str:
         facts = [*(["current"] if self.current else []), *([f"from {self.parent}"] if self.parent else []), *self.kind]
@@ -303,7 +303,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call waits for the user's word."""
+    """A call needs the user's approval."""
 
     call: PendingCall
     path: Path = ()
@@ -311,7 +311,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The user's word on a call was followed."""
+    """The user's decision on a call was applied."""
 
     decision: Decision
     path: Path = ()
@@ -357,7 +357,7 @@ class Turn:
     """What was reached when the turn was interrupted, in one line."""
     error: str | None = None
     asked: tuple[PendingCall, ...] = ()
-    """The calls that wait for the user's word: the turn goes on when it is given."""
+    """The calls that need the user's approval: the turn continues when they are decided."""
 
     def __repr__(self) -> str:
         ended = self.error or self.interrupted

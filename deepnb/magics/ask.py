@@ -57,7 +57,7 @@ def resume(scene: Scene, decision: str | None) -> None:
 
 
 def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None) -> None:
-    """Take the user's word on calls that wait; with the last one the turn goes on, on `screen` where one is given."""
+    """Apply the user's decisions on pending calls; with the last one the turn continues, on `screen` where one is given."""
     thread = words[0].call.thread
     if scene.session.approvals.decide(words):
         try:

@@ -25,7 +25,7 @@ class Scope:
     empty: bool = False
     """Made with `--empty`: memory, notes and skills of its own, begun with none."""
     shared: bool = False
-    """Made with `--shared`: others read along."""
+    """Made with `--shared`: others can read it."""
     nested: bool = False
     """A subagent."""
     readable: frozenset[str] = frozenset()

@@ -108,7 +108,7 @@ class ScopedBackend(protocol.BackendProtocol):
         scope = self._scope()
         if scope.may_read(path):
             return None
-        who = "a subagent" if scope.nested else "a thread that others read along"
+        who = "a subagent" if scope.nested else "a thread that others can read"
         return f"Error: {path} is kept from {who}. Do not try it again; go on without it."
 
 

@@ -74,7 +74,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         """Lines of a memory file, numbered."""
         path = path if path.startswith("/") else f"/{path}"
         if path not in layers(self._sources, self._now()[:10]) and not searched(path):
-            return f"Error: {path} is no memory file; read_file reads other files"
+            return f"Error: {path} is not a memory file; read_file reads other files"
         found = self._backend.download_files([path])[0]
         if found.content is None:
             return f"Error: there is no {path}"

@@ -21,7 +21,7 @@ class Current:
         self.thread = thread
         """The thread that is meant where none is named, whether or not it has been read."""
         self.shared: frozenset[str] = frozenset()
-        """Names, in lower case, of the threads that others read along."""
+        """Names, in lower case, of the threads that others can read."""
         self.turn: Turn | None = None
         """The turn that plays, as it began: the one fact that a turn is running."""
         self.last: Turn | None = None
@@ -70,9 +70,9 @@ class Current:
     def idle(self) -> None:
         """An error while a turn is running, and after the end of the session."""
         if self._closed:
-            raise BusyError("this session is closed", "deepnb.Session(...) starts another")
+            raise BusyError("this session is closed", "deepnb.Session(...) starts a new one")
         if not self.is_idle:
-            raise BusyError("a turn is running", "interrupt it, or wait until it has ended")
+            raise BusyError("a turn is running", "interrupt it, or wait until it ends")
 
     # -- the thread that is meant
 

@@ -32,7 +32,7 @@ def messages(found: BroughtBack | None) -> list[HumanMessage]:
 
 def notices(found: BroughtBack | None) -> tuple[Notice, ...]:
     """What is said of it in the turn it is sent in."""
-    return (Notice(f"brought back before this prompt: {found.line}"),) if found else ()
+    return (Notice(f"added to this prompt: {found.line}"),) if found else ()
 
 
 def text(chosen: Iterable[tuple[int, HistoryMessage]]) -> str:

@@ -84,7 +84,7 @@ def play(
         for event in cut:
             write(event)
         if not ended:
-            interrupted += "; it does not stop and is left to end by itself: its result is not used"
+            interrupted += "; it is still running, and its result will be ignored"
         raise
     except DeepnbError as failure:
         error = failure.typed

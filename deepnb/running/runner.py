@@ -295,7 +295,7 @@ class Runner:
         return work.catalogs.before_prompt(thread.pins)
 
     def _taken_back(self, thread: Thread, cell: str | None, rerun: str) -> tuple[Event, ...]:
-        """What is said of a cell that made a turn before; with `replace` the thread is taken back to before that."""
+        """What is said of a cell that made a turn before; with `replace` the thread is rewound to before that."""
         earlier = next((t for t in thread.turns if cell is not None and t.cell == cell), None)
         if earlier is None:
             return ()

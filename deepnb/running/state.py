@@ -139,7 +139,7 @@ class State:
     def rebase(self, thread: Thread) -> None:
         """Let the thread's memory block be made anew at its next call, and take the updates after it out.
 
-        Where calls wait for the user's word, that is done after them: written before, it would drop them.
+        Where calls need the user's approval, that is done after them: written before, it would drop them.
         """
         from deepnb.engine.repair import without_memory
 
@@ -291,7 +291,7 @@ class State:
         self._graphs.built.graph.update_state(config, values, as_node=self._graphs.built.exit)
 
     def _asked(self, thread: Thread, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
-        """The calls among a state's steps that wait for the user's word."""
+        """The calls among a state's steps that need the user's approval."""
         if not any(task.interrupts for task in tasks):
             return ()
         from deepnb.engine.approvals import pending_calls

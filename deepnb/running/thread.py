@@ -32,7 +32,7 @@ class Thread:
     """What it may know of that; decided when it is made."""
     turns: list[Turn] = field(default_factory=list)
     rewound: tuple[tuple[int, int], ...] = ()
-    """Each time it was taken back: from which turn, to which."""
+    """Each rewind: from which turn, to which."""
     snapshot: Snapshot = field(default_factory=lambda: Snapshot(""))
     """The state as last seen, at the checkpoint it names."""
     files: dict[str, Any] = field(default_factory=dict)
@@ -46,9 +46,9 @@ class Thread:
     brought: BroughtBack | None = None
     """What was brought back from the history and no model has answered to yet."""
     asked: tuple[PendingCall, ...] = ()
-    """The calls of its last turn that wait for the user's word."""
+    """The calls of its last turn that need the user's approval."""
     decided: dict[str, Decision] = field(default_factory=dict)
-    """The user's word on some of them, by their key, until it is given on all."""
+    """The decisions on some of them, by their key, until all are made."""
     granted: frozenset[str] = frozenset()
     """Tools that the user has allowed here, asked about one of their calls."""
     offered: frozenset[str] = frozenset()
@@ -90,7 +90,7 @@ class Thread:
             needs = "needs" if len(left) == 1 else "need"
             return f"{', '.join(left)} {needs} your approval: {todo(len(self.asked))}"
         if self.cut:
-            return f"the tool {self.cut[0]} was cut in the middle: %agent resume again, or %agent resume skip"
+            return f"the tool {self.cut[0]} was interrupted: %agent resume again, or %agent resume skip"
         return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
 
     def to_resume(self, decision: str | None) -> Turn:
@@ -101,7 +101,7 @@ class Thread:
             raise waits(self)
         if self.cut and decision not in ("again", "skip"):
             raise InvalidError(
-                f"the tool {self.cut[0]} was cut in the middle and may have done part of its work",
+                f"the tool {self.cut[0]} was interrupted and may have done part of its work",
                 "%agent resume again runs it again, %agent resume skip continues without it",
             )
         return self.turns[-1]
@@ -117,7 +117,7 @@ class Thread:
 def check_name(name: str) -> str:
     """The name, if it may be a thread's: it becomes the name of its history file."""
     if not name or len(name) > 100 or name.startswith((".", "-")) or not all(c.isalnum() or c in "._-" for c in name):
-        raise InvalidError(f"{name!r} can't be a thread's name", "use letters, digits, dots, hyphens and underscores")
+        raise InvalidError(f"{name!r} is not a valid thread name", "use letters, digits, dots, hyphens and underscores")
     return name
 
 

@@ -90,7 +90,7 @@ class Transcript:
             yield f"the transcript can't be written to {self.place} ({self.problem}): it is kept in this process until it can be"
         if self.mended:
             self.mended = False
-            yield f"the last line of {self.place} had been cut short and is left out"
+            yield f"the last line of {self.place} was incomplete and is left out"
 
     @property
     def _file(self) -> AppendFile:

@@ -50,7 +50,7 @@ class SessionApprovals(Part):
         """Set what happens to calls of a tool, in all threads; what was allowed in a thread before is so no more."""
         known = [tool for tool, _ in self._workspace.built.tools]
         if name not in known:
-            raise NotFoundError(f"no tool {name!r}", f"there is {', '.join(known)}")
+            raise NotFoundError(f"no tool {name!r}", f"use one of {', '.join(known)}")
         self._workspace.configure({"approve": policy_of(self._workspace.options.approve).with_rule(name, rule).option})
         if rule != "allow":
             self._workspace.threads.withdraw(name)
@@ -68,7 +68,7 @@ class SessionApprovals(Part):
         return done
 
     def asked(self) -> tuple[PendingCall, ...]:
-        """The calls that wait for the user's word, in whichever thread."""
+        """The calls that need the user's approval, in whichever thread."""
         return tuple(c for thread in self._workspace.threads for c in thread.asked if c.key not in thread.decided)
 
     def number(self, call: PendingCall) -> int:
@@ -76,7 +76,7 @@ class SessionApprovals(Part):
         return [one.key for one in self._workspace.threads[call.thread].asked].index(call.key) + 1
 
     def decided(self) -> dict[str, Decision]:
-        """Key of a call -> the user's word on it, where its turn waits for another word, or was the last to run."""
+        """Key of a call -> the decision on it, if its turn needs another one or was the last to run."""
         last = self._workspace.current.last
         followed = [e.decision for e in (last.events if last else ()) if isinstance(e, Decided)]
         kept = [d for thread in self._workspace.threads for d in thread.decided.values()]

@@ -68,6 +68,6 @@ def _begun_again(workspace: Workspace, path: str, text: str, id_: str) -> Entry:
     facts: dict[str, Any] = {
         "at": workspace.current.now(),
         "thread": workspace.current.thread.name,
-        "note": "begun again: something was forgotten",
+        "note": "restarted: something was forgotten",
     }
     return entry(FileDiff(path, None, text), id=id_, origin="user", **facts)

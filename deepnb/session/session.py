@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Approve = Mode | Mapping[str, str]
 
 Rerun = Literal["continue", "replace"]
-"""What running a cell again does: the thread goes on, or is first taken back to before the cell's earlier turn."""
+"""What running a cell again does: the thread continues, or is first rewound to before the cell's earlier turn."""
 
 
 class Session:
@@ -438,7 +438,7 @@ class Session:
 
         Memory, notes and skills are the session's: it has them, and the others see what it learns. An
         `empty` one has none of them, and keeps what it learns to itself and its forks. A `shared` one is
-        a thread that others read along: `/MEMORY.md` is kept from its agent.
+        a thread that others can read: `/MEMORY.md` is kept from its agent.
         """
         work = self._workspace
         work.current.idle()

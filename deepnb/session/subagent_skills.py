@@ -28,7 +28,7 @@ def _missing(listed: Listed, skills: Sequence[Skill], below: Directory) -> Itera
     for name in listed.agent.skills:
         if name.startswith("/"):
             if not below(name):
-                yield _note(listed, f"no skill below {name[:80]!r}", f"name a directory of skills, {_some(usable)}")
+                yield _note(listed, f"no skill below {name[:80]!r}", f"give a directory of skills, {_some(usable)}")
         elif (known := normal(name)) not in usable:
             yield _note(listed, *_why(known, skills, usable))
 
@@ -37,18 +37,18 @@ def _why(name: str, skills: Sequence[Skill], usable: set[str]) -> tuple[str, str
     """(what is wrong with a skill that can't be disclosed, what to do)."""
     same = [s for s in skills if name in (s.name, s.directory)]
     if any(s.problem is None for s in same):
-        return f"the skill {name[:80]!r} is switched off", f"%skills enable {name[:80]}"
+        return f"the skill {name[:80]!r} is disabled", f"%skills enable {name[:80]}"
     if same:
-        return f"the skill {name[:80]!r} can't be used", f"%skills show {name[:80]} says why"
+        return f"the skill {name[:80]!r} can't be used", f"%skills show {name[:80]} shows why"
     if close := get_close_matches(name, sorted(usable), 1):
         return f"no skill {name[:80]!r}", f"write {close[0]}"
-    return f"no skill {name[:80]!r}", f"take it out, {_some(usable)}"
+    return f"no skill {name[:80]!r}", f"remove it, {_some(usable)}"
 
 
 def _some(usable: set[str]) -> str:
     names = sorted(usable)
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"or name one of {', '.join(names[:5])}{more}" if names else "or make one: %skills new NAME"
+    return f"or use one of {', '.join(names[:5])}{more}" if names else "or create one: %skills new NAME"
 
 
 def _note(listed: Listed, what: str, do: str) -> str:

@@ -54,5 +54,5 @@ class PendingView:
 
 
 def pending_view(items: Sequence[PendingChange], stamp: str = "") -> PendingView:
-    """What waits for the user's word."""
+    """What needs the user's approval."""
     return PendingView(tuple(items), stamp)

@@ -1,4 +1,4 @@
-"""What calls of tools do: change nothing, change what can be taken back, or anything else."""
+"""What calls of tools do: change nothing, change what can be undone, or anything else."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ READS = frozenset(
 )
 """Tools of deepnb that change nothing."""
 WRITES = frozenset({"write_file", "edit_file", "delete"})
-"""Its tools that change a file: what can be taken back depends on where it is."""
+"""Its tools that change a file: what can be undone depends on where it is."""
 NOTES = frozenset({"note", "write_todos"})
 """Its tools that write what is kept in a journal, or in the thread itself."""
 TASK = "task"
@@ -49,7 +49,7 @@ class Effects:
     """What calls of an agent's tools do."""
 
     undoable: Callable[[str], bool]
-    """Of a path: whether what is done to it can be taken back."""
+    """Of a path: whether what is done to it can be undone."""
     given: Mapping[str, Effect] = field(default_factory=dict)
     """The user's own tools, also where one is called like one of deepnb's."""
     compiled: frozenset[str] = frozenset()

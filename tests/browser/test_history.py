@@ -101,7 +101,7 @@ def test_a_message_is_found_ticked_by_keyboard_and_brought_back(lab: Lab) -> Non
 def test_the_next_prompt_has_it_and_then_it_waits_no_more(lab: Lab) -> None:
     lab.notebook.run("%agent Where is the pump Berta?")
     answer = lab.notebook.cell("%agent Where is the pump Berta?").inner_text()
-    assert "brought back before this prompt: message 1 of section 1" in answer
+    assert "added to this prompt: message 1 of section 1" in answer
     assert '"The pump in hall 7 is called Berta" (user)' in answer
     assert "added to the next prompt:" not in lab.panel.inner_text()
     assert lab.notebook.errors == []

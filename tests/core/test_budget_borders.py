@@ -123,7 +123,7 @@ def test_a_cost_is_said_where_the_price_is_known_and_only_there():
     "prices", [{"m": 1}, {"m": (1, 2)}, {"m": (1, 2, -3)}, {"m": (1, 2, "3")}, {"m": (1, 2, float("nan"))}, [1]]
 )
 def test_a_price_that_is_none_is_one_line(prices):
-    with pytest.raises(Exception, match=r"^prices gives dollars .*: prices=\{"):
+    with pytest.raises(Exception, match=r"^prices must give dollars .*: prices=\{"):
         Session(prices=prices)
 
 

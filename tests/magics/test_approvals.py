@@ -31,7 +31,7 @@ def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
 def test_reject_with_a_reason(shell: Shell, work):
     shell.ok(ASK)
     told = shell.ok("%agent reject not in this folder")
-    assert "You did not allow `write_file` (not in this folder), so I leave it." in told
+    assert "You did not allow `write_file` (not in this folder), so I did not run it." in told
     assert not (work / "report.md").exists()
 
 

@@ -227,10 +227,10 @@ def test_skills(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
         ("%%agent what is this\nbody", "the %%agent line takes only options, not 'what is this'"),
         ("%agent resume", "nothing to resume in this thread: %agent PROMPT starts a turn"),
         ("%agent switch nosuch", "no thread 'nosuch'"),
-        ("%agent new main", "there is a thread 'main' already"),
+        ("%agent new main", "a thread 'main' already exists"),
         ("%agent rewind 7", "no turn 7: thread main has turns 1 to 1"),
         ("%agent fork x --at 7", "no turn 7"),
-        ("%memory show /none.md", "no file /none.md: %%memory /none.md above a text writes it"),
+        ("%memory show /none.md", "no file /none.md: %%memory /none.md writes it"),
         ("%memory shwo", "no subcommand 'shwo': type %memory show"),
         ("%memory add", "invalid arguments in 'add': usage: %memory add"),
         ("%memory add --to x.md text", "'x.md' is not the path of a file"),
@@ -290,7 +290,7 @@ def test_compact_shows_its_record_and_history_is_searched_and_brought_back(shell
     shell.ok("%agent history --bring 1:1")
     assert "--bring none removes it" in shell.ok("%agent history")
     turn = shell.ok("%agent Where is the pump Berta?")
-    assert "note: brought back before this prompt: message 1 of section 1" in turn
+    assert "note: added to this prompt: message 1 of section 1" in turn
     assert '"The pump in hall 7 is called Berta" (user)' in turn
-    assert "has no message 9: there are 1 to 4" in shell.fails("%agent history --bring 1:9")
-    assert "no message of section 1 was chosen" in shell.fails("%agent history --bring 1:3-2")
+    assert "has no message 9: choose from 1 to 4" in shell.fails("%agent history --bring 1:9")
+    assert "choose at least one message of section 1" in shell.fails("%agent history --bring 1:3-2")

@@ -80,7 +80,7 @@ def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(terminal: Terminal)
     assert "interrupted: interrupted while the model answered" in out
     (line,) = re.findall(r"^UsageError.*$", out, re.MULTILINE)
     assert line == "UsageError: interrupted while the model answered: %agent resume"
-    assert "hand a task to a subagent; summarize." in terminal.type("%agent resume")
+    assert "delegate a task to a subagent; summarize." in terminal.type("%agent resume")
 
 
 def test_a_call_that_waits_is_printed_with_what_to_type(terminal: Terminal, tmp_path: Path) -> None:

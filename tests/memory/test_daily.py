@@ -210,7 +210,7 @@ def test_what_was_not_shown_can_not_be_confirmed():
     with pytest.raises(DeepnbError, match="nothing is proposed yet"):
         s.memory.promote(1, yes=True)
     s.memory.promote()
-    with pytest.raises(DeepnbError, match="no entry 2: there are 1 to 1"):
+    with pytest.raises(DeepnbError, match="no entry 2: choose from 1 to 1"):
         s.memory.promote(2, yes=True)
     assert "/MEMORY.md" not in s.files
 

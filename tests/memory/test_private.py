@@ -236,7 +236,7 @@ def test_a_shared_thread_reads_the_history_of_shared_threads_alone(tmp_path: Pat
     s.run("look around")
     results = [e.result for e in s.last.events if isinstance(e, ToolEnded)]
     assert "No matches" in results[0]
-    assert "/conversation_history/main.md is kept from a thread that others read along" in results[1]
+    assert "/conversation_history/main.md is kept from a thread that others can read" in results[1]
     assert "/conversation_history/open.md" in results[2] and "main.md" not in results[2]
     s.fork("side")
     s.run("what was said?")
@@ -256,7 +256,7 @@ def test_a_private_thread_is_not_read_since_a_shared_one_had_its_name(tmp_path: 
     s.new("open", shared=True)
     s.run("look around")
     (result,) = [e.result for e in s.last.events if isinstance(e, ToolEnded)]
-    assert f"{path} is kept from a thread that others read along" in result
+    assert f"{path} is kept from a thread that others can read" in result
 
 
 def test_transcripts_that_a_shared_thread_may_search_tell_nothing_of_it():

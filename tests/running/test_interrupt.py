@@ -108,7 +108,7 @@ def test_before_anything_was_produced():
     interrupted(s, "p", lambda e: isinstance(e, ModelStarted), after=0)
     assert s.turns[0].text == ""
     assert s.turns[0].interrupted is not None
-    assert s.turns[0].interrupted.startswith("interrupted while the model answered; it does not stop")
+    assert s.turns[0].interrupted.startswith("interrupted while the model answered; it is still running")
     readable(s)
     assert s.run("q").text == "second"
 
@@ -205,11 +205,11 @@ def test_in_a_tool(tool):
     turn = s.turns[0]
     assert turn.interrupted is not None
     assert turn.interrupted.startswith(f"interrupted in the tool {tool}")
-    assert ("left to end by itself" in turn.interrupted) == (tool != "busy")
+    assert ("it is still running" in turn.interrupted) == (tool != "busy")
     assert [e.status for e in turn.events if isinstance(e, ToolEnded)] == ["cut"]
-    assert s.pending == f"the tool {tool} was cut in the middle: %agent resume again, or %agent resume skip"
+    assert s.pending == f"the tool {tool} was interrupted: %agent resume again, or %agent resume skip"
     readable(s)
-    with pytest.raises(DeepnbError, match="was cut in the middle and may have done part of its work"):
+    with pytest.raises(DeepnbError, match="was interrupted and may have done part of its work"):
         list(s.resume())
     with pytest.raises(DeepnbError, match=r"session.resume\('again'\) runs it again, session.resume\('skip'\)"):
         list(s.resume("maybe"))
@@ -267,7 +267,7 @@ def test_a_late_result_is_not_used_by_resume_either():
         time.sleep(0.02)
     time.sleep(0.2)
     assert s.pending is not None
-    assert "cut in the middle" in s.pending
+    assert "was interrupted" in s.pending
     list(s.resume("again"))
     assert s.snapshot.messages[2].text == "stubborn is done, call 2"
     no_open_calls(s.options.model.requests)
@@ -286,7 +286,7 @@ def side_by_side() -> tuple[Session, Tools]:
 def test_of_tools_side_by_side_only_the_cut_one_is_asked_about(decision):
     s, tools = side_by_side()
     assert s.pending is not None
-    assert "the tool busy was cut" in s.pending
+    assert "the tool busy was interrupted" in s.pending
     if decision:
         list(s.resume(decision))
     else:
@@ -372,7 +372,7 @@ def test_rewinding_to_an_interrupted_turn_asks_again():
     assert s.pending is None
     s.rewind(1)
     assert s.pending == pending
-    with pytest.raises(DeepnbError, match="cut in the middle"):
+    with pytest.raises(DeepnbError, match="was interrupted"):
         list(s.resume())
     list(s.resume("skip"))
     assert tools.began == 1
@@ -395,7 +395,7 @@ def test_in_a_subagent():
     interrupted(s, "p", is_start("busy"))
     cut = [(e.name, e.path) for e in s.turns[0].events if isinstance(e, ToolEnded) and e.status == "cut"]
     assert cut == [("busy", ("t1",)), ("task", ())]
-    assert s.pending == "the tool task was cut in the middle: %agent resume again, or %agent resume skip"
+    assert s.pending == "the tool task was interrupted: %agent resume again, or %agent resume skip"
     list(s.resume("skip"))
     assert (tools.began, s.pending) == (1, None)
     no_open_calls(s.options.model.requests)

@@ -92,7 +92,7 @@ def test_other_threads_are_there(checkpointer):
     first.run("again")
     second = session(checkpointer)
     assert [(t.name, t.turns) for t in second.threads] == [("main", 1), ("b", 2)]
-    with pytest.raises(DeepnbError, match="there is a thread 'b' already"):
+    with pytest.raises(DeepnbError, match="a thread 'b' already exists"):
         second.new("b")
     assert second.run("x", thread="b").number == 3
 
@@ -102,7 +102,7 @@ def test_a_thread_made_meanwhile_is_not_overwritten(checkpointer):
     assert second.workspace.threads.names == ("main",)
     first.new("later")
     first.run("here first")
-    with pytest.raises(DeepnbError, match="there is a thread 'later' already"):
+    with pytest.raises(DeepnbError, match="a thread 'later' already exists"):
         second.new("later")
     second.switch("later")
     assert [t.prompt for t in second.turns] == ["here first"]
@@ -206,7 +206,7 @@ def test_a_tool_that_was_running_is_not_run_again_unasked(checkpointer):
     with pytest.raises(KeyboardInterrupt):
         first.run("go")
     second = session(checkpointer, "Ended.", **unasked(slow))
-    assert "cut in the middle" in str(second.pending)
+    assert "was interrupted" in str(second.pending)
     with pytest.raises(DeepnbError, match="may have done part of its work"):
         list(second.resume())
     list(second.resume("again"))

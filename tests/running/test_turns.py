@@ -123,7 +123,7 @@ def test_the_limit_of_tokens_holds_for_nested_agents():
     turn = s.run("p")
     assert turn.interrupted == "reached the limit of 45 tokens"
     assert turn.usage.input + turn.usage.output <= 60
-    assert s.pending == "the tool task was cut in the middle: %agent resume again, or %agent resume skip"
+    assert s.pending == "the tool task was interrupted: %agent resume again, or %agent resume skip"
 
 
 class Spending(Scripted):
@@ -199,7 +199,7 @@ def test_a_model_for_one_turn_is_kept_by_resume():
         ({"trigger": ("fraction", 1.5)}, "trigger"),
         ({"keep": ("messages", 0)}, "keep"),
         ({"keep": ("tokens", "many")}, "keep"),
-        ({"memory_refresh": "sometimes"}, "memory_refresh is one of thread, call"),
+        ({"memory_refresh": "sometimes"}, "memory_refresh must be one of thread, call"),
         ({"max_steps": 0}, "max_steps"),
         ({"max_tokens": "many"}, "max_tokens"),
         ({"max_input_tokens": -1}, "max_input_tokens"),

@@ -48,7 +48,7 @@ def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
     assert message.additional_kwargs == {"lc_source": "brought_back"}
     assert not is_request(message)
     assert s.brought_back is None
-    assert notices(s) == [f"brought back before this prompt: messages 1, 3 of section 1 (~{brought.tokens} tokens)"]
+    assert notices(s) == [f"added to this prompt: messages 1, 3 of section 1 (~{brought.tokens} tokens)"]
     s.run("and now?")
     assert held(sent(model)) == [text], "it stays where it stood, and is not sent twice"
     assert notices(s) == []
@@ -94,11 +94,11 @@ def test_none_takes_it_away():
 @pytest.mark.parametrize(
     ("section", "numbers", "words"),
     [
-        (2, None, "no section 2: there are 1 to 1"),
+        (2, None, "no section 2: choose from 1 to 1"),
         (0, None, "no section 0"),
-        (1, [5], "section 1 has no message 5: there are 1 to 4"),
+        (1, [5], "section 1 has no message 5: choose from 1 to 4"),
         (1, [0], "section 1 has no message 0"),
-        (1, [], "no message of section 1 was chosen"),
+        (1, [], "choose at least one message of section 1"),
     ],
 )
 def test_what_is_not_there_is_one_line(section: int, numbers: Any, words: str):

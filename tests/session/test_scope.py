@@ -1,4 +1,4 @@
-"""Threads made apart (`empty`) and threads that others read along (`shared`): what their agents know of memory."""
+"""Threads made apart (`empty`) and threads that others can read it (`shared`): what their agents know of memory."""
 
 from __future__ import annotations
 

@@ -409,7 +409,7 @@ def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
         s.skills.pin("bad")
     s.skills.new("one")
     s.skills.disable("one")
-    with pytest.raises(DeepnbError, match=r"one can't be pinned: it is switched off: session.skills.enable\('one'\)"):
+    with pytest.raises(DeepnbError, match=r"one can't be pinned: it is disabled: session.skills.enable\('one'\)"):
         s.skills.pin("one")
     s.skills.enable("one")
     s.skills.pin("one")

@@ -260,12 +260,12 @@ def notes(*lines: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("skills", "says"),
     [
-        ("nosuch", "no skill 'nosuch': take it out, or name one of plot"),
+        ("nosuch", "no skill 'nosuch': remove it, or use one of plot"),
         ("plto", "no skill 'plto': write plot"),
-        ("report", "the skill 'report' is switched off: %skills enable report"),
-        ("torn", "the skill 'torn' can't be used: %skills show torn says why"),
-        ("/nowhere/", "no skill below '/nowhere/': name a directory of skills, or name one of plot"),
-        ("three", "no skill 'three': take it out, or name one of plot"),
+        ("report", "the skill 'report' is disabled: %skills enable report"),
+        ("torn", "the skill 'torn' can't be used: %skills show torn shows why"),
+        ("/nowhere/", "no skill below '/nowhere/': give a directory of skills, or use one of plot"),
+        ("three", "no skill 'three': remove it, or use one of plot"),
     ],
 )
 def test_a_skill_that_is_not_there_is_told_with_its_line(skills, says):
@@ -280,7 +280,7 @@ def test_skills_that_are_there_need_no_note(skills):
 def test_a_skill_that_is_not_there_is_told_of_a_subagent_given_in_python():
     s = session(subagents=[{"name": "critic", "description": "d", "skills": ["nosuch"]}])
     (one,) = [one for one in s.subagents.list_subagents() if one.agent.name == "critic"]
-    assert one.notes == ("no skill 'nosuch': take it out, or make one: %skills new NAME (in subagents=[...])",)
+    assert one.notes == ("no skill 'nosuch': remove it, or create one: %skills new NAME (in subagents=[...])",)
 
 
 def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
@@ -348,7 +348,7 @@ def test_new_and_remove():
     assert s.subagents.show("critic")[0].agent.description == 'Finds "faults".'
     with pytest.raises(DeepnbError, match="a subagent 'critic' already exists"):
         s.subagents.new("critic")
-    with pytest.raises(DeepnbError, match="'mine' is given in Python"):
+    with pytest.raises(DeepnbError, match="'mine' is already defined in Python"):
         s.subagents.new("mine")
     with pytest.raises(DeepnbError, match="can't be a subagent's name"):
         s.subagents.new("../up")

@@ -79,7 +79,7 @@ def test_the_tools_of_one_without_file_tools_at_all():
         ([{**CRITIC, "skills": "/skills/"}], "skills of the subagent 'critic' is a list, not a str"),
         ([{**CRITIC, "skills": [1]}], "are directories or names, not a int"),
         ([{**CRITIC, "system_prompt": 3}], "system_prompt of the subagent 'critic' is text, not a int"),
-        ("critic", "subagents is a list, not a str"),
+        ("critic", "subagents must be a list, not a str"),
     ],
 )
 def test_a_mistake_is_one_line(given, says):

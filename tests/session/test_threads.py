@@ -75,11 +75,11 @@ def test_switching_to_no_thread_is_one_line():
     s = session()
     with pytest.raises(DeepnbError, match="no thread 'x'"):
         s.switch("x")
-    with pytest.raises(DeepnbError, match="there is a thread 'main' already"):
+    with pytest.raises(DeepnbError, match="a thread 'main' already exists"):
         s.new("main")
     for bad in ("a/b", "..", "", "a b", "-x", "x" * 101):
         if bad:
-            with pytest.raises(DeepnbError, match="can't be a thread's name"):
+            with pytest.raises(DeepnbError, match="is not a valid thread name"):
                 s.new(bad)
     assert [t.name for t in s.threads] == ["main"]
 

@@ -356,8 +356,8 @@ def test_a_cut_last_line_is_said_once_and_the_next_begins_afresh(tmp_path: Path)
     again = session("two")
     again.memory.keep(tmp_path)
     first = [e.text for e in again.run("2").events if isinstance(e, Notice)]
-    assert any("cut short" in line for line in first)
-    assert not any("cut short" in e.text for e in again.run("3").events if isinstance(e, Notice))
+    assert any("was incomplete" in line for line in first)
+    assert not any("was incomplete" in e.text for e in again.run("3").events if isinstance(e, Notice))
     check(again)
     lines, cut = read(file.read_bytes())
     assert cut == 1 and [line.type for line in lines][: whole.count(b"\n")][-1] == "session"

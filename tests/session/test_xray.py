@@ -53,10 +53,10 @@ def test_any_call_can_be_asked_for(s):
     assert (s.xray(1).call.number, s.xray(1, 1).call.number) == (2, 1)
     assert s.xray(1, 1).before is None and s.xray(1, 1).prefix is None and s.xray(1, 1).changes == ()
     assert s.xray(1, 2).since == "call 1"
-    for at, words in (((7, None), "turns go from 1 to 2"), ((1, 9), "its calls are 1, 2")):
+    for at, words in (((7, None), "choose a turn from 1 to 2"), ((1, 9), "its calls are 1, 2")):
         with pytest.raises(DeepnbError, match=words):
             s.xray(*at)
-    with pytest.raises(DeepnbError, match=r"no model call yet: session.run"):
+    with pytest.raises(DeepnbError, match=r"no model calls yet: session.run"):
         Session().xray()
 
 
@@ -138,7 +138,7 @@ def test_the_html_folds_and_escapes():
 
 
 def test_the_magic(shell):
-    assert "no model call yet" in shell.fails("%agent xray")
+    assert "no model calls yet" in shell.fails("%agent xray")
     shell.ok("%agent --quiet Hello")
     assert "request of turn 1, call 1" in shell.ok("%agent xray")
     assert "request of turn 1, call 1" in shell.ok("%agent xray 1.1")

@@ -202,7 +202,7 @@ def test_a_linked_directory_is_listed_with_the_reason_and_never_left_out(folder:
     (folder / "skills/README.md").symlink_to("one/SKILL.md")
     told = problems(folder)
     assert told.pop("one") is None
-    out = "the directory is a link that points outside its source, or nowhere, and is refused: take the link, and "
+    out = "the directory is a link that points outside its source, or nowhere, and is refused: remove the link; "
     assert told.pop("two") == (
         "/skills/two/SKILL.md: the directory is a link to packs/two, and links are not followed: "
         "move the directory itself here, or remove the link"

@@ -35,7 +35,7 @@ def test_streamed_text_grows_in_place(kernel: Kernel) -> None:
     growing = [made[0], *updates]
     shown = [re.sub("<[^>]+>", "", content["data"]["text/html"]).strip() for content in growing]
     assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
-    assert "hand a task to a subagent; summarize." in mine[-1], "its text is there in the end"
+    assert "delegate a task to a subagent; summarize." in mine[-1], "its text is there in the end"
 
 
 def test_every_output_is_html_and_text(kernel: Kernel) -> None:
