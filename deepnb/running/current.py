@@ -70,9 +70,9 @@ class Current:
     def idle(self) -> None:
         """An error while a turn is running, and after the end of the session."""
         if self._closed:
-            raise BusyError("this session is closed", "deepnb.Session(...) starts another")
+            raise BusyError("this session is closed", "deepnb.Session(...) starts a new one")
         if not self.is_idle:
-            raise BusyError("a turn is running", "interrupt it, or wait until it has ended")
+            raise BusyError("a turn is running", "interrupt it, or wait until it ends")
 
     # -- the thread that is meant
 

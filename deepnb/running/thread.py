@@ -101,7 +101,7 @@ class Thread:
             raise waits(self)
         if self.cut and decision not in ("again", "skip"):
             raise InvalidError(
-                f"the tool {self.cut[0]} was cut in the middle and may have done part of its work",
+                f"the tool {self.cut[0]} was interrupted and may have done part of its work",
                 "%agent resume again runs it again, %agent resume skip continues without it",
             )
         return self.turns[-1]
@@ -117,7 +117,7 @@ class Thread:
 def check_name(name: str) -> str:
     """The name, if it may be a thread's: it becomes the name of its history file."""
     if not name or len(name) > 100 or name.startswith((".", "-")) or not all(c.isalnum() or c in "._-" for c in name):
-        raise InvalidError(f"{name!r} can't be a thread's name", "use letters, digits, dots, hyphens and underscores")
+        raise InvalidError(f"{name!r} is not a valid thread name", "use letters, digits, dots, hyphens and underscores")
     return name
 
 

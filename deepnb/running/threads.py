@@ -38,7 +38,7 @@ class Threads:
         if name in unread or self._state.metadata(name) is not None:
             unread.setdefault(name, "")
             return self._opened(name)
-        raise NotFoundError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists those there are")
+        raise NotFoundError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists the others")
 
     def __contains__(self, name: str) -> bool:
         return name in self._threads or name in self._unread() or self._state.metadata(name) is not None
@@ -130,7 +130,7 @@ class Threads:
         """
         name = check_name(name) if name else self._free_name()
         if name in self:
-            raise RefusedError(f"there is a thread {name!r} already", f"%agent switch {name}, or choose another name")
+            raise RefusedError(f"a thread {name!r} already exists", f"%agent switch {name}, or choose another name")
         before = self._current.thread
         if of is not None:
             parent, pool, scope = f"{of[0].name}@{of[1]}", of[0].pool, of[0].scope

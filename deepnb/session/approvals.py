@@ -50,7 +50,7 @@ class SessionApprovals(Part):
         """Set what happens to calls of a tool, in all threads; what was allowed in a thread before is so no more."""
         known = [tool for tool, _ in self._workspace.built.tools]
         if name not in known:
-            raise NotFoundError(f"no tool {name!r}", f"there is {', '.join(known)}")
+            raise NotFoundError(f"no tool {name!r}", f"use one of {', '.join(known)}")
         self._workspace.configure({"approve": policy_of(self._workspace.options.approve).with_rule(name, rule).option})
         if rule != "allow":
             self._workspace.threads.withdraw(name)

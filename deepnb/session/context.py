@@ -40,7 +40,7 @@ class SessionContext:
         """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
         sent = [(t.number, c) for t in self._workspace.turns for c in calls(t) if c.request is not None]
         if not sent:
-            raise NotFoundError("no model call yet", "%agent PROMPT makes one")
+            raise NotFoundError("no model calls yet", "%agent PROMPT makes one")
         at = turn if turn is not None else sent[-1][0]
         chosen = _chosen([c for number, c in sent if number == at], at, call, sent[-1][0])
         assert chosen.request is not None
@@ -159,7 +159,7 @@ def calls(turn: Turn) -> tuple[Call, ...]:
 def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
     """The call that is meant among those of a turn."""
     if not there:
-        raise NotFoundError(f"no call in a turn {turn}: the turns go from 1 to {last}", "%agent turns lists them")
+        raise NotFoundError(f"no model call in turn {turn}: choose a turn from 1 to {last}", "%agent turns lists them")
     if call is None:
         return next((c for c in reversed(there) if c.purpose == "answer" and not c.path), there[-1])
     if (found := next((c for c in there if c.number == call), None)) is None:

@@ -79,13 +79,13 @@ def _chosen(
     if not sections:
         raise NotFoundError("nothing is offloaded yet", "%agent history")
     if not 1 <= section <= len(sections):
-        raise NotFoundError(f"no section {section}: there are 1 to {len(sections)}", "%agent history lists them")
+        raise NotFoundError(f"no section {section}: choose from 1 to {len(sections)}", "%agent history lists them")
     items = {item.number: item for item in sections[section - 1].items}
     wanted = list(items) if numbers is None else list(numbers)
     if not wanted:
-        raise InvalidError(f"no message of section {section} was chosen", SYNTAX)
+        raise InvalidError(f"choose at least one message of section {section}", SYNTAX)
     for missing in (n for n in wanted if n not in items):
-        raise NotFoundError(f"section {section} has no message {missing}: there are 1 to {len(items)}", SYNTAX)
+        raise NotFoundError(f"section {section} has no message {missing}: choose from 1 to {len(items)}", SYNTAX)
     return [(section, items[n]) for n in wanted]
 
 

@@ -185,7 +185,7 @@ class SessionMemory(Part):
         """One entry of the journal."""
         found = next((e for e in self.log_entries() if e.id == id_), None)
         if found is None:
-            raise NotFoundError(f"no entry {id_!r} in the journal", "%memory log lists them")
+            raise NotFoundError(f"no change {id_!r} in the journal", "%memory log lists them")
         return found
 
     def revert(self, id_: str) -> str:
@@ -320,9 +320,7 @@ class SessionMemory(Part):
         self._guard.observe([path])
         files = self._files
         if path not in files:
-            raise NotFoundError(
-                f"no file {path}", f"%%memory {path} above a text writes it, %memory shows what there is"
-            )
+            raise NotFoundError(f"no file {path}", f"%%memory {path} writes it, %memory shows all files")
         return files[path]
 
     def write(self, path: str, text: str, base: str | None = None) -> Merged:

@@ -37,7 +37,7 @@ def propose(workspace: Workspace) -> tuple[Candidate, ...]:
 def promote(workspace: Workspace, proposed: Sequence[Candidate], numbers: Sequence[int], *, yes: bool) -> Promotion:
     """Show what these of the proposed ones would change (all, without numbers); with `yes`, write it."""
     if strange := [n for n in numbers if not 1 <= n <= len(proposed)]:
-        there = f"there are 1 to {len(proposed)}" if proposed else "nothing is proposed"
+        there = f"choose from 1 to {len(proposed)}" if proposed else "nothing is proposed"
         raise NotFoundError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
     chosen = tuple(dict.fromkeys(numbers)) or tuple(range(1, len(proposed) + 1))
     files = Files(workspace.backend)

@@ -217,7 +217,7 @@ class SessionSkills(Part):
 
         skill, text = self.show(name)
         if not skill.usable:
-            why = skill.problem or "it is switched off"
+            why = skill.problem or "it is disabled"
             raise RefusedError(
                 f"{name} can't be pinned: {why}", f"%skills enable {name}" if skill.enabled is False else "fix it"
             )

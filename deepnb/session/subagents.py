@@ -182,9 +182,9 @@ class SessionSubagents(Part):
         """Delete a subagent's file; gives its path. `%memory revert` brings it back."""
         one = self._one(name)
         if not one.path:
-            do = "%config DeepNB lists options" if one.source == "Python" else "Session(general_purpose=False)"
+            do = "remove it from subagents=[...]" if one.source == "Python" else "Session(general_purpose=False)"
             raise RefusedError(
-                f"{name} is {'given in Python' if one.source == 'Python' else 'built in'}, not in a file", do
+                f"{name} is {'defined in Python' if one.source == 'Python' else 'built in'}, not in a file", do
             )
         if error := self._workspace.backend.delete(one.path).error:
             raise refused(one.path, error)
@@ -202,7 +202,7 @@ class SessionSubagents(Part):
 
     def _free(self, path: str, name: str, replace: bool) -> None:
         if any(agent.name == name for agent in self._workspace.options.subagents):
-            raise RefusedError(f"a subagent {name!r} is given in Python", "choose another name")
+            raise RefusedError(f"a subagent {name!r} is already defined in Python", "choose another name")
         if path in self._files and not replace:
             raise RefusedError(
                 f"a subagent {name!r} already exists", f"%agent subagents {name} shows it; --yes replaces it"

@@ -83,7 +83,7 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     }
     for name in _MANY:
         if name in given and not isinstance(given[name], list | tuple):
-            raise InvalidError(f"{name} is a list, not a {type(given[name]).__name__}", f"{name}=[...]")
+            raise InvalidError(f"{name} must be a list, not a {type(given[name]).__name__}", f"{name}=[...]")
     given.update({name: tuple(given[name]) for name in _MANY if name in given})
     if "subagents" in given:
         given["subagents"] = subagents(given["subagents"])
@@ -97,7 +97,7 @@ def _check(o: Options) -> None:
     for name in ("trigger", "keep"):
         if (size := getattr(o, name)) is not None and not _is_size(size):
             raise InvalidError(
-                f"{name} can't be {size!r}", f'{name}=("fraction", 0.85), or "tokens" or "messages" and a number'
+                f"{name} can't be {size!r}", f'{name}=("fraction", 0.85), or ("tokens", N) or ("messages", N)'
             )
     for name in _COUNTS:
         count = getattr(o, name)
@@ -110,14 +110,14 @@ def _check(o: Options) -> None:
         )
     if not isinstance(o.prices, Mapping) or not all(map(_is_price, o.prices.values())):
         raise InvalidError(
-            "prices gives dollars for a million tokens of input, cached input and output",
+            "prices must give dollars per million tokens of input, cached input and output",
             'prices={"MODEL": (2.0, 0.5, 8.0)}, with what your provider charges',
         )
     if o.memory_refresh not in (policies := get_args(Refresh)):
-        raise InvalidError(f"memory_refresh is one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
+        raise InvalidError(f"memory_refresh must be one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
     for name, off in (("memory", "enable_memory"), ("skills", "enable_skills")):
         if not getattr(o, name):
-            raise InvalidError(f"{name} needs a path", f"{off}=False switches it off")
+            raise InvalidError(f"{name} needs a path", f"{off}=False disables it")
     for path in (*o.memory, *(source.rstrip("/") for source in o.skills)):
         check_path(path)
 

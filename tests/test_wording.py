@@ -1,0 +1,136 @@
+"""The words of what a user reads: none of those that no documentation uses.
+
+Read are the string literals of the package, its notebooks (their markdown and code, not what models said in them) and
+README. What is no text for a user is left out by what it is: docstrings, patterns, strings that hold no sentence, and
+the few files and names below.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import deepnb
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(deepnb.__file__).parent
+
+STRANGE = re.compile(r"\b(?:your word|mend(?:ed|s|ing)?|none of the|stands|told|shall|nought)\b", re.IGNORECASE)
+
+NOT_TEMPLATES = {
+    "core/anchors/prohibitions.py": "patterns over what the user typed",
+    "core/directives.py": "words of languages, to recognise an instruction by",
+    "search/forms.py": "forms of English words, to find them by",
+    "search/words.py": "words that no search looks for",
+    "models/teaching/words.py": "words that no request is about",
+    "context/rates.py": "frequent words, to estimate tokens by",
+}
+"""Files whose strings are data about language."""
+
+PROMPTS = {
+    "memory/guidelines.py": {"GUIDELINES"},
+    "memory/flush.py": {"PROMPT"},
+    "models/teaching/memory.py": {"_GENERIC"},
+    "engine/approvals.py": {"EDITED"},
+}
+"""Names of what a model is sent and no user is shown, and of words to recognise a request by."""
+
+
+def literals(source: str, left_out: frozenset[str] = frozenset()) -> Iterator[tuple[int, str]]:
+    """(line, text) of each string of a module; of an f-string its constant words, `{}` where a value goes in."""
+    tree = ast.parse(source)
+    skipped: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(id(node.value))
+        elif (isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.")) or (
+            isinstance(node, ast.Assign | ast.AnnAssign) and names(node) & left_out
+        ):
+            skipped.update(id(part) for part in ast.walk(node))
+        elif isinstance(node, ast.JoinedStr):
+            skipped.update(id(part) for part in node.values)
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def names(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def sentences(text: str) -> bool:
+    """Whether a string has words side by side; an identifier or a key has not."""
+    return re.search(r"\w\s+\w", text) is not None
+
+
+def strange(lines: Iterator[tuple[int, str]], where: str) -> list[str]:
+    return [f"{where}:{line}: {text.strip()[:120]}" for line, text in lines if sentences(text) and STRANGE.search(text)]
+
+
+def modules() -> list[Path]:
+    return sorted(p for p in PACKAGE.rglob("*.py") if p.relative_to(PACKAGE).as_posix() not in NOT_TEMPLATES)
+
+
+def test_what_the_package_shows() -> None:
+    found: list[str] = []
+    seen = 0
+    for file in modules():
+        where = file.relative_to(PACKAGE).as_posix()
+        lines = list(literals(file.read_text(encoding="utf-8"), frozenset(PROMPTS.get(where, ()))))
+        seen += sum(sentences(text) for _, text in lines)
+        found += strange(iter(lines), where)
+    assert found == []
+    assert seen > 1_000, "the walk sees the strings"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_what_a_notebook_says_of_itself(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert strange(enumerate("".join(cell["source"]) for cell in cells), path.name) == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])
+def test_what_a_document_says(name: str) -> None:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    assert strange(enumerate(lines, 1), name) == []
+
+
+@pytest.mark.parametrize("path", sorted((*NOT_TEMPLATES, *PROMPTS)))
+def test_what_is_left_out_exists(path: str) -> None:
+    source = (PACKAGE / path).read_text(encoding="utf-8")
+    for name in PROMPTS.get(path, ()):
+        assert re.search(rf"^{name}\b", source, re.MULTILINE), f"{path} has no {name}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'raise DeepnbError(f"{name} is no thread", "mend it and go on")',
+        'line = f"{path}: both texts stands in it {now}"',
+        'x = {"write_file": "this waits for your word"}',
+        'EMPTY = ("nothing is lost, and " "nought is told")',
+    ],
+)
+def test_a_strange_word_is_found(source: str) -> None:
+    assert strange(literals(source), "x.py")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""What the user is told."""',
+        're.compile(r"you are told (?:to|that) do")',
+        'told["told"] = "told"',
+        'f"{told} by it"',
+    ],
+)
+def test_what_no_user_reads_is_not_found(source: str) -> None:
+    assert not strange(literals(source), "x.py")
