@@ -84,7 +84,7 @@ def test_one_file_under_another_name(tmp_path: Path):
 
 
 def test_nothing_to_save_is_one_line(tmp_path: Path):
-    with pytest.raises(DeepnbError, match="memory is empty, so there is nothing to save"):
+    with pytest.raises(DeepnbError, match="no memory to save yet"):
         Session().memory.save(tmp_path / "out")
 
 
