@@ -91,7 +91,7 @@ class SessionApprovals(Part):
         return f"{rules[0]} in this thread" if name in policy.granted and rules[0] == "allow" else rules[0]
 
     def change(self, call: PendingCall) -> FileDiff | None:
-        """What a call would do to a file as it is now; None where it is no write, or can't be told."""
+        """What a call would do to a file as it is now; None if it does not write, or it is unknown."""
         path = call.args.get("file_path")
         if call.name not in WRITES or not isinstance(path, str):
             return None

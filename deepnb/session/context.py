@@ -74,7 +74,7 @@ class SessionContext:
     # -- what can be done about it
 
     def compact(self, tell: Callable[[Event], None]) -> Offload:
-        """Compact the thread, all but its last turn; what is done is told as it happens, and kept with that turn."""
+        """Compact the thread, all but its last turn; each step is reported as it happens, and kept with that turn."""
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("compact", "%agent compact")

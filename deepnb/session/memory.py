@@ -87,7 +87,7 @@ class SessionMemory(Part):
         return "\n\n".join(f"{path}\n\n{files[path]}" for path in self.layers if path in files)
 
     def daily(self, text: str | None = None) -> str:
-        """Today's note as it stands; with `text`, each line of it is added first, under the time."""
+        """Today's note; with `text`, each line of it is added first, under the time."""
         at = self._workspace.current.now()
         path = note_path(at)
         note = self._files.get(path, "")

@@ -436,7 +436,7 @@ class Session:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The state of the current thread as it stands, waiting writes included."""
+        """The state of the current thread now, pending writes included."""
         return self._workspace.snapshot
 
     def new(self, name: str | None = None, *, empty: bool = False, shared: bool = False) -> str:
@@ -552,7 +552,7 @@ class Session:
 
     @property
     def brought_back(self) -> BroughtBack | None:
-        """What stands before the next prompt of the current thread."""
+        """What is added to the next prompt of the current thread."""
         return self._history.brought_back
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:

@@ -39,7 +39,7 @@ class SessionSkills(Part):
     # -- what there is
 
     def found(self) -> Found:
-        """The skills, and all there is to mend in their files."""
+        """The skills, and all there is to fix in their files."""
         return self._workspace.catalogs.found()
 
     def list_skills(self) -> tuple[Skill, ...]:
@@ -148,7 +148,7 @@ class SessionSkills(Part):
         return tuple(package.checked.skill.name for package in added)
 
     def enable(self, name: str) -> None:
-        """Let the agent be told of a skill again, from its next turn on."""
+        """Let the agent see a skill again, from its next turn on."""
         skill = self._one(name)
         for source in self._workspace.catalogs.sources:
             path = source + DISABLED
@@ -185,7 +185,7 @@ class SessionSkills(Part):
     # -- checking
 
     def validate_findings(self, path: str | Path | None = None) -> tuple[Finding, ...]:
-        """What is to be mended: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
+        """What to fix: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
         from deepnb.skills.packages import packages
 
         if path is None:
@@ -198,7 +198,7 @@ class SessionSkills(Part):
         return tuple(f for package in packages(Path(path).expanduser()) for f in package.checked.findings)
 
     def validate(self, path: str | Path | None = None) -> pd.DataFrame:
-        """What is to be mended, one row each: file, line (0: the whole file), broken or note, what, do."""
+        """What to fix, one row each: file, line (0: the whole file), broken or note, what, do."""
         import pandas as pd
 
         rows = [(f.path, f.line, "broken" if f.broken else "note", f.what, f.do) for f in self.validate_findings(path)]

@@ -31,7 +31,7 @@ class SessionSubagents(Part):
     # -- what there is
 
     def list_subagents(self) -> tuple[Listed, ...]:
-        """All of them; those that can't be used last, with what is wrong, and what might be mended."""
+        """All of them; those that can't be used last, with what is wrong, and what to fix."""
         found = self._found()
         if not any(one.agent.skills for one in found):
             return found
@@ -76,7 +76,7 @@ class SessionSubagents(Part):
     def list(self) -> pd.DataFrame:
         """One row per subagent: name, description, source, tools, model, skills, what it was used for in this thread.
 
-        `problem` is why it can't be used, `notes` what might be mended.
+        `problem` is why it can't be used, `notes` what to fix.
         """
         import pandas as pd
 
