@@ -54,7 +54,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """What was put down in a daily note before a part of the thread left the prompt."""
+    """What was added to a daily note before a part of the thread was removed from the prompt."""
 
     file: str
     """The daily note."""
@@ -66,7 +66,7 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class Offload:
-    """A compaction: which messages left the prompt, where they are, what replaces them."""
+    """A compaction: which messages were removed from the prompt, where they are, what replaces them."""
 
     path: str | None
     """The file in the backend that holds them word for word; None where that failed."""
@@ -102,7 +102,7 @@ class HistoryMessage:
 
 @dataclass(frozen=True, slots=True)
 class BroughtBack:
-    """Messages out of the history that stand before the next prompt, as one message."""
+    """Messages from the history that are added to the next prompt, as one message."""
 
     id: str
     """Of that message."""

@@ -27,7 +27,7 @@ class SessionContext:
     # -- what it was
 
     def budget(self) -> Budget | None:
-        """What filled the context at the last model call; None before the first."""
+        """What was in the context at the last model call; None before the first."""
         budgets = [t.budget for t in self._workspace.thread.turns if t.budget is not None]
         return replace(budgets[-1], growth=growth([b.total for b in budgets])) if budgets else None
 

@@ -49,7 +49,7 @@ class SubagentsView:
 
     rows: tuple[SubagentRow, ...]
     limit: int
-    """How deep they may be nested; 0 where they are switched off."""
+    """How deep they can be nested; 0 if they are disabled."""
     stamp: str = ""
 
     @property
