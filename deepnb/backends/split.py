@@ -1,4 +1,4 @@
-"""Two backends as one, told apart by a rule over paths: a few files on a disk, all others where they were."""
+"""Two backends as one, chosen by a rule over paths: a few files on a disk, all others where they were."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -7,7 +7,7 @@
 
     ### user
 
-    What was said, word for word, less credentials.
+    What was said, verbatim, without credentials.
 
     ### assistant
 
@@ -46,7 +46,7 @@ class Addition(NamedTuple):
 
 
 def section(at: str, messages: Sequence[Message]) -> str:
-    """One compaction as it is appended: its time, how many messages, then each word for word, less credentials."""
+    """One compaction as it is appended: its time, how many messages, then each verbatim, without credentials."""
     body = _body(messages)
     count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
     marks = list(map(mark, messages))

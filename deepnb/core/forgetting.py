@@ -14,11 +14,11 @@ class Occurrences:
     text: str
     files: Mapping[str, tuple[str, ...]]
     history: Mapping[str, int]
-    """Path of an offloaded history -> times it stands there."""
+    """Path of an offloaded history -> times it is there."""
     journal: int
     """Entries of the journal that tell of it."""
     prompt: bool
-    """Whether it stands in the memory that is injected."""
+    """Whether it is in the memory that is injected."""
 
     @property
     def nothing(self) -> bool:

@@ -8,7 +8,7 @@ from deepnb.core.prompt import SKILLS_CLOSE, SKILLS_OPEN
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to mend in a SKILL.md; `broken` where the skill can't be used until then."""
+    """Something to fix in a SKILL.md; `broken` where the skill can't be used until then."""
 
     path: str
     line: int
@@ -42,15 +42,15 @@ class Skill:
     source: str = ""
     """The label of the source it comes from."""
     overrides: tuple[str, ...] = ()
-    """Paths of skills of the same name in earlier sources, in whose place it stands."""
+    """Paths of skills of the same name in earlier sources, that it replaces."""
     notes: tuple[str, ...] = ()
-    """What might be mended, though it can be used."""
+    """What to fix, though it can be used."""
     enabled: bool = True
-    """Whether the agent is told of it."""
+    """Whether the agent sees it."""
 
     @property
     def usable(self) -> bool:
-        """Whether the agent is told of it: nothing is wrong with it, and nobody switched it off."""
+        """Whether the agent sees it: it has no problem and is enabled."""
         return self.problem is None and self.enabled
 
     @property

@@ -66,7 +66,7 @@ class Listed:
     problem: str | None = None
     """Why it can't be used, in one line; None for a good one."""
     notes: tuple[str, ...] = ()
-    """What might be mended, though it can be used."""
+    """What to fix, though it can be used."""
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
     """Field of its file -> its line, from 1."""
 

@@ -54,7 +54,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """What was put down in a daily note before a part of the thread left the prompt."""
+    """What was added to a daily note before a part of the thread was removed from the prompt."""
 
     file: str
     """The daily note."""
@@ -66,7 +66,7 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class Offload:
-    """A compaction: which messages left the prompt, where they are, what stands in for them."""
+    """A compaction: which messages were removed from the prompt, where they are, what replaces them."""
 
     path: str | None
     """The file in the backend that holds them word for word; None where that failed."""
@@ -81,7 +81,7 @@ class Offload:
     after: int = 0
     """Tokens of the request that took its place."""
     anchors: tuple[Anchor, ...] = ()
-    """What the summary lost, and stands beside it word for word."""
+    """What the summary lost, added to it verbatim."""
     hidden: tuple[Anchor, ...] = ()
     """What it lost and there was no room for: it is in the file."""
     flush: Flush | None = None
@@ -91,18 +91,18 @@ class Offload:
 
 @dataclass(frozen=True, slots=True)
 class HistoryMessage:
-    """One message as it stands in a history file: word for word, less credentials, then the calls it made."""
+    """One message of a history file: verbatim, without credentials, then the calls it made."""
 
     number: int
     """Counted from 1 in its section."""
     role: str
-    """`user`, `assistant`, `tool NAME`; empty for a whole section whose messages can't be told apart any more."""
+    """`user`, `assistant`, `tool NAME`; empty for a whole section whose messages can no longer be separated."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class BroughtBack:
-    """Messages out of the history that stand before the next prompt, as one message."""
+    """Messages from the history that are added to the next prompt, as one message."""
 
     id: str
     """Of that message."""
@@ -131,7 +131,7 @@ class BroughtBack:
 
 @dataclass(frozen=True, slots=True)
 class HistorySection:
-    """One offload as it stands in its file: `text` holds `messages` messages word for word."""
+    """One offload of a history file: `text` has `messages` messages verbatim."""
 
     at: str
     """ISO timestamp."""

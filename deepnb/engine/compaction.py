@@ -1,6 +1,6 @@
 """The steps of a compaction: which messages go, the flush, the offload, the summary, and what it lost.
 
-Each step that fails is told of and loses nothing: without a note the compaction goes on, without a
+Each step that fails is reported and loses nothing: without a note the compaction goes on, without a
 history file there is none, and without a summary words stand in its place that say where the messages are.
 """
 

@@ -1,4 +1,4 @@
-"""Names of the engine's state keys and tags: the one place to mend when one moves upstream."""
+"""Names of the engine's state keys and tags: the one place to fix when one moves upstream."""
 
 from deepnb.core import messages
 

@@ -1,7 +1,7 @@
 """Compaction on upstream's mechanics: when, which messages go, and that nothing is lost when a part of it fails.
 
 A compaction is: the flush (what is worth keeping goes into the daily note), the messages that go are
-appended to the thread's history file, a summary takes their place, and what it lost stands beside it.
+appended to the thread's history file, a summary takes their place, with what it lost added.
 """
 
 import asyncio
@@ -120,7 +120,7 @@ class SummarizationMiddleware(CompactionSteps):
             return None
 
     def _after(self, plan: _Plan, done: Done | None) -> Any:
-        """The request that takes the place of the planned one; of a compaction the user is told here."""
+        """The request that takes the place of the planned one; a compaction is reported to the user here."""
         if done is None:
             return plan.request
         kept = map(_drop_bound_reasoning, plan.request.messages[done.cutoff :])

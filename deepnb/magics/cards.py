@@ -36,7 +36,7 @@ class Card:
     """Where the run goes on."""
 
     def view(self, decided: Mapping[str, Decision], waiting: Collection[str]) -> ApprovalView:
-        """Each call as it stands, by the decisions there are and the keys of the calls that wait."""
+        """Each call in its state, by the decisions there are and the keys of the calls that wait."""
         cards = [
             CallCard(n, call, change, decided.get(call.key), call.key not in (*waiting, *decided))
             for n, (call, change) in enumerate(zip(self.calls, self.changes, strict=True), 1)

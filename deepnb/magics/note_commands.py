@@ -78,7 +78,7 @@ def memory_promote(scene: Scene, args: Args) -> Result:
     if made.written and made.change:
         return diff_view([made.change], f"added to {made.change.path}", scene.stamp)
     if not made.candidates:
-        return notice("nothing to promote: MEMORY.md has all entries of the daily notes")
+        return notice("nothing to promote: the daily notes have no entry that is not in MEMORY.md")
     return _proposal(scene, made, bool(words))
 
 

@@ -283,7 +283,7 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
         raise InvalidError(f"{name} needs a value", f"type {option}")
     if option.kind == "choice":
         if text not in option.choices:
-            raise InvalidError(f"{name} {text!r} is an unknown format", f"type {option}")
+            raise InvalidError(f"unknown format {text!r}", f"type {option}")
     elif option.kind == "identifier":
         if not text.isidentifier() or keyword.iskeyword(text):
             raise InvalidError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")

@@ -95,7 +95,7 @@ def picture(value: object) -> View:
 
 
 def status_picture(session: Session) -> StatusView:
-    """Where the session stands."""
+    """The state of the session."""
     snapshot = session.snapshot
     memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
     info = StatusInfo(

@@ -44,5 +44,5 @@ class Preload:
             if threading.current_thread() is not self._timer:  # stopped on its way here
                 return
             self._done = True
-            with suppress(Exception):  # what is missing is said by the first turn, where it can be mended
+            with suppress(Exception):  # what is missing is said by the first turn, where it can be fixed
                 importlib.import_module(self._module)

@@ -1,4 +1,4 @@
-"""What the agent is told about its memory, in deepnb's own words."""
+"""The guidelines that the agent gets for its memory, in deepnb's own words."""
 
 from collections.abc import Sequence
 

@@ -22,7 +22,7 @@ from deepnb.memory.layers import layers, note_day
 
 Refresh = Literal["thread", "call", "delta"]
 """`thread`: read once per thread. `call`: the block is written anew before every model call. `delta`: the block
-stays byte for byte as it was, and each later change is told once, as a diff in the message stream."""
+stays byte for byte as it was, and each later change is added once, as a diff in the message stream."""
 
 
 class MemoryState(FilesystemState):
@@ -126,7 +126,7 @@ class FreshMemoryMiddleware(MemoryMiddleware):
 class DeltaMemoryMiddleware(FreshMemoryMiddleware):
     """Memory whose block never changes while it need not, so that a provider's cached prefix stays good.
 
-    A change is told at the very next model call. The block is made anew (a rebase) after a
+    A change is added at the very next model call. The block is made anew (a rebase) after a
     compaction, when `memory_contents` was set to None, when block and updates together would pass
     the budget, and in the first turn of a day on which a daily note it tells is too old to be
     injected: no cache outlives a night, and a diff that takes the note out would cost it once more.

@@ -24,7 +24,7 @@ class Candidate:
     entry: NoteEntry
     recall: Recall
     notes: int
-    """In how many notes it stands."""
+    """How many notes have it."""
     score: float
 
     @property
@@ -47,7 +47,7 @@ def candidates(
     """The entries of the notes (path -> text) that long-term memory does not hold yet, the best first.
 
     The score is log2(1 + times found) + log2(1 + different questions) + 2 ** (-age in days / HALF_LIFE), and a
-    half more for each further note it stands in. Of the same entry in several notes the newest stands for all.
+    half more for each further note that has it. Of the same entry in several notes the newest counts for all.
     """
     known = {_folded(bare(line)) for line in long_term.splitlines()}
     same: dict[str, list[NoteEntry]] = {}

@@ -35,7 +35,7 @@ class Catalogs:
         return self._catalog(self._current.options.skills).read(self._home.backend)
 
     def texts(self, skills: Sequence[Skill]) -> dict[str, str]:
-        """Path -> text of the SKILL.md of each of these that can be used or switched on, in one batch."""
+        """Path -> text of the SKILL.md of each of these that can be used or enabled, in one batch."""
         paths = [s.path for s in skills if s.problem is None]
         found = self._home.backend.download_files(paths)
         return {p: (r.content or b"").decode("utf-8", "replace") for p, r in zip(paths, found, strict=True)}

@@ -10,7 +10,7 @@ from deepnb.running.current import Current
 
 
 class Paths:
-    """The rules by which paths are told apart, as the options in force say them."""
+    """The rules that decide about paths, as the options in force say them."""
 
     def __init__(self, current: Current) -> None:
         self._current = current

@@ -167,7 +167,7 @@ class Runner:
         return TurnStream(_no_events(), ())
 
     def decide(self, decisions: Sequence[Decision]) -> bool:
-        """Keep decisions on calls of one thread; whether its turn can go on."""
+        """Record decisions on calls of one thread; returns whether its turn can continue."""
         work = self._workspace
         work.current.idle()
         thread = work.threads[decisions[0].call.thread]

@@ -68,7 +68,7 @@ class Workspace:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The state of the current thread as it stands, waiting writes included."""
+        """The state of the current thread now, pending writes included."""
         return self.state.snapshot(self.thread)
 
     def close(self) -> None:

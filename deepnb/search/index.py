@@ -72,7 +72,7 @@ class Index:
         self.embedder = embedder
         self.source = source
         self.notices: list[str] = []
-        """A line for each thing that was mended or left out; read and clear it as you like."""
+        """A line for each thing that was repaired or left out; read and clear it as you like."""
         self._library = library
         self._lock = threading.RLock()
         self._db: Database | None = None

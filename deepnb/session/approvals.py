@@ -47,7 +47,7 @@ class SessionApprovals(Part):
         return new if any(call.name in new for call in thread.asked) else {}
 
     def rule(self, name: str, rule: Rule) -> None:
-        """Set what happens to calls of a tool, in all threads; what was allowed in a thread before is so no more."""
+        """Set what happens to calls of a tool, in all threads; what a thread had allowed before is reset."""
         known = [tool for tool, _ in self._workspace.built.tools]
         if name not in known:
             raise NotFoundError(f"no tool {name!r}", f"use one of {', '.join(known)}")
@@ -60,7 +60,7 @@ class SessionApprovals(Part):
         self._workspace.configure({"approve": replace(policy_of(self._workspace.options.approve), mode=mode).option})
 
     def decide(self, decisions: Sequence[Decision]) -> bool:
-        """Keep decisions on calls of one thread; whether its turn can go on (`session.resume(thread=...)`)."""
+        """Record decisions on calls of one thread; returns whether its turn can continue (`session.resume(thread=...)`)."""
         thread = self._workspace.threads[decisions[0].call.thread]
         offered = self.offer(thread.name)
         done = self._runner.decide(decisions)
@@ -91,7 +91,7 @@ class SessionApprovals(Part):
         return f"{rules[0]} in this thread" if name in policy.granted and rules[0] == "allow" else rules[0]
 
     def change(self, call: PendingCall) -> FileDiff | None:
-        """What a call would do to a file as it is now; None where it is no write, or can't be told."""
+        """What a call would do to a file as it is now; None if it does not write, or it is unknown."""
         path = call.args.get("file_path")
         if call.name not in WRITES or not isinstance(path, str):
             return None

@@ -27,7 +27,7 @@ class SessionContext:
     # -- what it was
 
     def budget(self) -> Budget | None:
-        """What filled the context at the last model call; None before the first."""
+        """What was in the context at the last model call; None before the first."""
         budgets = [t.budget for t in self._workspace.thread.turns if t.budget is not None]
         return replace(budgets[-1], growth=growth([b.total for b in budgets])) if budgets else None
 
@@ -74,7 +74,7 @@ class SessionContext:
     # -- what can be done about it
 
     def compact(self, tell: Callable[[Event], None]) -> Offload:
-        """Compact the thread, all but its last turn; what is done is told as it happens, and kept with that turn."""
+        """Compact the thread, all but its last turn; each step is reported as it happens, and kept with that turn."""
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("compact", "%agent compact")

@@ -38,7 +38,7 @@ class SessionHistory:
 
     @property
     def brought_back(self) -> BroughtBack | None:
-        """What stands before the next prompt."""
+        """What is added to the next prompt."""
         from deepnb.running.excerpt import excerpt
 
         return excerpt(self._workspace.thread)

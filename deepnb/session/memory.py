@@ -66,7 +66,7 @@ class SessionMemory(Part):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Paths of what is injected now in a thread like the current one, in order, whether or not it is there."""
+        """Paths of what is injected now in a thread like the current one, in order, whether or not the files exist."""
         found = layers(self.sources, self._workspace.current.now()[:10])
         return tuple(filter(self._workspace.thread.scope.may_read, found))
 
@@ -77,7 +77,7 @@ class SessionMemory(Part):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The sources, there or not, and the other layers that are there: what is injected, in order."""
+        """The sources, and the other layers that exist: what is injected, in order."""
         files = self._workspace.snapshot.files
         return tuple(p for p in self.layers if p in self.sources or p in files)
 
@@ -87,7 +87,7 @@ class SessionMemory(Part):
         return "\n\n".join(f"{path}\n\n{files[path]}" for path in self.layers if path in files)
 
     def daily(self, text: str | None = None) -> str:
-        """Today's note as it stands; with `text`, each line of it is added first, under the time."""
+        """Today's note; with `text`, each line of it is added first, under the time."""
         at = self._workspace.current.now()
         path = note_path(at)
         note = self._files.get(path, "")
@@ -100,7 +100,7 @@ class SessionMemory(Part):
         return self._files[path]
 
     def flush(self) -> Flush:
-        """What the flush before a compaction does, by hand: today's note gets what is worth keeping of this thread."""
+        """What the flush before a compaction does, on request: it adds what is worth keeping from this thread to today's note."""
         return self._context.flush()
 
     def search(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> pd.DataFrame:
@@ -189,7 +189,7 @@ class SessionMemory(Part):
         return found
 
     def revert(self, id_: str) -> str:
-        """Take one change back, keeping what came after it; gives the file's path. It is an entry itself."""
+        """Revert one change and keep the later ones; returns the file's path. The revert is an entry, too."""
         one = self.entry(id_)
         after = self._text_after(one)
         before = one.before(after) or ""
@@ -228,27 +228,27 @@ class SessionMemory(Part):
         return tuple(self._guard.held_changes)
 
     def accept(self, id_: str) -> HeldChange:
-        """Make a change that waits."""
+        """Approve a pending change and apply it."""
         return self._settle(id_, accept=True)
 
     def drop(self, id_: str) -> HeldChange:
-        """Throw away a change that waits."""
+        """Discard a pending change."""
         return self._settle(id_, accept=False)
 
     def find(self, words: str) -> Occurrences:
-        """Where some words stand in all that deepnb recorded."""
+        """Where a text is in everything deepnb recorded."""
         from deepnb.session.forgetting import find
 
         return find(self._workspace, words)
 
     def forget(self, words: str) -> Occurrences:
-        """Take some words out of all that deepnb recorded; gives what was found."""
+        """Remove a text from everything deepnb recorded; returns what was found."""
         from deepnb.session.forgetting import forget
 
         return forget(self._workspace, words)
 
     def keep(self, directory: str | Path) -> int:
-        """Keep memory, notes, skills, journal and transcripts in a directory from now on; gives how many files went."""
+        """Keep memory, notes, skills, journal and transcripts in a directory from now on; returns the number of files."""
         chosen = Path(directory).expanduser()
         if chosen.exists() and not chosen.is_dir():
             raise InvalidError(f"{directory} is a file", "type the name of a directory")
@@ -260,11 +260,11 @@ class SessionMemory(Part):
 
     @property
     def joined(self) -> Sources:
-        """The files of the disk that are joined in as memory, in the current thread."""
+        """The files on the disk that are memory sources in the current thread."""
         return self._workspace.home.sources
 
     def add_source(self, name: str) -> tuple[str, ...]:
-        """Join in memory files of the disk: `user`, `project`, or a Markdown file; gives their paths.
+        """Add memory files from the disk as sources: `user`, `project`, or a Markdown file; returns their paths.
 
         One that is joined in already stays where it is, and so does one in the directory in which memory is kept.
         """
@@ -276,7 +276,7 @@ class SessionMemory(Part):
         return (*(kept[real] for real in wanted.real if real in kept), *paths_of(sources, wanted))
 
     def remove_source(self, name: str) -> tuple[str, ...]:
-        """Take files out that were joined in, named as for `add_source` or by their paths; gives these.
+        """Remove files from the sources, named as for `add_source` or by their paths; returns their paths.
 
         They leave the prompt at the next call. Nothing on the disk changes.
         """
@@ -342,7 +342,7 @@ class SessionMemory(Part):
         return merged
 
     def load(self, file: str | Path, path: str | None = None) -> str:
-        """Write the text of a file of the disk to a memory file (the first source, if not given); gives its path."""
+        """Load a file from the disk into a memory file (by default the first source); returns its path."""
         from deepnb.session.disk import load
 
         path = check_path(path or self.sources[0])

@@ -147,7 +147,7 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Stop a turn that is running, and give back what the session holds open; no turn can be begun after it.
+        """Stop a running turn and close what the session has open; no turn can start afterwards.
 
         What was kept on a disk or in a checkpointer stays there.
         """
@@ -185,7 +185,7 @@ class Session:
 
     @property
     def clock(self) -> Callable[[], datetime]:
-        """What gives the time, as it was given."""
+        """The clock that was passed in."""
         return self._workspace.current.clock
 
     @property
@@ -285,7 +285,7 @@ class Session:
         rerun: Rerun = "continue",
         **unknown: Never,
     ) -> Turn:
-        """As `run`, while other tasks of the event loop go on. Cancelling it stops the run, with all kept."""
+        """Like `run`, while other tasks of the event loop continue. Cancelling it stops the run and keeps everything."""
         known_only("Session.arun", locals(), unknown)
         stream = self.astream(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun)
         async for _ in stream:
@@ -304,7 +304,7 @@ class Session:
         rerun: Rerun = "continue",
         **unknown: Never,
     ) -> AsyncTurnStream:
-        """As `stream`, for `async for`: `await stream.aclose()` stops it."""
+        """Like `stream`, for `async for`: `await stream.aclose()` stops it."""
         known_only("Session.astream", locals(), unknown)
         arrivals = Arrivals()
         stream = self._runner.stream(
@@ -315,7 +315,7 @@ class Session:
     def resume(
         self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None
     ) -> TurnStream:
-        """Go on with a turn that was interrupted, or whose calls need approval, yielding its events.
+        """Continue a turn that was interrupted, or whose calls need approval, yielding its events.
 
         Where a tool was cut in the middle, `decision` says whether it is run "again" or "skip"ped. Where calls
         wait (`asked`) it is the decision on some of them; the turn goes on, in its own thread, once there is one on
@@ -326,7 +326,7 @@ class Session:
     def aresume(
         self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None
     ) -> AsyncTurnStream:
-        """As `resume`, for `async for`."""
+        """Like `resume`, for `async for`."""
         arrivals = Arrivals()
         return AsyncTurnStream(self._resumed(decision, thread, arrivals.notify), arrivals)
 
@@ -344,7 +344,7 @@ class Session:
 
     @property
     def pending(self) -> str | None:
-        """What the current thread waits for, in one line; None where nothing is left to run."""
+        """What the current thread needs to continue, in one line; None if nothing is left to run."""
         return self._workspace.thread.pending
 
     @property
@@ -360,7 +360,7 @@ class Session:
     # -- options
 
     def use(self, model: str | BaseChatModel, *, base_url: str | None = None) -> str:
-        """Use another model from the next turn on, in the same threads; gives the name it is shown under."""
+        """Use another model from the next turn on, in the same threads; returns its display name."""
         return self._workspace.configure({"model": model, "base_url": base_url}).model
 
     def configure(
@@ -400,7 +400,7 @@ class Session:
         self._workspace.configure(known_only("Session.configure", locals(), unknown))
 
     def mount(self, path: str, spec: str) -> Mount:
-        """Put the files below a path on a disk (`disk:DIR`), in the store (`store[:NAMESPACE]`) or back (`state`)."""
+        """Keep the files below a path on disk (`disk:DIR`), in the store (`store[:NAMESPACE]`) or in the kernel (`state`)."""
         work = self._workspace
         work.current.idle()
         given = {"store": self.options.store, "assistant_id": self.options.assistant_id}
@@ -436,11 +436,11 @@ class Session:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The state of the current thread as it stands, waiting writes included."""
+        """The state of the current thread now, pending writes included."""
         return self._workspace.snapshot
 
     def new(self, name: str | None = None, *, empty: bool = False, shared: bool = False) -> str:
-        """Start a new thread and make it current; gives its name.
+        """Start a new thread and make it current; returns its name.
 
         Memory, notes and skills are the session's: it has them, and the others see what it learns. An
         `empty` one has none of them, and keeps what it learns to itself and its forks. A `shared` one is
@@ -461,7 +461,7 @@ class Session:
         return name
 
     def fork(self, name: str | None = None, at: int | None = None) -> str:
-        """A new thread that begins as this one stood after turn `at` (the last, if not given)."""
+        """Start a new thread from the state of this one after turn `at` (by default the last)."""
         work = self._workspace
         work.current.idle()
         source = self.thread
@@ -471,7 +471,7 @@ class Session:
         return made.name
 
     def rewind(self, number: int, *, memory: bool = False) -> None:
-        """Take the current thread back to just after turn `number`; with `memory`, memory and skills too."""
+        """Rewind the current thread to the state after turn `number`; with `memory`, memory and skills too."""
         work = self._workspace
         work.current.idle()
         work.threads.rewind(work.thread, number, memory=memory)
@@ -480,7 +480,7 @@ class Session:
         work.current.tell()
 
     def undo(self) -> str:
-        """Take back the last rewind, fork, new or re-run; says which it was."""
+        """Undo the last rewind, fork, new or re-run; returns which it was."""
         work = self._workspace
         work.current.idle()
         what, thread = work.threads.undo()
@@ -503,7 +503,7 @@ class Session:
         return self._workspace.built.meter.count(text)
 
     def budget(self) -> Budget | None:
-        """What filled the context at the last model call; None before the first."""
+        """What was in the context at the last model call; None before the first."""
         return self._context.budget()
 
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
@@ -535,7 +535,7 @@ class Session:
         return self._context.compact(tell)
 
     def flush(self) -> Flush:
-        """Put down in today's note what is worth keeping of the current thread; nothing leaves its prompt."""
+        """Add what is worth keeping from the current thread to today's note; its context stays the same."""
         return self._context.flush()
 
     def history(self) -> tuple[HistorySection, ...]:
@@ -543,7 +543,7 @@ class Session:
         return self._history.sections()
 
     def bring_back(self, section: int | None, messages: Iterable[int] | None = None) -> BroughtBack | None:
-        """Put messages of a section of the history before the next prompt, word for word as in the file.
+        """Add messages of a section of the history to the next prompt, verbatim.
 
         Sections and messages count from 1; without `messages` all of them, beside those that wait there
         already. None in the place of a section takes them all away again.
@@ -552,7 +552,7 @@ class Session:
 
     @property
     def brought_back(self) -> BroughtBack | None:
-        """What stands before the next prompt of the current thread."""
+        """What is added to the next prompt of the current thread."""
         return self._history.brought_back
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:

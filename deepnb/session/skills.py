@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 class SessionSkills(Part):
-    """The skills of a session's sources, as they stand in the files now."""
+    """The skills of a session's sources, as the files have them now."""
 
     @property
     def _files(self) -> Files:
@@ -39,7 +39,7 @@ class SessionSkills(Part):
     # -- what there is
 
     def found(self) -> Found:
-        """The skills, and all there is to mend in their files."""
+        """The skills, and all there is to fix in their files."""
         return self._workspace.catalogs.found()
 
     def list_skills(self) -> tuple[Skill, ...]:
@@ -92,13 +92,13 @@ class SessionSkills(Part):
         return preapproved(self._workspace)
 
     def texts(self) -> dict[str, str]:
-        """Path -> text of the SKILL.md of each skill that can be used or switched on, in one batch."""
+        """Path -> text of the SKILL.md of each skill that can be used or enabled, in one batch."""
         return self._workspace.catalogs.texts(self.list_skills())
 
     # -- writing
 
     def new(self, name: str, description: str = "") -> str:
-        """Make a skill filled with an example, ready to use and to be edited; gives the path of its SKILL.md."""
+        """Create a skill from a template, ready to use and to edit; returns the path of its SKILL.md."""
         path = self.path(name)
         if path in self._files:
             raise RefusedError(
@@ -118,7 +118,7 @@ class SessionSkills(Part):
         return f"{self._source}{check_name(name)}/{FILE_NAME}"
 
     def bundled(self) -> tuple[Skill, ...]:
-        """The skills that come with deepnb; `add` makes one the agent's, until then none costs a token."""
+        """The skills that come with deepnb; they cost no tokens until you `add` them."""
         from deepnb.skills.packages import bundled
 
         return tuple(package.checked.skill for package in bundled().values())
@@ -148,7 +148,7 @@ class SessionSkills(Part):
         return tuple(package.checked.skill.name for package in added)
 
     def enable(self, name: str) -> None:
-        """Let the agent be told of a skill again, from its next turn on."""
+        """Let the agent see a skill again, from its next turn on."""
         skill = self._one(name)
         for source in self._workspace.catalogs.sources:
             path = source + DISABLED
@@ -159,7 +159,7 @@ class SessionSkills(Part):
                 self._write_or_delete(path, "".join(f"{line}\n" for line in kept))
 
     def disable(self, name: str) -> None:
-        """Keep a skill, and tell the agent nothing of it from its next turn on: then it costs no token.
+        """Keep a skill but hide it from the agent from its next turn on: then it costs no tokens.
 
         The name is put in the file `.disabled` of the last source, so it holds for all threads, and on a disk.
         """
@@ -172,7 +172,7 @@ class SessionSkills(Part):
             self._files[path] = f"{before}{skill.name}\n"
 
     def remove(self, name: str) -> Skill:
-        """Delete a skill's directory, that of the source that is in force; gives what was removed.
+        """Delete a skill's directory, in the source that is used; returns the removed skill.
 
         `%memory revert` brings single files back.
         """
@@ -185,7 +185,7 @@ class SessionSkills(Part):
     # -- checking
 
     def validate_findings(self, path: str | Path | None = None) -> tuple[Finding, ...]:
-        """What is to be mended: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
+        """What to fix: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
         from deepnb.skills.packages import packages
 
         if path is None:
@@ -198,7 +198,7 @@ class SessionSkills(Part):
         return tuple(f for package in packages(Path(path).expanduser()) for f in package.checked.findings)
 
     def validate(self, path: str | Path | None = None) -> pd.DataFrame:
-        """What is to be mended, one row each: file, line (0: the whole file), broken or note, what, do."""
+        """What to fix, one row each: file, line (0: the whole file), broken or note, what, do."""
         import pandas as pd
 
         rows = [(f.path, f.line, "broken" if f.broken else "note", f.what, f.do) for f in self.validate_findings(path)]
@@ -208,11 +208,11 @@ class SessionSkills(Part):
 
     @property
     def pinned(self) -> tuple[str, ...]:
-        """The skills whose bodies go before the next prompt of this thread."""
+        """The skills whose bodies are added to the next prompt of this thread."""
         return tuple(self._pins())
 
     def pin(self, name: str) -> int:
-        """Put a skill's body before the next prompt of this thread, once; gives what it costs in tokens."""
+        """Add a skill's body to the next prompt of this thread, once; returns its tokens."""
         from deepnb.skills.frontmatter import body_of
 
         skill, text = self.show(name)
@@ -226,7 +226,7 @@ class SessionSkills(Part):
         return work.built.meter.count(body_of(text))
 
     def unpin(self, name: str) -> None:
-        """Take a skill back that was pinned and not sent yet."""
+        """Unpin a skill that was not sent yet."""
         pins = dict(self._pins())
         if pins.pop(name, None) is None:
             raise NotFoundError(f"{name} is not pinned", "%skills pin lists the pinned ones")

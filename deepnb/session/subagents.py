@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SessionSubagents(Part):
-    """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they stand now."""
+    """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they are now."""
 
     @property
     def _files(self) -> Files:
@@ -31,7 +31,7 @@ class SessionSubagents(Part):
     # -- what there is
 
     def list_subagents(self) -> tuple[Listed, ...]:
-        """All of them; those that can't be used last, with what is wrong, and what might be mended."""
+        """All of them; those that can't be used last, with what is wrong, and what to fix."""
         found = self._found()
         if not any(one.agent.skills for one in found):
             return found
@@ -64,7 +64,7 @@ class SessionSubagents(Part):
 
     @property
     def limit(self) -> int:
-        """How deep they may be nested; 0 where they are switched off."""
+        """How deep they can be nested; 0 if they are disabled."""
         options = self._workspace.options
         return options.max_subagent_depth if options.enable_subagents else 0
 
@@ -76,7 +76,7 @@ class SessionSubagents(Part):
     def list(self) -> pd.DataFrame:
         """One row per subagent: name, description, source, tools, model, skills, what it was used for in this thread.
 
-        `problem` is why it can't be used, `notes` what might be mended.
+        `problem` is why it can't be used, `notes` what to fix.
         """
         import pandas as pd
 
@@ -145,7 +145,7 @@ class SessionSubagents(Part):
     # -- writing
 
     def new(self, name: str, description: str = "", *, replace: bool = False) -> str:
-        """Make a subagent filled with an example, ready to use and to be edited; gives the path of its file."""
+        """Create a subagent from a template, ready to use and to edit; returns the path of its file."""
         path = f"{FOLDER}{check_name(name)}.md"
         self._free(path, name, replace)
         self._files[path] = scaffold(check_name(name), description)
@@ -179,7 +179,7 @@ class SessionSubagents(Part):
         return tuple(path.removeprefix(FOLDER).removesuffix(".md") for path in texts)
 
     def remove(self, name: str) -> str:
-        """Delete a subagent's file; gives its path. `%memory revert` brings it back."""
+        """Delete a subagent's file; gives its path. `%memory revert` restores it."""
         one = self._one(name)
         if not one.path:
             do = "remove it from subagents=[...]" if one.source == "Python" else "Session(general_purpose=False)"

@@ -90,7 +90,7 @@ def hits(found: Sequence[Hit]) -> pd.DataFrame:
 
 
 def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> pd.DataFrame:
-    """One row per line: where it stands, and the last entry that brought it there."""
+    """One row per line: where it is, and the last entry that brought it there."""
     rows = []
     for path, number, line in lines:
         brought = [e for e in entries if e.path == path and f"+{line}" in e.diff.split("\n")]

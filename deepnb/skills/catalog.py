@@ -28,7 +28,7 @@ class Found:
     skills: tuple[Skill, ...] = ()
     """Good ones in the order of their sources, then those that can't be used."""
     findings: tuple[Finding, ...] = ()
-    """All there is to mend, in files that are overridden, too."""
+    """All there is to fix, in files that are overridden, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _mark(response: Any) -> bytes:
 
 
 def _strange(listing: Any) -> str | None:
-    """What is wrong with what stands in the place of a SKILL.md; None where nothing does."""
+    """What is wrong with what is in the place of a SKILL.md; None where nothing does."""
     for entry in listing.entries or ():
         name = entry["path"].rstrip("/").rpartition("/")[2]
         if name == FILE_NAME and entry.get("is_dir"):

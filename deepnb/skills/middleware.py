@@ -23,7 +23,7 @@ with read_file before you begin, and follow it; relative paths in it start from 
 class SkillsMiddleware(Upstream):
     """Upstream's middleware with our catalog, read at each turn, a short prompt, and no words where there are no skills.
 
-    Of a skill that can't be used, or is switched off, the model is told nothing. Skills are pinned by the session,
+    Of a skill that can't be used, or is disabled, the model sees nothing. Skills are pinned by the session,
     before the prompt, so that upstream's hook before each model call, a checkpoint each, is not needed.
     """
 

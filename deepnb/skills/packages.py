@@ -60,7 +60,7 @@ def packages(path: Path) -> list[Package]:
 
 
 def _split(files: dict[str, bytes], name: str, where: str) -> list[Package]:
-    """One skill where a SKILL.md stands on top, else one for each directory that holds one."""
+    """One skill if a SKILL.md is on top, else one for each directory that holds one."""
     if FILE_NAME in files:
         name = name or normal(check(files[FILE_NAME], f"x/{FILE_NAME}").skill.name) or _told_name(files[FILE_NAME])
         return [Package(name, files, where if where.endswith(f"/{name}") or where == name else f"{where}/{name}")]

@@ -1,4 +1,4 @@
-"""What agentskills.io asks of a SKILL.md: one file's bytes -> the skill, and what is to be mended.
+"""What agentskills.io asks of a SKILL.md: one file's bytes -> the skill, and what to fix in it.
 
 The specification: https://agentskills.io/specification. Stricter than its reference validator in what it
 leaves unchecked (the types of `license` and `metadata`, an empty `compatibility`), and milder in one thing: a
@@ -25,7 +25,7 @@ KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed
 
 @dataclass(frozen=True)
 class Checked:
-    """One file: the skill it makes, and all that is to be mended in it, by line."""
+    """One file: the skill it makes, and all there is to fix in it, by line."""
 
     skill: Skill
     findings: tuple[Finding, ...]

@@ -18,7 +18,7 @@ def check_name(name: str) -> str:
 
 
 def scaffold(name: str, description: str = "") -> str:
-    """The text of a new skill that can be used as it stands, to be edited."""
+    """The text of a new skill that can be used as it is, to be edited."""
     title = name.replace("-", " ").capitalize()
     said = " ".join("".join(c if c.isprintable() else " " for c in description).split())  # what YAML takes
     what = (said or f"{title}: what it does in a few words. Use it when the user asks for that.")[:DESCRIPTION]

@@ -1,4 +1,4 @@
-"""What is to be mended in skills: file, line, what is wrong and what to write instead, none of it cut short."""
+"""What to fix in skills: file, line, what is wrong and what to write instead, nothing cut short."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ class Piece:
     """The link definitions of the whole answer, as far as they are known."""
 
     def text(self) -> str:
-        """The Markdown as it stands."""
+        """The Markdown, unchanged."""
         return clean(self.markdown).strip("\n")
 
     def html(self) -> str:

@@ -1,4 +1,4 @@
-"""What left the prompt: the offloaded parts of the conversation, by time, each with what stands in for it."""
+"""What was removed from the prompt: the offloaded parts of the conversation, by time, each with what replaces it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class HistoryView:
     stamp: str = ""
     terms: SearchTerms = NO_TERMS
     brought: BroughtBack | None = None
-    """What stands before the next prompt."""
+    """What is added to the next prompt."""
     brief: bool = False
     """Whether only the newest sections are listed, without their messages."""
 
@@ -93,7 +93,7 @@ class HistoryView:
 
     @property
     def brought_line(self) -> str | None:
-        """What stands before the next prompt, in a line."""
+        """What is added to the next prompt, in a line."""
         if self.brought is None:
             return None
         return f"added to the next prompt: {self.brought.line}; --bring none removes it"
@@ -180,7 +180,7 @@ def _matches(sections: Sequence[HistorySection], terms: SearchTerms) -> Iterator
 
 
 def _around(section: HistorySection) -> str:
-    """What is told of a section beside its messages."""
+    """What is said of a section beside its messages."""
     offload = section.offload
     if offload is None:
         return "" if section.items else section.text

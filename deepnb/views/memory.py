@@ -1,4 +1,4 @@
-"""What the agent remembers: each file of memory, and whether the prompt has it as it stands."""
+"""What the agent remembers: each file of memory, and whether the prompt has its current text."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where the session stands, on one small panel."""
+"""The state of the session on one small panel."""
 
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class StatusView:
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
-        """(what, how it stands), in order."""
+        """(what, its state), in order."""
         info = self.info
         window = "window unknown" if info.window is None else f"window {info.window:,} tokens"
         kinds = [KINDS[kind] for kind in info.kind]

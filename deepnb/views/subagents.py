@@ -33,7 +33,7 @@ class SubagentRow:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Where it stands, what it has, what it spent; a line each."""
+        """Where it is, what it has, what it spent; a line each."""
         listed, spent = self.listed, self.spent
         skills = f" · skills: {', '.join(listed.agent.skills)}" if listed.agent.skills else ""
         lines = [listed.path or listed.source, f"tools: {self.tools} · model: {self.model}{skills}"]
@@ -49,7 +49,7 @@ class SubagentsView:
 
     rows: tuple[SubagentRow, ...]
     limit: int
-    """How deep they may be nested; 0 where they are switched off."""
+    """How deep they can be nested; 0 if they are disabled."""
     stamp: str = ""
 
     @property
@@ -105,7 +105,7 @@ class SubagentView:
         return page([*lines, "", *(quoted(self.body) if self.body.strip() else ["(no system prompt)"])])
 
     def html(self) -> str:
-        """The same, the prompt as it stands."""
+        """The same, with the whole prompt."""
         title, where = self.title.split(" · ", 1)
         facts = [_fact(fact) for fact in self.row.facts[1:]]
         body = h.pre(self.body) if self.body.strip() else h.muted("(no system prompt)")

@@ -1,4 +1,4 @@
-"""A text as it stands, under its name."""
+"""A text under its name."""
 
 from dataclasses import dataclass
 

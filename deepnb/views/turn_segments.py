@@ -39,7 +39,7 @@ class Answer:
         return "".join(self.parts)
 
     def text(self) -> str:
-        """The Markdown as it stands."""
+        """The Markdown, unchanged."""
         return clean(self.markdown)
 
     def html(self) -> str:

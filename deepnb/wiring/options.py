@@ -75,7 +75,7 @@ def known_only(where: str, given: Mapping[str, Any], unknown: Mapping[str, Any])
 
 
 def changed(options: Options, changes: Mapping[str, Any]) -> Options:
-    """The options with changes; a lone path stands for a sequence of one. A mistake is one line."""
+    """The options with changes; a single path counts as a sequence of one. A mistake is one line."""
     given: dict[str, Any] = {
         k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v
         for k, v in changes.items()

@@ -105,7 +105,7 @@ class Files:
 
 
 def scaffold(name: str, description: str = "") -> str:
-    """The text of a new subagent that can be used as it stands, to be edited."""
+    """The text of a new subagent that can be used as it is, to be edited."""
     said = " ".join("".join(c if c.isprintable() else " " for c in description).split())
     title = name.replace("-", " ")
     what = (said or f"Does the work of a {title}. Hand it a task of that kind, with all it has to know.")[:DESCRIPTION]

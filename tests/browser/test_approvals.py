@@ -98,7 +98,7 @@ def test_reject_by_keyboard(lab: Lab) -> None:
     assert page.evaluate(focused).startswith("reject call 1"), "the order of the keys is that of the eye"
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
-    cell.get_by_text("so I leave it").wait_for()
+    cell.get_by_text("so I did not run it").wait_for()
     assert lab.files == ["one.md"]
     assert "rejected" in cell.inner_text()
 
@@ -146,7 +146,7 @@ def test_two_at_once(lab: Lab) -> None:
     cell = lab.ask("%agent go on with two files")
     approve = cell.get_by_role("button", name="Approve", exact=True)
     assert approve.count() == 2
-    cell.get_by_role("textbox", name="why not").last.fill("one is enough")
+    cell.get_by_role("textbox", name="Reason").last.fill("one is enough")
     lab.notebook.page.keyboard.press("Enter")
     cell.get_by_text("rejected: one is enough").first.wait_for()
     assert approve.count() == 1 and "both are decided" not in cell.inner_text()

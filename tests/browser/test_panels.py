@@ -126,7 +126,7 @@ def test_threads_are_forked_rewound_and_undone_by_button(seen: Page) -> None:
     threads.get_by_role("button", name="Undo").click()
     switch.nth(count).wait_for(state="detached")
     assert switch.count() == count
-    field = threads.get_by_role("spinbutton", name="after turn")
+    field = threads.get_by_role("spinbutton", name="To turn")
     field.fill("1")
     field.press("Enter")
     button = threads.get_by_role("button", name="Rewind")

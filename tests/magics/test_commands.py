@@ -219,7 +219,7 @@ def test_skills(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("%agent --model nosuch hello there", "no model 'nosuch'"),
         ("%agent --thread nosuch hello there", "no thread 'nosuch': %agent new nosuch"),
-        ("%agent --format poem hello there", "--format 'poem' is an unknown format"),
+        ("%agent --format poem hello there", "unknown format 'poem'"),
         ("%agent --as 1x hello there", "--as '1x' is not a valid variable name"),
         ("%agent --nosuch hello there", "no option '--nosuch'"),
         ("%agent --", "the prompt is empty"),

@@ -146,7 +146,7 @@ def test_options_stand_before_the_prompt(line, run):
         ("--raw=yes hi", "--raw takes no value: type --raw"),
         ("--as 1x hi", "--as '1x' is not a valid variable name: type --as NAME, e.g. --as answer"),
         ("--as class hi", "--as 'class' is not a valid variable name: type --as NAME, e.g. --as answer"),
-        ("--format foo hi", "--format 'foo' is an unknown format: type --format markdown|text|json|code"),
+        ("--format foo hi", "unknown format 'foo': type --format markdown|text|json|code"),
         ("--max-steps x hi", "--max-steps 'x' is not a whole number above 0: type --max-steps N, e.g. --max-steps 20"),
         ("--max-steps 0 hi", "--max-steps '0' is not a whole number above 0: type --max-steps N, e.g. --max-steps 20"),
         ("--quiet", "the prompt is empty: type %agent PROMPT, or a prompt below %%agent"),
