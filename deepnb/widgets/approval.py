@@ -63,9 +63,7 @@ class ApprovalButtons:
     def _row(self, number: int, call: PendingCall) -> list[Any]:
         w, name = self._w, f"call {number}, {call.name}"
         approve = button("Approve", f"approve {name}", "success")
-        reason = w.Text(
-            placeholder="reason (optional)", description="Reason", tooltip=f"reason to reject {name}; Enter rejects"
-        )
+        reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
         reject = button("Reject", f"reject {name}", "danger")
         edit = button("Edit ...", f"edit the arguments of {name}")
         allow = button(
