@@ -45,7 +45,7 @@ def test_the_user_adds_to_todays_note_under_the_time():
 @pytest.mark.parametrize("text", ["", "  \n ", "- "])
 def test_nothing_to_note_is_one_line(text: str):
     s = session()
-    with pytest.raises(DeepnbError, match=r"the note is empty: session.memory.daily"):
+    with pytest.raises(DeepnbError, match=r"nothing to note: session.memory.daily"):
         s.memory.daily(text)
     assert not s.files
 
