@@ -22,15 +22,21 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # a worker ignores SIGINT, and so would
 
 @pytest.fixture(autouse=True)
 def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connecting to anything but loopback is an error that names the address."""
-    real = socket.socket.connect
+    """Connecting to anything but loopback, or looking up a name for it, is an error that names the address."""
+    real, real_lookup = socket.socket.connect, socket.getaddrinfo
 
     def connect(self: socket.socket, address: Any) -> None:
         if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
             raise AssertionError(f"a test tried to connect to {address!r}")
         real(self, address)
 
+    def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host not in (None, "", "0.0.0.0", "::", "127.0.0.1", "::1", "localhost", socket.gethostname()):
+            raise AssertionError(f"a test tried to look up {host!r}")
+        return real_lookup(host, *args, **kwargs)
+
     monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -20,6 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 
 from deepnb.testing import RequestRecorder, ScriptedModel, call
+from tests import DATA
 
 CONFIG: Any = {"configurable": {"thread_id": "main"}}
 MEMORY = ["/AGENTS.md"]
@@ -153,8 +155,8 @@ def test_the_nodes_of_a_streamed_run_are_run_in_the_thread_that_reads_it():
 
 
 def test_the_approximate_counter_is_far_too_low_for_chinese():
-    import tiktoken
-
-    text = "记忆系统把每一次修改都写进日志，并且告诉模型。" * 20
-    real = len(tiktoken.get_encoding("o200k_base").encode(text))
-    assert count_tokens_approximately([("user", text)]) < 0.6 * real
+    rows = [json.loads(line) for line in (DATA / "token_counts.jsonl").read_text("utf-8").splitlines()]
+    chinese = [row for row in rows if row["kind"].startswith("chinese")]
+    assert len(chinese) > 5
+    counted = sum(count_tokens_approximately([("user", row["text"])]) for row in chinese)
+    assert counted < 0.7 * sum(row["o200k_base"] for row in chinese)
