@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepnb.core.regex import regex
-from deepnb.core.secrets.assignments import Span, assignments
+from deepnb.core.secrets.assignments import assignments
 from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
 from deepnb.core.secrets.pem import private_keys
+from deepnb.core.secrets.prefixes import prefixed
+from deepnb.core.secrets.span import Span
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _SMALLEST_REST = 4
@@ -28,6 +30,7 @@ class Finding:
     start: int
     end: int
     line: int
+    reason: str
 
 
 def credentials(text: str) -> tuple[Finding, ...]:
@@ -36,10 +39,10 @@ def credentials(text: str) -> tuple[Finding, ...]:
     if spans and "[redacted: " in text:
         spans = list(_outside(spans, [m.span() for m in _MARK().finditer(text)], text))
     findings, line, seen = [], 1, 0
-    for start, end, kind in spans:
+    for start, end, kind, reason in spans:
         line += text.count("\n", seen, start)
         seen = start
-        findings.append(Finding(kind, start, end, line))
+        findings.append(Finding(kind, start, end, line, reason))
     return tuple(findings)
 
 
@@ -76,10 +79,10 @@ def redact_value(value: Any) -> Any:
 
 def refusal(findings: Iterable[Finding], where: str) -> str:
     """One line that says what was refused and where, never the value: for a tool's answer or an error."""
-    kinds: dict[str, list[int]] = {}
+    reasons: dict[str, list[int]] = {}
     for found in findings:
-        kinds.setdefault(found.kind, []).append(found.line)
-    parts = [f"{kind} (line {', '.join(map(str, sorted(set(at))))})" for kind, at in kinds.items()]
+        reasons.setdefault(found.reason, []).append(found.line)
+    parts = [f"{reason} (line {', '.join(map(str, sorted(set(at))))})" for reason, at in reasons.items()]
     place = " ".join(redact(where).split())
     return f"not written to {place}: it holds {'; '.join(parts)}; write where it is kept instead, never the value"
 
@@ -113,7 +116,8 @@ def _spans(text: str) -> Iterator[Span]:
     for kind in PASSES:
         for match in kind.pattern().finditer(text):
             if kind.check is None or kind.check(match[1]):
-                yield *match.span(1), kind.name
+                yield kind.span(match)
+    yield from prefixed(text)
     yield from assignments(text, low)
 
 
@@ -126,27 +130,28 @@ def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
         else:
             match = kind.pattern().match(text, at)
         if match and (kind.check is None or kind.check(match[1])):
-            yield *match.span(1), kind.name
+            yield kind.span(match)
             stop = max(stop, match.end(1))
         at = hay.find(literal, stop)
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:
-    ranked = sorted((start, end, rank, kind) for rank, (start, end, kind) in enumerate(spans))
-    joined: list[tuple[int, int, int, str]] = []
-    for start, end, rank, kind in ranked:
-        if joined and start < joined[-1][1]:
-            a, b, best, name = joined[-1]
-            joined[-1] = (a, max(b, end), min(best, rank), kind if rank < best else name)
+    ranked = sorted((span.start, span.end, rank, span) for rank, span in enumerate(spans))
+    joined: list[tuple[int, Span]] = []
+    for start, end, rank, span in ranked:
+        if joined and start < joined[-1][1].end:
+            best, held = joined[-1]
+            telling = span if rank < best else held
+            joined[-1] = (min(best, rank), telling._replace(start=held.start, end=max(held.end, end)))
         else:
-            joined.append((start, end, rank, kind))
-    return [(start, end, kind) for start, end, _, kind in joined]
+            joined.append((rank, span))
+    return [span for _, span in joined]
 
 
 def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:
     """The parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
     at = 0
-    for start, end, kind in spans:
+    for start, end, kind, reason in spans:
         while at and marks[at - 1][1] > start:
             at -= 1
         while at < len(marks) and marks[at][1] <= start:
@@ -155,10 +160,10 @@ def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> 
         cut = False
         while i < len(marks) and marks[i][0] < end:
             if _worth(text[here : max(here, marks[i][0])]):
-                yield here, marks[i][0], kind
+                yield Span(here, marks[i][0], kind, reason)
             here, cut, i = marks[i][1], True, i + 1
         if here < end and (not cut or _worth(text[here:end])):
-            yield here, end, kind
+            yield Span(here, end, kind, reason)
 
 
 def _worth(rest: str) -> bool:

@@ -12,6 +12,7 @@ from deepnb.core.regex import regex
 from deepnb.core.secrets.shapes import (
     basic_pair,
     by_chance,
+    cookie_like,
     letters_by_chance,
     password_like,
     quoted_password_like,
@@ -19,6 +20,7 @@ from deepnb.core.secrets.shapes import (
     upper_by_chance,
     url_password_like,
 )
+from deepnb.core.secrets.span import Span
 
 # Not inside a longer word; `\n` of a JSON string and `%3D` of a URL end a word, too.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
@@ -34,6 +36,11 @@ class Kind:
     check: Callable[[str], bool] | None = None
     fold: bool = False
     back: int = 0
+
+    def span(self, match: re.Match[str]) -> Span:
+        """What is redacted of a match."""
+        article = "an" if self.name[0] in "AEIOao" else "a"
+        return Span(*match.span(1), self.name, f"what looks like {article} {self.name}")
 
 
 def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | None = by_chance) -> Kind:
@@ -107,10 +114,23 @@ TOKENS: tuple[Kind, ...] = (
     _token("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
     _token("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", upper_by_chance),
     _token("JSON web token", "eyJ", rf"{_W}{{10,4000}}\.{_W}{{10,8000}}\.{_W}{{16,1400}}"),
+    # No separator after these, so the general rule does not see them.
+    _token("Facebook token", "EAA", rf"{_A}{{80,300}}"),
+    _token("JFrog key", "AKCp", rf"{_A}{{60,80}}"),
+    _token("EasyPost key", "EZAK EZTK", rf"{_A}{{54}}(?!{_A})"),
+    _token("Bitbucket password", "ATBB", rf"{_A}{{28,40}}(?!{_A})"),
+    _token("Trello token", "ATTA", rf"{_A}{{60,80}}"),
+    _token("NuGet key", "oy2", r"[a-z0-9]{43}(?![A-Za-z0-9])"),
+    _token("Yandex key", "AQVN", rf"{_W}{{35,40}}"),
+    _token("Brave Search key", "BSA", rf"{_W}{{24,32}}(?!{_A})"),
+    _token("Tencent key", "AKID", rf"{_A}{{32}}(?!{_A})"),
+    _token("Telnyx key", "KEY", rf"[A-Z0-9]{{32}}_{_A}{{22}}(?!{_A})"),
+    _token("Airtable token", "pat", rf"{_A}{{14}}\.[0-9a-f]{{64}}(?!{_A})"),
     Kind("Telegram bot token", (":AA",), regex(rf"{_START}(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), by_chance, back=10),
 )
 
 PHRASES: tuple[Kind, ...] = (
+    _phrase("cookie", ("cookie",), r"cookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[\w.-]{1,40}=[^;\s\"']{0,200};[ ]?){0,8}?[\w.-]{1,40}=([^;\s\"']{16,4096})", cookie_like),
     _phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?#\"'<>`]{1,200})@(?=[\w\[$({<])", url_password_like),
     _phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", token_like),
     _phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:token[ \t]|apikey[ \t])?([A-Za-z0-9._~+/=-]{16,4096})", token_like),

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from deepnb.core.regex import regex
-
-Span = tuple[int, int, str]
+from deepnb.core.secrets.span import Span
 
 _MARK = regex(r"-----(BEGIN|END) ([A-Z0-9 ]{0,30})PRIVATE KEY(?: BLOCK)?-----")
 _BODY = regex(r"[A-Za-z0-9+/]{32}")
@@ -28,7 +27,8 @@ def private_keys(text: str) -> Iterator[Span]:
         else:
             stop = _rows(text, mark.end(), min(limit, mark.end() + _LONGEST))
         if _BODY().search(text, mark.end(), min(stop, limit)):
-            yield mark.start(), stop, f"private key ({mark[2].strip()})" if mark[2].strip() else "private key"
+            kind = f"private key ({mark[2].strip()})" if mark[2].strip() else "private key"
+            yield Span(mark.start(), stop, kind, "a private key in PEM armour")
 
 
 def _rows(text: str, at: int, limit: int) -> int:

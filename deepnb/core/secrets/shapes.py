@@ -133,3 +133,23 @@ def basic_pair(value: str) -> bool:
     return (
         bool(colon) and user.isprintable() and password.isprintable() and len(password) >= 3 and not stand_in(password)
     )
+
+
+_ALGORITHM = regex(
+    r"\A(?:sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|v|x|latin|iso)[_-]?\d",
+    re.IGNORECASE,
+)
+
+
+def deliberate(value: str) -> bool:
+    """Whether a value is a credential however loosely it stands beside its name: one word, letters, and more than letters."""
+    if len(value) < 6 or len(value.split()) != 1 or not password_like(value) or _ALGORITHM().search(value):
+        return False
+    letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
+    signs = any(c in "!@#$%^&*?+" for c in value[1:])
+    return letters and (digits or (signs and len(value) >= 8))
+
+
+def cookie_like(value: str) -> bool:
+    """Whether the value of a cookie tells who somebody is: it is long, and chance made it."""
+    return len(value) >= 16 and token_like(value.replace("%", "").replace(".", "").replace(":", ""))

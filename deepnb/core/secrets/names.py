@@ -1,0 +1,91 @@
+"""The names that credentials are given to: `password`, `api_key`, `密码`, and not `tokenizer`, `password_file`, `bypass`.
+
+A name is found by substring search in the lowered text; small bounded patterns read the rest of it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from deepnb.core.regex import regex
+
+_PASSWORDS = {
+    **dict.fromkeys(
+        ("pass", "pwd", "pw", "kennwort", "contraseña", "contrasena", "senha", "пароль", "密码", "密碼", "口令"),
+        "password",
+    ),
+    **dict.fromkeys(("パスワード", "비밀번호", "암호", "暗号"), "password"),
+    **dict.fromkeys(("mot de passe", "wachtwoord", "hasło", "lösenord"), "password"),
+}
+_TOKENS = {
+    **dict.fromkeys(("token", "令牌", "トークン"), "token"),
+    **dict.fromkeys(("secret", "credential", "凭证", "凭据"), "secret"),
+    **dict.fromkeys(("密钥", "密鑰", "密匙", "秘钥"), "key"),
+}
+_NAMES = {**_PASSWORDS, **_TOKENS, "key": "key", "_auth": "token"}
+_KEY_BEFORE = regex(
+    r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot)[ ._-]?\Z"
+)
+# The rest of the name after the word that was found, and what makes it the name of something else.
+_TAIL = regex(r"(?:[A-Za-z0-9_-]{0,40})(?:[ ](?:access[ ])?(?:key|token))?")
+_OTHER_THING = regex(
+    r"(?:(?:^|[_-])(?:file|path|dir|url|uri|endpoint|names?|ids?|count|limit|length|len|type|field|env|var|policy|expiry|"
+    r"expires?|expiration|ttl|hash(?:ers)?|hint|prompt|label|reset|ref|min|max|header|prefix|enabled|required|rules?|"
+    r"version|validators?|index|budget|usage|store|manager|provider|class|form|page|regex|pattern|input|args?|context|sha\d{1,3}|md5|digest)"
+    r"|(?<=[a-z])(?:File|Path|Url|Uri|Name|Id|Count|Limit|Length|Type|Field|Ref|Policy|Hash))s?\Z"
+    r"|(?:^|[_-])(?:PATH|FILE|URL|NAME|ID|COUNT|LIMIT|HASH|TYPE)\Z",
+)
+_PASS_TAIL = regex(r"(?i:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
+_OTHER_KEYS = regex(r"(?:PRIMARY|FOREIGN|CACHE|SORT|PARTITION|PUBLIC|LICENSE|IDEMPOTENCY|HOST|ROW|GROUP)_\Z")
+_LABEL = regex(r"[A-Za-z_.-]{0,24}\Z")
+
+
+class Name(NamedTuple):
+    """Where a name stands (from the word that makes it one), that word's family, and how it is written in full."""
+
+    start: int
+    stop: int
+    family: str
+    word: str
+    label: str
+
+
+def names(text: str, low: str) -> Iterator[Name]:
+    """All of them, word by word; `low` is the text, lowered, of one length."""
+    for word, family in _NAMES.items():
+        at = low.find(word)
+        while at >= 0:
+            if found := _name(text, low, at, word, family):
+                yield found
+            at = low.find(word, at + 1)
+
+
+def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
+    if word == "key" and _KEY_BEFORE().search(low[max(0, at - 12) : at]) is None and not _loud_key(text, at):
+        return None
+    match = _TAIL().match(text, at + len(word))
+    tail = match.group().rstrip("-") if match else ""
+    if not _is_name(text, at, word, tail) or _OTHER_THING().search(tail.split(" ")[0]):
+        return None
+    stop = at + len(word) + len(tail)
+    before = _LABEL().search(text, max(0, at - 24), at)
+    label = f"{before.group() if before else ''}{text[at:stop] if tail.isalpha() else text[at : at + len(word)]}"
+    return Name(at, stop, family, word, label.lstrip("-._"))
+
+
+def _loud_key(text: str, at: int) -> bool:
+    """`WEATHER_KEY`, but no `PRIMARY_KEY`."""
+    return text.startswith("_KEY", at - 1) and at > 1 and _OTHER_KEYS().search(text[max(0, at - 16) : at]) is None
+
+
+def _is_name(text: str, at: int, word: str, tail: str) -> bool:
+    """Not `bypass`, `passenger`, `tokenizer`, `tokens`."""
+    if word == "pw":
+        return not text[max(0, at - 1) : at].isalnum() and (not tail or tail[0] in "_-")
+    if word == "token":
+        return not tail[:1].islower() and (tail[:1] != "S" or tail[1:2] == "E")
+    if word != "pass":
+        return True
+    before = text[at - 1] if at else ""
+    within = before.isascii() and before.islower() and text[at].islower()
+    bare = not tail.lower().startswith(("w", "phrase"))
+    return _PASS_TAIL().match(tail) is not None and not (within and bare)

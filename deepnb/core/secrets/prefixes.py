@@ -1,0 +1,315 @@
+"""`xyz_` and then a long value that looks drawn by chance: keys of vendors that no table knows yet.
+
+Ids and digests look the same, so the words that introduce them are known here, and a UUID or a hash counts only after
+a prefix that says what it is for (`sk-`, `pat-`).
+"""
+
+from collections.abc import Iterator
+
+from deepnb.core.regex import regex
+from deepnb.core.secrets.chance import drawn, hexadecimal, score
+from deepnb.core.secrets.shapes import stand_in
+from deepnb.core.secrets.span import Span
+
+_SHORTEST, _LONGEST = 24, 4096
+_RUN = regex(
+    r"(?:(?<![A-Za-z0-9_\\-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
+    r"[A-Za-z][A-Za-z0-9]{0,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,511}"
+)
+_REST = regex(r"[A-Za-z0-9_+/=.~-]{0,4096}")
+_PART = regex(r"((?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14})(?:\d{1,2}[a-z]{0,3}){0,2})[_.~-]{1,2}")
+_PARTS = 4
+_UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
+_SIGNS = regex(r"[^A-Za-z0-9]+")
+_TELLING = frozenset(
+    [
+        "sk",
+        "rk",
+        "pat",
+        "key",
+        "keys",
+        "apikey",
+        "api",
+        "token",
+        "tok",
+        "tkn",
+        "secret",
+        "sec",
+        "auth",
+        "oauth",
+        "access",
+        "live",
+        "cred",
+        "creds",
+        "pass",
+        "pw",
+        "pwd",
+        "bearer",
+        "jwt",
+        "priv",
+        "private",
+        "service",
+        "svc",
+        "webhook",
+        "whsec",
+        "refresh",
+        "personal",
+        "signing",
+        "sdk",
+    ]
+)
+# What is no credential though drawn by chance. Digests and caches, wherever the word stands in the prefix; ids, where
+# they are all of it; and what names a value in the text before it.
+_DIGESTS = frozenset(
+    [
+        "sha",
+        "md",
+        "hash",
+        "digest",
+        "checksum",
+        "etag",
+        "cache",
+        "commit",
+        "rev",
+        "revision",
+        "blob",
+        "layer",
+        "image",
+        "index",
+        "chunk",
+        "build",
+        "integrity",
+        "crc",
+        "fingerprint",
+        "snapshot",
+        "font",
+        "bundle",
+        "asset",
+        "assets",
+        "static",
+        "public",
+        "pub",
+        "pubkey",
+        "ssh",
+        "ecdsa",
+        "rsa",
+        "ed",
+        "uuid",
+        "guid",
+        "trace",
+        "span",
+        "traceparent",
+        "nonce",
+        "boundary",
+        "form",
+        "webkit",
+        "vpc",
+        "subnet",
+        "ami",
+        "arn",
+        "sg",
+        "eni",
+        "vol",
+        "igw",
+        "rtb",
+        "node",
+        "pod",
+        "cluster",
+        "replicaset",
+        "version",
+        "data",
+        "base",
+        "tmp",
+        "temp",
+        "example",
+        "test",
+        "tests",
+        "fixture",
+    ]
+)
+_IDS = frozenset(
+    [
+        "call",
+        "toolu",
+        "tooluse",
+        "srvtoolu",
+        "tool",
+        "msg",
+        "message",
+        "resp",
+        "response",
+        "rs",
+        "fc",
+        "ctc",
+        "run",
+        "lc",
+        "thread",
+        "asst",
+        "assistant",
+        "file",
+        "chatcmpl",
+        "cmpl",
+        "gen",
+        "req",
+        "request",
+        "evt",
+        "event",
+        "org",
+        "project",
+        "proj",
+        "user",
+        "usr",
+        "account",
+        "acct",
+        "item",
+        "step",
+        "batch",
+        "job",
+        "task",
+        "session",
+        "conv",
+        "conversation",
+        "turn",
+        "cell",
+        "doc",
+        "document",
+        "page",
+        "block",
+        "row",
+        "col",
+        "id",
+        "ids",
+        "obj",
+        "object",
+        "ref",
+        "ch",
+        "cus",
+        "pi",
+        "pm",
+        "in",
+        "price",
+        "prod",
+        "product",
+        "sub",
+        "si",
+        "seti",
+        "cs",
+        "order",
+        "inv",
+        "invoice",
+        "team",
+        "group",
+        "channel",
+        "workspace",
+        "app",
+        "client",
+        "device",
+        "customer",
+        "tx",
+        "txn",
+        "vs",
+        "ft",
+        "upload",
+        "part",
+        "list",
+        "link",
+        "path",
+        "url",
+        "chain",
+        "model",
+        "dataset",
+        "experiment",
+        "artifact",
+        "worker",
+        "queue",
+        "process",
+        "container",
+        "instance",
+        "deploy",
+        "deployment",
+        "release",
+        "branch",
+        "tag",
+        "name",
+        "title",
+        "slug",
+        "section",
+        "figure",
+        "fig",
+        "table",
+        "note",
+        "notebook",
+        "kernel",
+        "state",
+        "ckpt",
+        "checkpoint",
+        "store",
+        "entry",
+        "record",
+        "patch",
+        "diff",
+        "test",
+        "case",
+        "rule",
+        "policy",
+        "role",
+        "plan",
+    ]
+)
+_ID_BEFORE = regex(
+    r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"
+    r"|cursor|signature)[\"'\])]{0,3}\s{0,2}(?:[:=]|=>)\s{0,2}[\"'(\[{]{0,3}\Z",
+    flags=2,
+)
+
+
+def prefixed(text: str) -> Iterator[Span]:
+    """Spans of a prefix with its value."""
+    done = 0
+    for run in _RUN().finditer(text):
+        if run.start() < done:
+            continue
+        found = run.group().rstrip("./~+")
+        prefix = _prefix(found)
+        if prefix and not _ID_BEFORE().search(text, max(0, run.start() - 24), run.start()):
+            done = run.start() + len(found)
+            if len(run.group()) == len(found) and (rest := _REST().match(text, done)):
+                done = rest.end()
+            yield Span(run.start(), done, "token", f"a long random value after the prefix {prefix}")
+
+
+def _prefix(run: str) -> str | None:
+    """The first part of the prefix of a key; None where it is none."""
+    parts: list[str] = []
+    ends: list[int] = [0]
+    while len(parts) < _PARTS and (part := _PART().match(run, ends[-1])):
+        parts.append(part[1].lower())
+        ends.append(part.end())
+    if not parts or _NAME_END().search(run) or stand_in(run):
+        return None
+    telling = not _TELLING.isdisjoint(parts)
+    bare = [part.rstrip("0123456789") for part in parts]
+    if not _DIGESTS.isdisjoint(bare) or (len(bare) == 1 and bare[0] in _IDS and not telling):
+        return None
+    # A body that begins with something like a word has lost that to the prefix.
+    return run[: ends[1]] if any(_is_key(run[end:], telling) for end in reversed(ends[1:])) else None
+
+
+def _is_key(body: str, telling: bool) -> bool:
+    rest, ids = _UUID().subn("", body)
+    plain = _SIGNS().sub("", rest)
+    if ids and telling and not plain:
+        return True
+    if len(plain) < (20 if telling else _SHORTEST) or 7 * (len(rest) - len(plain)) > len(rest):
+        return False
+    if hexadecimal(plain):
+        return len(plain) >= 32 and drawn(plain)
+    if any(len(segment) >= 4 and score(segment) <= 0.2 * len(segment) for segment in _segments(rest)):
+        return False
+    return drawn(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
+
+
+def _segments(body: str) -> list[str]:
+    """Those of a path: where there is no slash, none."""
+    return body.split("/") if "/" in body else []
