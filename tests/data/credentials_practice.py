@@ -109,7 +109,7 @@ def _samples(chance: Chance) -> Iterator[Sample]:
                 (TOKENS[at % len(TOKENS)], (_b62, _hex)[at % 2](chance, 32)),
             ):
                 # first the name: a value may hold an N
-                text = template.replace("V", "\0").replace("\0AL", "VAL").replace("N", name, 1)
+                text = template.replace("ENV", "\1").replace("V", "\0").replace("N", name, 1).replace("\1", "ENV")
                 yield Sample(form, text.replace("</N>", f"</{name}>").replace("\0", value, 1), (value,))
     for template in COOKIES:
         value = _b62(chance, 28)

@@ -11,7 +11,8 @@ tacehilorstuy uabceilmnprst vaei waei xpt yp ze
 """
 _COMMON = frozenset(row[0] + letter for row in _PAIRS.split() for letter in row[1:])
 _WORD, _CHANCE, _TURN = -1.0, 1.9, 1.2
-_LEAST, _SHARE = 8.0, 0.35
+_SHARE = 0.15
+"""Of each sign: one value in a thousand has less, and one word of programs in five hundred has more."""
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -28,7 +29,7 @@ def score(text: str) -> float:
 
 def drawn(text: str) -> bool:
     """Whether a text of some twenty signs and more looks drawn by chance."""
-    return score(text) >= max(_LEAST, _SHARE * len(text))
+    return score(text) >= _SHARE * len(text)
 
 
 def hexadecimal(text: str) -> bool:

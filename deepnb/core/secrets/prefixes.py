@@ -4,6 +4,7 @@ Ids and digests look the same, so the words that introduce them are known here, 
 a prefix that says what it is for (`sk-`, `pat-`).
 """
 
+import re
 from collections.abc import Iterator
 
 from deepnb.core.regex import regex
@@ -259,8 +260,8 @@ _IDS = frozenset(
 )
 _ID_BEFORE = regex(
     r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"
-    r"|cursor|signature)[\"'\])]{0,3}\s{0,2}(?:[:=]|=>)\s{0,2}[\"'(\[{]{0,3}\Z",
-    flags=2,
+    r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z",
+    re.IGNORECASE,
 )
 
 
@@ -272,7 +273,7 @@ def prefixed(text: str) -> Iterator[Span]:
             continue
         found = run.group().rstrip("./~+")
         prefix = _prefix(found)
-        if prefix and not _ID_BEFORE().search(text, max(0, run.start() - 24), run.start()):
+        if prefix and not _ID_BEFORE().search(text, max(0, run.start() - 40), run.start()):
             done = run.start() + len(found)
             if len(run.group()) == len(found) and (rest := _REST().match(text, done)):
                 done = rest.end()
