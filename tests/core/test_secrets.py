@@ -72,7 +72,9 @@ def test_findings_tell_the_line_and_not_the_value():
         assert "\n" not in said and not any(value in said for value in sample.values)
         assert all(f.line == text.count("\n", 0, f.start) + 1 for f in findings)
     found = credentials("a\npassword: hunter2\n")
-    assert refusal(found, "/AGENTS.md").startswith("not written to /AGENTS.md: it holds password (line 2)")
+    assert refusal(found, "/AGENTS.md").startswith(
+        "not written to /AGENTS.md: it holds a value named password (line 2);"
+    )
 
 
 def test_a_value_under_a_telling_key_is_found_in_nested_values():

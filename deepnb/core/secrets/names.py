@@ -3,6 +3,7 @@
 A name is found by substring search in the lowered text; small bounded patterns read the rest of it.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -21,9 +22,11 @@ _TOKENS = {
     **dict.fromkeys(("secret", "credential", "凭证", "凭据"), "secret"),
     **dict.fromkeys(("密钥", "密鑰", "密匙", "秘钥"), "key"),
 }
-_NAMES = {**_PASSWORDS, **_TOKENS, "key": "key", "_auth": "token"}
+_SHORT = ("jwt", "psk", "creds", "passkey", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
+_NAMES = {**_PASSWORDS, **_TOKENS, "key": "key", "_auth": "token", **dict.fromkeys(_SHORT, "token")}
 _KEY_BEFORE = regex(
-    r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot)[ ._-]?\Z"
+    r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot"
+    r"|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"
 )
 # The rest of the name after the word that was found, and what makes it the name of something else.
 _TAIL = regex(r"(?:[A-Za-z0-9_-]{0,40})(?:[ ](?:access[ ])?(?:key|token))?")
@@ -35,18 +38,28 @@ _OTHER_THING = regex(
     r"|(?:^|[_-])(?:PATH|FILE|URL|NAME|ID|COUNT|LIMIT|HASH|TYPE)\Z",
 )
 _PASS_TAIL = regex(r"(?i:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
-_OTHER_KEYS = regex(r"(?:PRIMARY|FOREIGN|CACHE|SORT|PARTITION|PUBLIC|LICENSE|IDEMPOTENCY|HOST|ROW|GROUP)_\Z")
+_OTHER_KEYS = regex(
+    r"(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"
+    r"|dict|s3|blob|file|message|event|shard|hash|routing|composite|unique|natural|item|sub|storage|answer|short|hot)"
+    r"[_-]?\Z",
+    re.IGNORECASE,
+)
+_ANY_KEY = regex(r"[A-Za-z][a-z]{2,20}(?:[_-](?=[kK])|(?=K))\Z")
 _LABEL = regex(r"[A-Za-z_.-]{0,24}\Z")
 
 
 class Name(NamedTuple):
-    """Where a name stands (from the word that makes it one), that word's family, and how it is written in full."""
+    """Where a name stands (from the word that makes it one), that word's family, and how it is written in full.
+
+    `loose`: a `mapbox_key` that may be anything, so its value must look drawn by chance.
+    """
 
     start: int
     stop: int
     family: str
     word: str
     label: str
+    loose: bool = False
 
 
 def names(text: str, low: str) -> Iterator[Name]:
@@ -60,8 +73,14 @@ def names(text: str, low: str) -> Iterator[Name]:
 
 
 def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
-    if word == "key" and _KEY_BEFORE().search(low[max(0, at - 12) : at]) is None and not _loud_key(text, at):
-        return None
+    loose = False
+    if word == "key" and _KEY_BEFORE().search(low[max(0, at - 14) : at]) is None:
+        if _OTHER_KEYS().search(text, max(0, at - 16), at):
+            return None
+        if not text.startswith("_KEY", at - 1):
+            if not _ANY_KEY().search(text[max(0, at - 24) : at + 1], 0, min(24, at)):
+                return None
+            loose = True
     match = _TAIL().match(text, at + len(word))
     tail = match.group().rstrip("-") if match else ""
     if not _is_name(text, at, word, tail) or _OTHER_THING().search(tail.split(" ")[0]):
@@ -69,16 +88,13 @@ def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
     stop = at + len(word) + len(tail)
     before = _LABEL().search(text, max(0, at - 24), at)
     label = f"{before.group() if before else ''}{text[at:stop] if tail.isalpha() else text[at : at + len(word)]}"
-    return Name(at, stop, family, word, label.lstrip("-._"))
-
-
-def _loud_key(text: str, at: int) -> bool:
-    """`WEATHER_KEY`, but no `PRIMARY_KEY`."""
-    return text.startswith("_KEY", at - 1) and at > 1 and _OTHER_KEYS().search(text[max(0, at - 16) : at]) is None
+    return Name(at, stop, family, word, label.lstrip("-._"), loose)
 
 
 def _is_name(text: str, at: int, word: str, tail: str) -> bool:
     """Not `bypass`, `passenger`, `tokenizer`, `tokens`."""
+    if word in _SHORT:
+        return not tail and not text[max(0, at - 1) : at].isalpha()
     if word == "pw":
         return not text[max(0, at - 1) : at].isalnum() and (not tail or tail[0] in "_-")
     if word == "token":

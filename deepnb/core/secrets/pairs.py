@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from deepnb.core.regex import regex
+from deepnb.core.secrets.chance import drawn, hexadecimal
 from deepnb.core.secrets.names import Name
 from deepnb.core.secrets.shapes import deliberate, password_like, quoted_password_like, token_like
 from deepnb.core.secrets.values import Value, value_at
@@ -59,13 +60,13 @@ _FORMS: tuple[_Form, ...] = (
     ),
     _Form(
         regex(rf"\\?[\"'`][ \t]{{0,4}},\s{{0,20}}{_QUOTE}"),
-        regex(r"[(,][ \t]{0,4}\\?[\"'`][\w.:/ -]{0,40}\Z"),
+        regex(r"[(,\[][ \t]{0,4}\\?[\"'`][\w.:/ -]{0,40}\Z"),
         quoted=True,
     ),
     # .setPassword("..."), .password("...")
     _Form(
         regex(rf"\([ \t]{{0,4}}{_QUOTE}"),
-        regex(r"(?:\.|set_?|with_?)[A-Za-z_]{0,20}\Z", re.IGNORECASE),
+        regex(r"(?:\.|set_?|with_?|=[ ]?)[A-Za-z_]{0,20}\Z", re.IGNORECASE),
         quoted=True,
     ),
     # password '...', (setq token "..."), #define KEY "..."
@@ -108,6 +109,8 @@ _FORMS: tuple[_Form, ...] = (
             re.IGNORECASE,
         ),
     ),
+    # a line of two words
+    _Form(regex(r"[ \t]{1,20}"), regex(r"(?:^|\n)[ \t]{0,20}[\w.-]{0,40}[ ]?\Z"), alone=True),
     # the NAME was changed to ..., NAME - ...
     _Form(
         regex(
@@ -179,8 +182,13 @@ def _stands(pattern: _Pattern, text: str, end: int, back: int) -> re.Match[str] 
 
 
 def _is_credential(value: Value, name: Name, strict: bool) -> bool:
+    if name.loose or (not strict and name.family != "password"):
+        return token_of(name, value.text)
     if strict:
         return deliberate(value.text)
-    if name.family != "password":
-        return token_like(value.text)
     return quoted_password_like(value.text) if value.quoted else password_like(value.text)
+
+
+def token_of(name: Name, value: str) -> bool:
+    """Whether the value of a name that is no password's is a credential."""
+    return token_like(value) and (not name.loose or (len(value) >= 20 and not hexadecimal(value) and drawn(value)))

@@ -12,252 +12,44 @@ from deepnb.core.secrets.chance import drawn, hexadecimal, score
 from deepnb.core.secrets.shapes import stand_in
 from deepnb.core.secrets.span import Span
 
-_SHORTEST, _LONGEST = 24, 4096
+_SHORTEST, _SHORTEST_TOLD, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
-    r"(?:(?<![A-Za-z0-9_\\-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
-    r"[A-Za-z][A-Za-z0-9]{0,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,511}"
+    r"(?:(?<![A-Za-z0-9\\-])(?<![A-Za-z0-9_]_)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
+    r"[A-Za-z][A-Za-z0-9]{0,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/.~-]{19,511}"
 )
-_REST = regex(r"[A-Za-z0-9_+/=.~-]{0,4096}")
+_REST = regex(r"[A-Za-z0-9_+/.~-]{0,4096}={0,2}")
 _PART = regex(r"((?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14})(?:\d{1,2}[a-z]{0,3}){0,2})[_.~-]{1,2}")
 _PARTS = 4
 _UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
 _SIGNS = regex(r"[^A-Za-z0-9]+")
-_TELLING = frozenset(
-    [
-        "sk",
-        "rk",
-        "pat",
-        "key",
-        "keys",
-        "apikey",
-        "api",
-        "token",
-        "tok",
-        "tkn",
-        "secret",
-        "sec",
-        "auth",
-        "oauth",
-        "access",
-        "live",
-        "cred",
-        "creds",
-        "pass",
-        "pw",
-        "pwd",
-        "bearer",
-        "jwt",
-        "priv",
-        "private",
-        "service",
-        "svc",
-        "webhook",
-        "whsec",
-        "refresh",
-        "personal",
-        "signing",
-        "sdk",
-    ]
-)
-# What is no credential though drawn by chance. Digests and caches, wherever the word stands in the prefix; ids, where
-# they are all of it; and what names a value in the text before it.
-_DIGESTS = frozenset(
-    [
-        "sha",
-        "md",
-        "hash",
-        "digest",
-        "checksum",
-        "etag",
-        "cache",
-        "commit",
-        "rev",
-        "revision",
-        "blob",
-        "layer",
-        "image",
-        "index",
-        "chunk",
-        "build",
-        "integrity",
-        "crc",
-        "fingerprint",
-        "snapshot",
-        "font",
-        "bundle",
-        "asset",
-        "assets",
-        "static",
-        "public",
-        "pub",
-        "pubkey",
-        "ssh",
-        "ecdsa",
-        "rsa",
-        "ed",
-        "uuid",
-        "guid",
-        "trace",
-        "span",
-        "traceparent",
-        "nonce",
-        "boundary",
-        "form",
-        "webkit",
-        "vpc",
-        "subnet",
-        "ami",
-        "arn",
-        "sg",
-        "eni",
-        "vol",
-        "igw",
-        "rtb",
-        "node",
-        "pod",
-        "cluster",
-        "replicaset",
-        "version",
-        "data",
-        "base",
-        "tmp",
-        "temp",
-        "example",
-        "test",
-        "tests",
-        "fixture",
-    ]
-)
-_IDS = frozenset(
-    [
-        "call",
-        "toolu",
-        "tooluse",
-        "srvtoolu",
-        "tool",
-        "msg",
-        "message",
-        "resp",
-        "response",
-        "rs",
-        "fc",
-        "ctc",
-        "run",
-        "lc",
-        "thread",
-        "asst",
-        "assistant",
-        "file",
-        "chatcmpl",
-        "cmpl",
-        "gen",
-        "req",
-        "request",
-        "evt",
-        "event",
-        "org",
-        "project",
-        "proj",
-        "user",
-        "usr",
-        "account",
-        "acct",
-        "item",
-        "step",
-        "batch",
-        "job",
-        "task",
-        "session",
-        "conv",
-        "conversation",
-        "turn",
-        "cell",
-        "doc",
-        "document",
-        "page",
-        "block",
-        "row",
-        "col",
-        "id",
-        "ids",
-        "obj",
-        "object",
-        "ref",
-        "ch",
-        "cus",
-        "pi",
-        "pm",
-        "in",
-        "price",
-        "prod",
-        "product",
-        "sub",
-        "si",
-        "seti",
-        "cs",
-        "order",
-        "inv",
-        "invoice",
-        "team",
-        "group",
-        "channel",
-        "workspace",
-        "app",
-        "client",
-        "device",
-        "customer",
-        "tx",
-        "txn",
-        "vs",
-        "ft",
-        "upload",
-        "part",
-        "list",
-        "link",
-        "path",
-        "url",
-        "chain",
-        "model",
-        "dataset",
-        "experiment",
-        "artifact",
-        "worker",
-        "queue",
-        "process",
-        "container",
-        "instance",
-        "deploy",
-        "deployment",
-        "release",
-        "branch",
-        "tag",
-        "name",
-        "title",
-        "slug",
-        "section",
-        "figure",
-        "fig",
-        "table",
-        "note",
-        "notebook",
-        "kernel",
-        "state",
-        "ckpt",
-        "checkpoint",
-        "store",
-        "entry",
-        "record",
-        "patch",
-        "diff",
-        "test",
-        "case",
-        "rule",
-        "policy",
-        "role",
-        "plan",
-    ]
-)
+_TELLING_TEXT = """
+sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
+private service svc webhook whsec refresh personal signing sdk
+"""
+_TELLING = frozenset(_TELLING_TEXT.split())
+# What is no credential though drawn by chance: stand-ins, digests and public keys, wherever the word stands in the
+# prefix; what is named by its hash; and ids, whose word is all of the prefix.
+_DIGESTS_TEXT = """
+your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey public ssh ecdsa rsa ed uuid guid nonce
+boundary webkit traceparent
+"""
+_DIGESTS = frozenset(_DIGESTS_TEXT.split())
+_NAMED_BY_HASH_TEXT = """
+cache commit rev revision blob layer image index chunk build snapshot font bundle asset assets static trace span vpc
+subnet ami arn sg eni vol igw rtb node pod cluster replicaset version form data base
+"""
+_NAMED_BY_HASH = frozenset(_NAMED_BY_HASH_TEXT.split())
+_IDS_TEXT = """
+call toolu tooluse srvtoolu tool msg message resp response rs fc ctc run lc thread asst assistant file chatcmpl cmpl
+gen req request evt event org project proj user usr account acct item step batch job task session conv conversation
+turn cell doc document page block row col id ids obj object ref ch cus pi pm in price prod product sub si seti cs
+order inv invoice team group channel workspace wrkspc app client device customer tx txn vs ft upload part list link
+path url chain model dataset experiment artifact worker queue process container instance deploy deployment release
+branch tag name title slug section figure fig table note notebook kernel state ckpt checkpoint store entry record
+patch diff test tests example tmp temp fixture case rule policy role plan
+"""
+_IDS = frozenset(_IDS_TEXT.split())
 _ID_BEFORE = regex(
     r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"
     r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z",
@@ -287,25 +79,28 @@ def _prefix(run: str) -> str | None:
     while len(parts) < _PARTS and (part := _PART().match(run, ends[-1])):
         parts.append(part[1].lower())
         ends.append(part.end())
-    if not parts or _NAME_END().search(run) or stand_in(run):
+    if not parts or _NAME_END().search(run) or stand_in(run[ends[-1] :]):
         return None
     telling = not _TELLING.isdisjoint(parts)
-    bare = [part.rstrip("0123456789") for part in parts]
-    if not _DIGESTS.isdisjoint(bare) or (len(bare) == 1 and bare[0] in _IDS and not telling):
+    words = {part.rstrip("0123456789") for part in parts}
+    if not _DIGESTS.isdisjoint(words) or (len(words) == 1 and not telling and words <= _IDS):
         return None
-    # A body that begins with something like a word has lost that to the prefix.
-    return run[: ends[1]] if any(_is_key(run[end:], telling) for end in reversed(ends[1:])) else None
+    hashes = _NAMED_BY_HASH.isdisjoint(words) and (telling or _IDS.isdisjoint(words))
+    # A body that begins with something like a word has lost that to the prefix; one of hexadecimal digits has not.
+    starts = ends[-1:] if hexadecimal(_SIGNS().sub("", run[ends[-1] :])) else ends[:0:-1]
+    return run[: ends[1]] if any(_is_key(run[start:], telling, hashes) for start in starts) else None
 
 
-def _is_key(body: str, telling: bool) -> bool:
+def _is_key(body: str, telling: bool, hashes: bool) -> bool:
+    """Whether the rest of a run is a key's body; one of hexadecimal digits only where `hashes` may be keys."""
     rest, ids = _UUID().subn("", body)
     plain = _SIGNS().sub("", rest)
-    if ids and telling and not plain:
-        return True
-    if len(plain) < (20 if telling else _SHORTEST) or 7 * (len(rest) - len(plain)) > len(rest):
+    if ids and not plain:
+        return telling and hashes
+    if len(plain) < (_SHORTEST_TOLD if telling else _SHORTEST) or 7 * (len(rest) - len(plain)) > len(rest):
         return False
     if hexadecimal(plain):
-        return len(plain) >= 32 and drawn(plain)
+        return hashes and len(plain) >= _SHORTEST_HASH and drawn(plain)
     if any(len(segment) >= 4 and score(segment) <= 0.2 * len(segment) for segment in _segments(rest)):
         return False
     return drawn(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
