@@ -116,7 +116,7 @@ TOKENS: tuple[Kind, ...] = (
     _token("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", upper_by_chance),
     _token("JSON web token", "eyJ", rf"{_W}{{10,4000}}\.{_W}{{10,8000}}\.{_W}{{16,1400}}"),
     # No separator after these, so the general rule does not see them.
-    _token("Facebook token", "EAA", rf"{_A}{{80,300}}"),
+    _token("Facebook token", "EAA", rf"{_A}{{80,300}}(?![A-Za-z0-9+/=])"),
     _token("JFrog key", "AKCp", rf"{_A}{{60,80}}"),
     _token("EasyPost key", "EZAK EZTK", rf"{_A}{{54}}(?!{_A})"),
     _token("Bitbucket password", "ATBB", rf"{_A}{{28,40}}(?!{_A})"),

@@ -101,6 +101,8 @@ def _is_name(text: str, at: int, word: str, tail: str) -> bool:
         return not tail[:1].islower() and (tail[:1] != "S" or tail[1:2] == "E")
     if word != "pass":
         return True
+    if text[max(0, at - 3) : at].lower() == "ask":  # the program that asks for it
+        return False
     before = text[at - 1] if at else ""
     within = before.isascii() and before.islower() and text[at].islower()
     bare = not tail.lower().startswith(("w", "phrase"))

@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator
 
 from deepnb.core.regex import regex
-from deepnb.core.secrets.chance import drawn, hexadecimal, score
+from deepnb.core.secrets.chance import drawn, hexadecimal
 from deepnb.core.secrets.shapes import stand_in
 from deepnb.core.secrets.span import Span
 
 _SHORTEST, _SHORTEST_TOLD, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
     r"(?:(?<![A-Za-z0-9\\-])(?<![A-Za-z0-9_]_)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
-    r"[A-Za-z][A-Za-z0-9]{0,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/.~-]{19,511}"
+    r"[A-Za-z][A-Za-z0-9]{1,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/.~-]{19,511}"
 )
 _REST = regex(r"[A-Za-z0-9_+/.~-]{0,4096}={0,2}")
 _PART = regex(r"((?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14})(?:\d{1,2}[a-z]{0,3}){0,2})[_.~-]{1,2}")
@@ -101,11 +101,14 @@ def _is_key(body: str, telling: bool, hashes: bool) -> bool:
         return False
     if hexadecimal(plain):
         return hashes and len(plain) >= _SHORTEST_HASH and drawn(plain)
-    if any(len(segment) >= 4 and score(segment) <= 0.2 * len(segment) for segment in _segments(rest)):
+    if not _is_whole(rest):
         return False
     return drawn(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
 
 
-def _segments(body: str) -> list[str]:
-    """Those of a path: where there is no slash, none."""
-    return body.split("/") if "/" in body else []
+def _is_whole(body: str) -> bool:
+    """Whether what stands between slashes and dots is all drawn by chance: a path is not, nor a name with dots."""
+    host, slash, _ = body.partition("/")
+    if slash and ("." in host or any(len(part) >= 4 and not drawn(part) for part in body.split("/"))):
+        return False
+    return "." not in body or any(len(part) >= 16 and drawn(part) for part in body.split("."))

@@ -18,7 +18,7 @@ _STAND_INS = frozenset(_STAND_INS_TEXT.split())
 _STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"
-    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(",
+    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(|%[sd]\b",
     re.IGNORECASE,
 )
 _STAND_IN_FORM = regex(
@@ -136,7 +136,7 @@ def basic_pair(value: str) -> bool:
 
 
 _ALGORITHM = regex(
-    r"\A(?:sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|v|x|latin|iso)[_-]?\d",
+    r"(?:\A|[_-])(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|v|x|latin|iso)[_-]?\d",
     re.IGNORECASE,
 )
 

@@ -10,7 +10,7 @@ from deepnb.core.secrets.values import Value
 
 _ROWS, _WIDTH = 200, 2000
 _HEAD_END = regex(r"[*_`\"' ]{0,6}(?:[|,;\t\r\n]|\Z)")
-_HEAD = regex(r"[*_`\"' ]{0,6}[\w .:-]{1,40}[*_`\"' ]{0,6}")
+_HEAD = regex(r"[*_`\"' ]{0,6}[^\W\d](?:[^\W\d]|[ .:-]){0,40}[*_`\"' ]{0,6}\r?")
 _RULE = regex(r"[ \t>]{0,20}\|?[ \t]{0,20}:?-{1,200}:?[ \t|:-]{0,2000}")
 _QUOTES = "*_`\"' \t\r"
 
@@ -39,7 +39,7 @@ def column(text: str, name: Name) -> Column | None:
     ruled = "|" in head and _RULE().fullmatch(text, *first) is not None
     sign = "|" if ruled else next((c for c in "\t;," if c in head), "")
     count = head.count(sign) if sign else 0
-    if not count or (not ruled and not all(_HEAD().fullmatch(cell) for cell in head.split(sign))):
+    if not count or (not ruled and not _is_head(text, start, head, sign)):
         return None
     at = head.count(sign, 0, name.start - start)
     stop, cells = first[1], []
@@ -51,6 +51,13 @@ def column(text: str, name: Name) -> Column | None:
         if deliberate(cell.text):
             cells.append(cell)
     return Column(tuple(cells), end, stop)
+
+
+def _is_head(text: str, start: int, head: str, sign: str) -> bool:
+    """Whether a line is words alone, and the first of its table."""
+    above = text.rfind("\n", max(0, start - 1 - _WIDTH), max(0, start - 1)) + 1
+    first = start == 0 or text.count(sign, above, start) != head.count(sign)
+    return first and all(_HEAD().fullmatch(cell) for cell in head.split(sign))
 
 
 def _rows(text: str, at: int) -> Iterator[tuple[int, int]]:
