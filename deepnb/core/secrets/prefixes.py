@@ -79,7 +79,9 @@ def _prefix(run: str) -> str | None:
     while len(parts) < _PARTS and (part := _PART().match(run, ends[-1])):
         parts.append(part[1].lower())
         ends.append(part.end())
-    if not parts or _NAME_END().search(run) or stand_in(run[ends[-1] :]):
+    if not parts or sum(map(str.isalpha, parts[0])) < 2 or _NAME_END().search(run) or stand_in(run[ends[-1] :]):
+        return None
+    if "/" in run and run[ends[1] - 1] == ".":  # a host and a path
         return None
     telling = not _TELLING.isdisjoint(parts)
     words = {part.rstrip("0123456789") for part in parts}
