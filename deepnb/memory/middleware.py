@@ -1,7 +1,7 @@
 """Puts the memory files into the system prompt; when they are read again is the refresh policy."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
@@ -14,7 +14,9 @@ from deepnb.core.diff import file_diffs
 from deepnb.core.errors import InvalidError, RunError
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.prompt import MEMORY_OPEN
+from deepnb.core.secrets import credentials, reasons, redact
 from deepnb.engine import keys
+from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import compacted, is_request, message_text, source_of, still_sent
 from deepnb.memory.budget import Count, fitted, plain
 from deepnb.memory.guidelines import memory_block, update_text
@@ -26,7 +28,7 @@ stays byte for byte as it was, and each later change is added once, as a diff in
 
 
 class MemoryState(FilesystemState):
-    """What memory adds to the state: the texts as they are injected; neither output nor inherited."""
+    """What memory adds to the state: the texts as they are injected, credentials masked; neither output nor inherited."""
 
     memory_contents: Annotated[NotRequired[dict[str, str] | None], PrivateStateAttr]
     """path -> text as the block holds it; None asks for the block to be made anew."""
@@ -76,7 +78,10 @@ class MemoryMiddleware(AgentMiddleware):
         now = texts(paths, self._backend.download_files(paths))
         if mark_read := getattr(self._backend, "mark_read", None):  # the guard: this is what the model has now seen
             mark_read(now)
-        return self._changed(state, now)
+        shown = masked(now)
+        for line in _mask_notices(state, now, shown):
+            tell_notice(line)
+        return self._changed(state, shown)
 
     def _layers(self, state: Mapping[str, Any]) -> list[str]:
         """What is injected in the turn that is running, whether or not it is there."""
@@ -98,7 +103,7 @@ class MemoryMiddleware(AgentMiddleware):
     def rebased(self, request: ModelRequest) -> ModelRequest:
         """The request with the memory block as the files are now: for the call that compacts."""
         paths = self._layers(request.state)
-        contents = texts(paths, self._backend.download_files(paths))
+        contents = masked(texts(paths, self._backend.download_files(paths)))
         return request.override(system_message=with_other_block(request.system_message, self._block(contents)))
 
 
@@ -204,6 +209,21 @@ def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> 
             why = f"memory file {path} is not UTF-8 text (byte {error.start})"
             raise InvalidError(why, "save it as UTF-8, or remove it, then run again") from None
     return found
+
+
+def masked(contents: Mapping[str, str]) -> dict[str, str]:
+    """The texts without the credentials that somebody else put into their files."""
+    return {path: redact(text) for path, text in contents.items()}
+
+
+def _mask_notices(state: Mapping[str, Any], now: Mapping[str, str], shown: Mapping[str, str]) -> Iterator[str]:
+    """A line for each file in which something is masked that was not masked when the thread's model last saw it."""
+    told = state.get(keys.TOLD) or state.get(keys.MEMORY) or {}
+    for path, text in shown.items():
+        new = {*text.splitlines()} - {*now[path].splitlines(), *told.get(path, "").splitlines()}
+        if text != now[path] and new:
+            found = reasons(credentials(now[path]))
+            yield f"{path} holds {found}: masked in the prompt; the file itself was not changed"
 
 
 def with_block(system: SystemMessage | None, block: str) -> SystemMessage:

@@ -12,6 +12,7 @@ from deepagents.backends.protocol import BackendProtocol
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
 
+from deepnb.core.secrets import redact
 from deepnb.engine.request import message_text, still_sent
 from deepnb.memory.budget import Count, fitted
 
@@ -56,7 +57,7 @@ class NestedMemoryMiddleware(AgentMiddleware):
         if nearest is None or self._shown(request.state, nearest.path):
             return result
         try:
-            text = nearest.content.decode("utf-8")
+            text = redact(nearest.content.decode("utf-8"))
         except UnicodeDecodeError:
             return result
         (shown,) = fitted({nearest.path: text}, [nearest.path], self._budget, self._count) or (None,)

@@ -6,6 +6,7 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import BaseTool, StructuredTool
 
+from deepnb.core.secrets import redact
 from deepnb.engine.listen import tell_notice
 from deepnb.memory.daily import addition, bare
 from deepnb.memory.flush import TOOL
@@ -68,7 +69,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         hits = index.search(files, query, k, self._now(), may_read=self._backend.may_read, tokens=TOKENS)
         while index.notices:
             tell_notice(index.notices.pop(0))
-        return hits_text(hits) or "Nothing in memory fits that."
+        return redact(hits_text(hits)) or "Nothing in memory fits that."
 
     def get(self, path: str, start: int = 1, lines: int = 40) -> str:
         """Lines of a memory file, numbered."""
@@ -78,7 +79,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
         found = self._backend.download_files([path])[0]
         if found.content is None:
             return f"Error: there is no {path}"
-        text = found.content.decode("utf-8", "replace").splitlines()
+        text = redact(found.content.decode("utf-8", "replace")).splitlines()
         start, most = max(1, int(start)), max(1, min(int(lines), LINES))
         shown = "\n".join(f"{n}: {line}" for n, line in enumerate(text[start - 1 : start - 1 + most], start))
         cut = f"\n(cut after {LONGEST:,} characters: ask for fewer lines)" if len(shown) > LONGEST else ""

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deepnb.core.diff import FileDiff
+from deepnb.core.secrets import redact
 from deepnb.core.values import Snapshot
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html
 from deepnb.views.numbers import counted
 from deepnb.views.text import indent, middle_cut, page, quoted, title_line
 
-State = Literal["same", "newer", "new", "gone", "empty", "binary"]
+State = Literal["same", "masked", "newer", "new", "gone", "empty", "binary"]
 
 STATES: dict[State, str] = {
     "same": "in the prompt",
+    "masked": "in the prompt, with its credentials masked",
     "newer": "changed in the file: the prompt still has the old text",
     "new": "new: in the prompt from the next turn",
     "gone": "file removed: the prompt still has the old text",
@@ -33,7 +35,7 @@ _NEUTRAL = "rgba(128,128,128,0.15)"
 
 @dataclass(frozen=True)
 class MemoryFile:
-    """A file of memory: `text` as it is in the file, `prompt` as the model sees it."""
+    """A file of memory: `text` as it is in the file, `prompt` as the model sees it; credentials masked in both."""
 
     path: str
     text: str | None
@@ -156,7 +158,7 @@ def memory_view(
         if state is None:
             missing.append(path)
             continue
-        text, prompt = snapshot.files.get(path), snapshot.memory.get(path)
+        text, prompt = _masked(snapshot, path), snapshot.memory.get(path)
         shown = text if text is not None else prompt or ""
         files.append(MemoryFile(path, text, prompt, state, count(shown) if shown else 0))
     below = sorted(p for p in {*snapshot.files, *snapshot.binary} if p.startswith("/memory/") and p not in paths)
@@ -166,14 +168,21 @@ def memory_view(
 
 def _state(snapshot: Snapshot, path: str) -> State | None:
     """How the file stands to the prompt; None where neither has it."""
-    text, prompt = snapshot.files.get(path), snapshot.memory.get(path)
+    text, prompt = _masked(snapshot, path), snapshot.memory.get(path)
     if text is None:
         if path in snapshot.binary:
             return "binary"
         return "gone" if prompt else None
     if prompt is None or not prompt.strip():
         return "new" if text.strip() else "empty"
-    return "same" if text == prompt else "newer"
+    if text != prompt:
+        return "newer"
+    return "same" if text == snapshot.files[path] else "masked"
+
+
+def _masked(snapshot: Snapshot, path: str) -> str | None:
+    text = snapshot.files.get(path)
+    return None if text is None else redact(text)
 
 
 def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:

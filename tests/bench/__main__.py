@@ -13,7 +13,7 @@ from types import ModuleType
 
 from tests.bench.row import HEAD
 
-NAMES = ("house", "load", "calls", "stream", "turn", "disk", "talks", "speed")
+NAMES = ("house", "load", "calls", "stream", "turn", "disk", "talks", "speed", "credentials")
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     known = {name: importlib.import_module(f"tests.bench.{name}") for name in asked.name or NAMES}
     if asked.list:
         for name, module in known.items():
-            print(f"{name:8}{'quick' if module.QUICK else '':7}{(module.__doc__ or '').splitlines()[0]}")
+            print(f"{name:12}{'quick' if module.QUICK else '':7}{(module.__doc__ or '').splitlines()[0]}")
         return
     print(HEAD, flush=True)
     with tempfile.TemporaryDirectory() as home:  # the user's profile is no part of what is measured

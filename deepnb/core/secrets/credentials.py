@@ -77,14 +77,18 @@ def redact_value(value: Any) -> Any:
     return value
 
 
+def reasons(findings: Iterable[Finding]) -> str:
+    """What was found, and in which lines, never the value: `a value named password (line 2, 5); what looks like ...`."""
+    lines: dict[str, list[int]] = {}
+    for found in findings:
+        lines.setdefault(found.reason, []).append(found.line)
+    return "; ".join(f"{reason} (line {', '.join(map(str, sorted(set(at))))})" for reason, at in lines.items())
+
+
 def refusal(findings: Iterable[Finding], where: str) -> str:
     """One line that says what was refused and where, never the value: for a tool's answer or an error."""
-    reasons: dict[str, list[int]] = {}
-    for found in findings:
-        reasons.setdefault(found.reason, []).append(found.line)
-    parts = [f"{reason} (line {', '.join(map(str, sorted(set(at))))})" for reason, at in reasons.items()]
     place = " ".join(redact(where).split())
-    return f"not written to {place}: it holds {'; '.join(parts)}; write where it is kept instead, never the value"
+    return f"not written to {place}: it holds {reasons(findings)}; write where it is kept instead, never the value"
 
 
 def _under(key: Any, item: Any) -> Any:

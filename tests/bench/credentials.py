@@ -1,0 +1,147 @@
+"""What the gate finds of credentials it has not met, what it flags in clean code, and its seconds for 1 MB.
+
+The baseline is the gate as it was before its rules met these forms, at commit c5b46fb, over the same texts; it is left
+out where that commit is not at hand. `practice` is the set that the rules were written by; `judge` is the other.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from deepnb.core.secrets import credentials
+from tests.bench.row import Row, held
+from tests.data import credentials_judge, credentials_practice
+from tests.data.credentials import Sample
+
+QUICK = False
+BEFORE = "c5b46fb"
+LEAST, MOST = 95, 0.05
+"""Per cent: of the judge's set found, of clean lines flagged."""
+LINES = 100_000
+KINDS = {".py", ".pyi", ".md", ".rst", ".txt", ".json", ".toml", ".cfg", ".yaml", ".yml", ".html", ".css", ".js", ".ts"}
+_LONGEST_FILE = 300_000
+_FIND = """
+import json, sys
+from deepnb.core.secrets import credentials
+for line in sys.stdin:
+    print(json.dumps([[f.start, f.end, f.line] for f in credentials(json.loads(line))]), flush=True)
+"""
+Found = list[list[tuple[int, int, int]]]
+"""For each text the findings: start, end, line."""
+
+
+def rows() -> Iterator[Row]:
+    """Shares by set and form, false alarms, then time."""
+    sets = {"judge": credentials_judge.samples(), "practice": credentials_practice.samples()}
+    for name, samples in sets.items():
+        texts = [sample.text for sample in samples]
+        yield from _shares(name, samples, _now(texts), _before(texts))
+    yield _alarms()
+    yield from _times()
+
+
+def _shares(name: str, samples: Sequence[Sample], now: Found, before: Found | None) -> Iterator[Row]:
+    forms = dict.fromkeys(["", *(sample.kind for sample in samples)])
+    for form in forms:
+        at = [i for i, sample in enumerate(samples) if form in ("", sample.kind)]
+        share = _share([samples[i] for i in at], [now[i] for i in at])
+        old = _share([samples[i] for i in at], [before[i] for i in at]) if before else None
+        what = f"{name}: {form or 'all of it'} ({len(at)})"
+        asked = not form and name == "judge"
+        bound, ok = (f"{LEAST} %", share >= LEAST) if asked else ("", None)
+        yield Row(what, share, "%", old, bound=bound, ok=ok)
+
+
+def _share(samples: Sequence[Sample], found: Found) -> float:
+    return 100 * sum(map(_is_found, samples, found)) / len(samples)
+
+
+def _is_found(sample: Sample, found: Sequence[tuple[int, int, int]]) -> bool:
+    """Whether each value lies within a finding as a whole."""
+    starts = [(sample.text.index(value), len(value)) for value in sample.values]
+    return all(any(start <= at and at + size <= end for start, end, _ in found) for at, size in starts)
+
+
+def _now(texts: Sequence[str]) -> Found:
+    return [[(f.start, f.end, f.line) for f in credentials(text)] for text in texts]
+
+
+def _before(texts: Sequence[str]) -> Found | None:
+    """What the rules of that commit find; None where it is not at hand."""
+    root = Path(__file__).parents[2]
+    try:
+        tar = subprocess.run(
+            ["git", "-C", str(root), "archive", BEFORE, "deepnb"], check=True, capture_output=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    with tempfile.TemporaryDirectory() as home:
+        with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
+            archive.extractall(home, filter="data")
+        said = subprocess.run(
+            [sys.executable, "-c", _FIND],
+            input="\n".join(map(json.dumps, texts)),
+            env={**os.environ, "PYTHONPATH": home},
+            cwd=home,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def _alarms() -> Row:
+    texts = list(clean_texts())
+    count = sum(text.count("\n") + 1 for text in texts)
+    before = _before(texts)
+    share = 100 * _flagged(_now(texts)) / count
+    old = 100 * _flagged(before) / count if before else None
+    return Row(f"{count:,} lines of installed packages flagged", share, "%", old, bound=f"{MOST} %", ok=share <= MOST)
+
+
+def _flagged(found: Found) -> int:
+    return sum(len({line for _, _, line in one}) for one in found)
+
+
+def clean_texts() -> Iterator[str]:
+    """Files of the installed packages, drawn by a seeded chance, with LINES lines together."""
+    home = Path(sysconfig.get_path("purelib"))
+    files = sorted(p for p in home.rglob("*") if p.suffix in KINDS and "dist-info" not in str(p) and p.is_file())
+    random.Random(16).shuffle(files)
+    count = 0
+    for file in files:
+        text = file.read_text("utf-8", "replace")
+        if len(text) <= _LONGEST_FILE:
+            yield text
+            count += text.count("\n") + 1
+        if count >= LINES:
+            return
+
+
+def _times() -> Iterator[Row]:
+    """1 MB beside twice the half of it: linear is 1."""
+    code = "\n".join(clean_texts())
+    for what, text in (("code", code), ("one endless line of names", "password=" * 120_000), ("one word", "a" * 10**6)):
+        whole, half = _seconds(text[:1_000_000]), _seconds(text[:500_000])
+        yield held(f"1 MB of {what}, beside 2 x 0.5 MB", whole, 2 * half, "s", 1.5)
+
+
+def _seconds(text: str) -> float:
+    """The least of three."""
+    spent = []
+    for _ in range(3):
+        begin = perf_counter()
+        credentials(text)
+        spent.append(perf_counter() - begin)
+    return min(spent)

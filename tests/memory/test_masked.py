@@ -1,0 +1,109 @@
+"""A credential that another program put into a memory file on disk: masked in what the model sees, left in the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from deepnb import Session
+from deepnb.core.values import Notice
+from deepnb.engine.request import message_text
+from deepnb.views.memory import memory_view
+from tests.support.compactions import compactions
+from tests.support.scripted import Scripted, call
+
+KEY = "zrq_live_" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga"
+MARK = "[redacted: token]"
+
+
+def session(tmp_path: Path, *answers, **options) -> Session:
+    s = Session(model=Scripted(answers=list(answers) or ["ok"]), memory=("/AGENTS.md", "/box/AGENTS.md"), **options)
+    s.workspace.home.storage.mount("/box", "disk:d", base=tmp_path, store=None, assistant_id=None)
+    s.memory.write("/box/AGENTS.md", "- first\n")
+    return s
+
+
+def foreign(tmp_path: Path, text: str) -> Path:
+    """What the other program writes."""
+    path = next(tmp_path.rglob("AGENTS.md"))
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def sent(s: Session) -> list[str]:
+    return ["\n".join(message_text(m) for m in request) for request in s.options.model.requests]
+
+
+def notices(s: Session) -> list[str]:
+    return [e.text for e in s.turns[-1].events if isinstance(e, Notice)]
+
+
+@pytest.mark.parametrize("refresh", ["delta", "call", "thread"])
+def test_it_is_masked_in_the_block_and_named_once(tmp_path: Path, refresh):
+    s = session(tmp_path, memory_refresh=refresh)
+    text = f"- first\n- the key is {KEY}, for staging\n"
+    path = foreign(tmp_path, text)
+    s.run("a")
+    assert notices(s) == [
+        "/box/AGENTS.md holds a long random value after the prefix zrq_ (line 2): masked in the prompt;"
+        " the file itself was not changed"
+    ]
+    s.run("b")
+    assert notices(s) == []
+    assert all(f"- the key is {MARK}, for staging" in one and KEY not in one for one in sent(s))
+    assert path.read_text(encoding="utf-8") == text
+    assert KEY not in repr(s.snapshot.memory)
+
+
+def test_it_is_masked_in_the_diff_of_a_change(tmp_path: Path):
+    s = session(tmp_path)
+    s.run("a")
+    foreign(tmp_path, f"- first\n- the key is {KEY}\n")
+    s.run("b")
+    assert f"+- the key is {MARK}" in sent(s)[-1] and KEY not in sent(s)[-1]
+    assert len(notices(s)) == 1
+    foreign(tmp_path, f"- first\n- the key is {KEY}\n- and tea\n")
+    s.run("c")
+    assert "+- and tea" in sent(s)[-1] and KEY not in sent(s)[-1]
+    assert notices(s) == []  # it was said
+    foreign(tmp_path, f"- first\n- the key is {KEY}\n- and tea\npassword = hunter2\n")
+    s.run("d")
+    assert "+password = [redacted: password]" in sent(s)[-1] and "a value named password (line 4)" in notices(s)[0]
+
+
+def test_the_agents_own_edit_of_another_line_keeps_the_file_as_it_is(tmp_path: Path):
+    edit = call("edit_file", file_path="/box/AGENTS.md", old_string="- first", new_string="- second")
+    s = session(tmp_path, edit, "ok")
+    path = foreign(tmp_path, f"- first\n- the key is {KEY}\n")
+    s.run("a")
+    assert path.read_text(encoding="utf-8") == f"- second\n- the key is {KEY}\n"
+
+
+def test_it_is_masked_after_a_compaction_too(tmp_path: Path):
+    s = session(
+        tmp_path, *["words " * 400] * 12, max_input_tokens=8_000, trigger=("tokens", 3_000), keep=("messages", 1)
+    )
+    s.run("a")
+    foreign(tmp_path, f"- first\n- the key is {KEY}\n")
+    for n in range(5):
+        s.run(f"{n} " + "words " * 300)
+    assert compactions(s)
+    assert not any(KEY in one for one in sent(s)) and MARK in sent(s)[-1]
+
+
+def test_it_is_masked_in_the_agents_md_of_a_directory(tmp_path: Path):
+    s = Session(model=Scripted(answers=[call("read_file", file_path="/w/a.txt"), "ok"]))
+    s.backend.inner.write("/w/AGENTS.md", f"- the key is {KEY}\n")
+    s.files["/w/a.txt"] = "text\n"
+    s.run("a")
+    assert MARK in sent(s)[-1] and KEY not in sent(s)[-1]
+
+
+def test_the_panel_says_that_it_is_masked(tmp_path: Path):
+    s = session(tmp_path)
+    foreign(tmp_path, f"- the key is {KEY}\n")
+    s.run("a")
+    view = memory_view(s.snapshot, s.memory.sources, len)
+    file = next(f for f in view.files if f.path == "/box/AGENTS.md")
+    assert file.state == "masked" and KEY not in repr(view) and MARK in file.content
