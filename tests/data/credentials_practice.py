@@ -112,8 +112,9 @@ def _samples(chance: Chance) -> Iterator[Sample]:
                 text = template.replace("ENV", "\1").replace("V", "\0").replace("N", name, 1).replace("\1", "ENV")
                 yield Sample(form, text.replace("</N>", f"</{name}>").replace("\0", value, 1), (value,))
     for template in COOKIES:
-        value = _b62(chance, 28)
-        yield Sample("cookie", template.replace("V2", _b62(chance, 24)).replace("V", value), (value,))
+        value, other = _b62(chance, 28), _b62(chance, 24)
+        text = template.replace("V2", other).replace("V", value)
+        yield Sample("cookie", text, (value, other) if "V2" in template else (value,))
 
 
 def _password(chance: Chance, at: int) -> str:

@@ -22,7 +22,7 @@ _PART = regex(r"((?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14})(?:\d{1,2}[a-z]{0,3
 _PARTS = 4
 _UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
-_SIGNS = regex(r"[^A-Za-z0-9]+")
+_SIGNS = regex(r"[^A-Za-z0-9]")
 _TELLING_TEXT = """
 sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
 private service svc webhook whsec refresh personal signing sdk

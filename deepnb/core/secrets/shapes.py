@@ -36,7 +36,7 @@ _FILE = regex(
 )
 _RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?")
 _CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
-_PIECES = regex(r"[A-Za-z0-9]{8,}")
+_PIECES = regex(r"[A-Za-z0-9]{8,512}")
 _STOP_WORDS_TEXT = """
 a an and be das der die enter for forgot in is ist it must not of please the to with your
 """
