@@ -101,7 +101,7 @@ class GuardMiddleware(AgentMiddleware):
         for call in telling:
             if isinstance(args := call["args"], dict) and not self._is_refused(call["name"] or "", args):
                 self._taken[call["id"] or ""] = args
-        fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")
+        fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")  # their ids stay as they are
         return message.model_copy(update={f: redact_value(getattr(message, f)) for f in fields})
 
     def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:

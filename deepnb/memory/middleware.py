@@ -78,7 +78,7 @@ class MemoryMiddleware(AgentMiddleware):
         now = texts(paths, self._backend.download_files(paths))
         if mark_read := getattr(self._backend, "mark_read", None):  # the guard: this is what the model has now seen
             mark_read(now)
-        shown = masked(now)
+        shown = masked_texts(now)
         for line in _mask_notices(state, now, shown):
             tell_notice(line)
         return self._changed(state, shown)
@@ -103,7 +103,7 @@ class MemoryMiddleware(AgentMiddleware):
     def rebased(self, request: ModelRequest) -> ModelRequest:
         """The request with the memory block as the files are now: for the call that compacts."""
         paths = self._layers(request.state)
-        contents = masked(texts(paths, self._backend.download_files(paths)))
+        contents = masked_texts(texts(paths, self._backend.download_files(paths)))
         return request.override(system_message=with_other_block(request.system_message, self._block(contents)))
 
 
@@ -211,7 +211,7 @@ def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> 
     return found
 
 
-def masked(contents: Mapping[str, str]) -> dict[str, str]:
+def masked_texts(contents: Mapping[str, str]) -> dict[str, str]:
     """The texts without the credentials that somebody else put into their files."""
     return {path: redact(text) for path, text in contents.items()}
 

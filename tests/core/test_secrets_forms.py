@@ -114,9 +114,11 @@ def test_ids_digests_paths_and_code_are_clean(text):
     assert credentials(text) == ()
 
 
-def test_the_ids_of_a_tool_call_stay_as_they_are():
-    call: dict[str, Any] = {"id": "call_" + body(24), "name": "f", "args": {"key": "zrq_live_" + KEY}}
-    assert redact_value(call) == {**call, "args": {"key": "[redacted: token]"}}
+def test_an_id_of_any_make_stays_as_it_is_and_a_known_key_in_its_place_does_not():
+    call: dict[str, Any] = {"id": "zq_" + body(24), "name": "f", "args": {"note": "zrq_live_" + KEY}}
+    assert redact_value(call) == {**call, "args": {"note": "[redacted: token]"}}
+    assert redact_value({"tool_call_id": call["id"]})["tool_call_id"] == call["id"]
+    assert redact_value({"id": "gh" + "p_" + "a1B2c3D4e5F6" * 3}) == {"id": "[redacted: GitHub token]"}
 
 
 # -- laws

@@ -1,10 +1,10 @@
-"""`password = ...`, `"api_key": "..."`, `密码：...`: the value that follows its name, with a sign or a verb between."""
+"""`password = ...`, `"api_key": "..."`, `密码：...`: the value that follows its name, with an operator or a verb between."""
 
 from collections.abc import Iterator
 
 from deepnb.core.regex import regex
 from deepnb.core.secrets.names import Name, names
-from deepnb.core.secrets.pairs import paired, token_of
+from deepnb.core.secrets.pairs import pair_value, token_of
 from deepnb.core.secrets.shapes import password_like, quoted_password_like
 from deepnb.core.secrets.span import Span
 from deepnb.core.secrets.tables import column
@@ -33,8 +33,8 @@ def assignments(text: str, low: str) -> Iterator[Span]:
             word, done, rows_start, rows_end = name.word, 0, 0, 0
         if name.start < done:
             continue
-        value, good = _assigned(text, name)
-        if not good and (found := paired(text, name)):
+        value, good = _value_of(text, name)
+        if not good and (found := pair_value(text, name)):
             value, good = found, True
         if good:
             yield _span(name, value)
@@ -52,14 +52,10 @@ def _span(name: Name, value: Value) -> Span:
     return Span(value.start, value.end, kind, f"a value named {name.label}")
 
 
-def _assigned(text: str, name: Name) -> tuple[Value, bool]:
+def _value_of(text: str, name: Name) -> tuple[Value, bool]:
     """What is given to a name, and whether it is a credential."""
     between = _SEPARATOR().match(text, name.stop)
-    if (
-        between is None
-        and text.startswith(" ", name.stop)
-        and _DASHES().search(text[max(0, name.start - 40) : name.start])
-    ):
+    if between is None and _DASHES().search(text, max(0, name.start - 40), name.start):
         between = _FLAG().match(text, name.stop)
     if between is None and (name.family != "password" or not name.word.isascii()):
         between = _SPACE().match(text, name.stop)

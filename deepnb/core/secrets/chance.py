@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-# After each first letter the letters that often follow it within the words of programs: 220 pairs of 676. They
-# are 90 % of the pairs in words and 33 % of those drawn by chance: the logarithms of these odds are the points.
+# After each first letter the letters that often follow it in the words of source code: 220 pairs of 676. They are
+# 90 % of the pairs in words and 33 % of those drawn by chance: the logarithms of these odds are the points.
 _PAIRS = """
 abcdgilmnprstuy baeilorsu cacehiklortu daeiosu eabcdefgilmnprstvwx faefiloru gaehinors haeiot iabcdefglmnoprstvz
 kei ladeilostuy mabeimopsu nacdefginostuv oabcdfgiklmnoprstuvw paeiloprsty qu racdegiklmnorstuy sacehilopstu
@@ -12,7 +12,7 @@ tacehilorstuy uabceilmnprst vaei waei xpt yp ze
 _COMMON = frozenset(row[0] + letter for row in _PAIRS.split() for letter in row[1:])
 _WORD, _CHANCE, _TURN = -1.0, 1.9, 1.2
 _SHARE = 0.15
-"""Of each sign: one value in a thousand has less, and one word of programs in five hundred has more."""
+"""Points per character: one random value in a thousand has fewer, one identifier in five hundred has more."""
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -27,11 +27,11 @@ def score(text: str) -> float:
     return points
 
 
-def drawn(text: str) -> bool:
-    """Whether a text of some twenty signs and more looks drawn by chance."""
+def is_random(text: str) -> bool:
+    """Whether a text of some twenty characters or more looks drawn by chance."""
     return score(text) >= _SHARE * len(text)
 
 
-def hexadecimal(text: str) -> bool:
+def is_hexadecimal(text: str) -> bool:
     """Whether all of it could be the digits of a hash or an id."""
     return _HEX.issuperset(text if text.islower() or text.isdigit() else text.lower() if text.isupper() else text)

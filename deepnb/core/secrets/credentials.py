@@ -13,7 +13,7 @@ from deepnb.core.regex import regex
 from deepnb.core.secrets.assignments import assignments
 from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
 from deepnb.core.secrets.pem import private_keys
-from deepnb.core.secrets.prefixes import prefixed
+from deepnb.core.secrets.prefixes import keys_by_prefix
 from deepnb.core.secrets.span import Span
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
@@ -92,6 +92,8 @@ def refusal(findings: Iterable[Finding], where: str) -> str:
 
 
 def _under(key: Any, item: Any) -> Any:
+    if isinstance(item, str) and isinstance(key, str) and key[-2:] in ("id", "Id", "ID"):
+        return _id(item)
     new = redact_value(item)
     if new is not item or not isinstance(item, str) or not isinstance(key, str) or not 4 <= len(item) <= 4096:
         return new
@@ -99,6 +101,13 @@ def _under(key: Any, item: Any) -> Any:
     quoted = lead + item.replace('"', "'").replace("\n", " ") + '"'
     found = next((f for f in credentials(quoted) if f.start >= len(lead)), None)
     return f"[redacted: {found.kind}]" if found else item
+
+
+def _id(text: str) -> str:
+    """An id, which may have a prefix and be drawn by chance; a credential that is none of those is taken out."""
+    lead = "id: "
+    new = redact(lead + text)[len(lead) :]
+    return text if new == text else new
 
 
 def _lowered(text: str) -> str:
@@ -121,7 +130,7 @@ def _spans(text: str) -> Iterator[Span]:
         for match in kind.pattern().finditer(text):
             if kind.check is None or kind.check(match[1]):
                 yield kind.span(match)
-    yield from prefixed(text)
+    yield from keys_by_prefix(text)
     yield from assignments(text, low)
 
 

@@ -22,8 +22,8 @@ _TOKENS = {
     **dict.fromkeys(("secret", "credential", "凭证", "凭据"), "secret"),
     **dict.fromkeys(("密钥", "密鑰", "密匙", "秘钥"), "key"),
 }
-_SHORT = ("jwt", "psk", "creds", "passkey", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
-_NAMES = {**_PASSWORDS, **_TOKENS, "key": "key", "_auth": "token", **dict.fromkeys(_SHORT, "token")}
+_WHOLE_WORDS = ("jwt", "psk", "creds", "passkey", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
+_NAMES = {**_PASSWORDS, **_TOKENS, "key": "key", "_auth": "token", **dict.fromkeys(_WHOLE_WORDS, "token")}
 _KEY_BEFORE = regex(
     r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot"
     r"|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"
@@ -93,7 +93,7 @@ def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
 
 def _is_name(text: str, at: int, word: str, tail: str) -> bool:
     """Not `bypass`, `passenger`, `tokenizer`, `tokens`."""
-    if word in _SHORT:
+    if word in _WHOLE_WORDS:
         return not tail and not text[max(0, at - 1) : at].isalpha()
     if word == "pw":
         return not text[max(0, at - 1) : at].isalnum() and (not tail or tail[0] in "_-")

@@ -1,4 +1,4 @@
-"""A name and its value with more than a sign between them: a type, a tag, a call, a line end, half a sentence.
+"""A name and its value with more than an operator between them: a type, a tag, a call, a line end, half a sentence.
 
 One row per form: what must stand before the name, what between it and the value, and how plain the value must be.
 The quantifiers are bounded, and what stands before is searched for in a short stretch.
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from deepnb.core.regex import regex
-from deepnb.core.secrets.chance import drawn, hexadecimal
+from deepnb.core.secrets.chance import is_hexadecimal, is_random
 from deepnb.core.secrets.names import Name
-from deepnb.core.secrets.shapes import deliberate, password_like, quoted_password_like, token_like
+from deepnb.core.secrets.shapes import password_like, quoted_password_like, strong_password_like, token_like
 from deepnb.core.secrets.values import Value, value_at
 
 _BACK = 72
@@ -30,12 +30,12 @@ class _Form:
 
 
 _QUOTE = r"(?=\\{0,2}[\"'`])"
-_WRAP = r"(?:(?:Some|str|bytes|(?:[A-Za-z_.:]{0,24})(?:Secret|String|SecretStr)(?:::(?:from|new))?)\()?"
+_WRAPPERS = r"(?:(?:Some|str|bytes|(?:[A-Za-z_.:]{0,24})(?:Secret|String|SecretStr)(?:::(?:from|new))?)\()?"
 _TYPE = r"[*&\[\]?]{0,3}[A-Za-z_][^\n=;{}\"]{0,40}?"
 _ATTRIBUTES = r"(?:\s{1,40}[\w:.-]{1,30}\s?=\s?[\"'][^\"'<>\n]{0,60}[\"']){0,3}"
-_INSIDE = r"\s{0,120}(?:<!\[CDATA\[|<(?:value|string|val|text)>)?\s{0,120}"
-_NAMED = regex(r"(?:name|key|id|property|variable)\s?=\s?[\"'][\w.:/-]{0,40}\Z", re.IGNORECASE)
-_CALLED = (
+_OPEN_TAGS = r"\s{0,120}(?:<!\[CDATA\[|<(?:value|string|val|text)>)?\s{0,120}"
+_NAME_ATTRIBUTE = regex(r"(?:name|key|id|property|variable)\s?=\s?[\"'][\w.:/-]{0,40}\Z", re.IGNORECASE)
+_SETTERS = (
     r"(?:set|put|add|append|define|header|env|environ|prop|property|with|insert|of|arg|param|update|store|register)"
 )
 _FIELDS = r"(?:\s{1,40}[\"']?[\w-]{1,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?[\w.-]{0,40}[\"']?,?){0,2}"
@@ -46,7 +46,7 @@ _FORMS: tuple[_Form, ...] = (
     _Form(
         regex(
             rf"(?:\[\w{{0,8}}\]){{0,2}}[ \t]{{0,8}}:?[ \t]{{0,8}}(?:{_TYPE})?[ \t]{{0,8}}(?::?=(?![=~>])|<<?-)[ \t]{{0,8}}"
-            rf"(?:\\\n|\([ \t]{{0,4}}\n)?\s{{0,40}}{_WRAP}\s{{0,4}}[rbfuL@$]?{_QUOTE}"
+            rf"(?:\\\n|\([ \t]{{0,4}}\n)?\s{{0,40}}{_WRAPPERS}\s{{0,4}}[rbfuL@$]?{_QUOTE}"
         ),
         strict=False,
         quoted=True,
@@ -54,7 +54,7 @@ _FORMS: tuple[_Form, ...] = (
     # setenv("NAME", "..."), and any ("NAME", "...")
     _Form(
         regex(rf"\\?[\"'`][ \t]{{0,4}},\s{{0,20}}{_QUOTE}"),
-        regex(rf"{_CALLED}[A-Za-z_]{{0,12}}\s?\([ \t]{{0,4}}[\"'`][\w.:/ -]{{0,40}}\Z", re.IGNORECASE),
+        regex(rf"{_SETTERS}[A-Za-z_]{{0,12}}\s?\([ \t]{{0,4}}[\"'`][\w.:/ -]{{0,40}}\Z", re.IGNORECASE),
         strict=False,
         quoted=True,
     ),
@@ -73,7 +73,7 @@ _FORMS: tuple[_Form, ...] = (
     _Form(regex(rf"[ \t]{{1,8}}{_QUOTE}"), quoted=True),
     # <password type="plain">\n...
     _Form(
-        regex(rf"(?:{_ATTRIBUTES})\s{{0,4}}>{_INSIDE}"),
+        regex(rf"(?:{_ATTRIBUTES})\s{{0,4}}>{_OPEN_TAGS}"),
         regex(r"<(?:[\w.-]{1,30}:)?[\w.-]{0,40}\Z"),
         strict=False,
     ),
@@ -82,10 +82,10 @@ _FORMS: tuple[_Form, ...] = (
     # <add key="NAME" value="...">, <string name="NAME">...
     _Form(
         regex(rf"[\"']{_ATTRIBUTES}\s{{1,40}}(?:[\w-]{{0,12}}value|content|default)\s?=\s?{_QUOTE}", re.IGNORECASE),
-        _NAMED,
+        _NAME_ATTRIBUTE,
         strict=False,
     ),
-    _Form(regex(rf"[\"']{_ATTRIBUTES}\s{{0,4}}>{_INSIDE}"), _NAMED, strict=False),
+    _Form(regex(rf"[\"']{_ATTRIBUTES}\s{{0,4}}>{_OPEN_TAGS}"), _NAME_ATTRIBUTE, strict=False),
     # name: NAME \n value: ...
     _Form(
         regex(rf"\\?[\"']?\s{{0,2}}[,{{]?{_FIELDS}\s{{0,40}}\\?{_VALUE_WORD}", re.IGNORECASE),
@@ -148,10 +148,10 @@ _VALUE_FIRST = regex(
 _SAID_FIRST = regex(
     r"(?:^|[\s\"'`(\u201c])([^\s\"'`(\u201c]{6,128})[\"'`\u201d]?[ ](?:as|is|was|=)[ ](?:[\w']{1,12}[ ]){0,3}[\w-]{0,24}[ _-]?\Z"
 )
-_FIRST = ((_VALUE_FIRST, 320, False), (_SAID_FIRST, 220, True))
+_VALUE_BEFORE = ((_VALUE_FIRST, 320, False), (_SAID_FIRST, 220, True))
 
 
-def paired(text: str, name: Name) -> Value | None:
+def pair_value(text: str, name: Name) -> Value | None:
     """The credential that is given to a name in one of these forms."""
     return next(_after(text, name), None) or next(_before(text, name), None)
 
@@ -169,7 +169,7 @@ def _after(text: str, name: Name) -> Iterator[Value]:
 
 
 def _before(text: str, name: Name) -> Iterator[Value]:
-    for pattern, back, strict in _FIRST:
+    for pattern, back, strict in _VALUE_BEFORE:
         if found := _stands(pattern, text, name.start, back):
             value = Value(*found.span(1), found[1], False)
             if _is_credential(value, name, strict):
@@ -177,18 +177,20 @@ def _before(text: str, name: Name) -> Iterator[Value]:
 
 
 def _stands(pattern: _Pattern, text: str, end: int, back: int) -> re.Match[str] | None:
-    """What stands right before a place, within `back` signs."""
+    """What stands right before a place, within `back` characters."""
     return pattern().search(text, max(0, end - back), end)
 
 
 def _is_credential(value: Value, name: Name, strict: bool) -> bool:
-    if name.loose or (not strict and name.family != "password"):
+    if name.loose or name.family in ("token", "key") or (not strict and name.family != "password"):
         return token_of(name, value.text)
     if strict:
-        return deliberate(value.text)
+        return strong_password_like(value.text)
     return quoted_password_like(value.text) if value.quoted else password_like(value.text)
 
 
 def token_of(name: Name, value: str) -> bool:
     """Whether the value of a name that is no password's is a credential."""
-    return token_like(value) and (not name.loose or (len(value) >= 20 and not hexadecimal(value) and drawn(value)))
+    return token_like(value) and (
+        not name.loose or (len(value) >= 20 and not is_hexadecimal(value) and is_random(value))
+    )

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 
 from deepnb.core.regex import regex
-from deepnb.core.secrets.chance import drawn, hexadecimal
+from deepnb.core.secrets.chance import is_hexadecimal, is_random
 from deepnb.core.secrets.shapes import stand_in
 from deepnb.core.secrets.span import Span
 
-_SHORTEST, _SHORTEST_TOLD, _SHORTEST_HASH = 24, 20, 32
+_SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
     r"(?:(?<![A-Za-z0-9\\-])(?<![A-Za-z0-9_]_)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
     r"[A-Za-z][A-Za-z0-9]{1,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/.~-]{19,511}"
@@ -22,7 +22,7 @@ _PART = regex(r"((?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14})(?:\d{1,2}[a-z]{0,3
 _PARTS = 4
 _UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
-_SIGNS = regex(r"[^A-Za-z0-9]")
+_OTHER = regex(r"[^A-Za-z0-9]")
 _TELLING_TEXT = """
 sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
 private service svc webhook whsec refresh personal signing sdk
@@ -31,15 +31,15 @@ _TELLING = frozenset(_TELLING_TEXT.split())
 # What is no credential though drawn by chance: stand-ins, digests and public keys, wherever the word stands in the
 # prefix; what is named by its hash; and ids, whose word is all of the prefix.
 _DIGESTS_TEXT = """
-your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey public ssh ecdsa rsa ed uuid guid nonce
-boundary webkit traceparent
+your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey
+public ssh ecdsa rsa ed uuid guid nonce boundary webkit traceparent
 """
 _DIGESTS = frozenset(_DIGESTS_TEXT.split())
-_NAMED_BY_HASH_TEXT = """
+_HASH_NAMES_TEXT = """
 cache commit rev revision blob layer image index chunk build snapshot font bundle asset assets static trace span vpc
 subnet ami arn sg eni vol igw rtb node pod cluster replicaset version form data base
 """
-_NAMED_BY_HASH = frozenset(_NAMED_BY_HASH_TEXT.split())
+_HASH_NAMES = frozenset(_HASH_NAMES_TEXT.split())
 _IDS_TEXT = """
 call toolu tooluse srvtoolu tool msg message resp response rs fc ctc run lc thread asst assistant file chatcmpl cmpl
 gen req request evt event org project proj user usr account acct item step batch job task session conv conversation
@@ -57,7 +57,7 @@ _ID_BEFORE = regex(
 )
 
 
-def prefixed(text: str) -> Iterator[Span]:
+def keys_by_prefix(text: str) -> Iterator[Span]:
     """Spans of a prefix with its value."""
     done = 0
     for run in _RUN().finditer(text):
@@ -87,30 +87,30 @@ def _prefix(run: str) -> str | None:
     words = {part.rstrip("0123456789") for part in parts}
     if not _DIGESTS.isdisjoint(words) or (len(words) == 1 and not telling and words <= _IDS):
         return None
-    hashes = _NAMED_BY_HASH.isdisjoint(words) and (telling or _IDS.isdisjoint(words))
+    hashes = _HASH_NAMES.isdisjoint(words) and (telling or _IDS.isdisjoint(words))
     # A body that begins with something like a word has lost that to the prefix; one of hexadecimal digits has not.
-    starts = ends[-1:] if hexadecimal(_SIGNS().sub("", run[ends[-1] :])) else ends[:0:-1]
+    starts = ends[-1:] if is_hexadecimal(_OTHER().sub("", run[ends[-1] :])) else ends[:0:-1]
     return run[: ends[1]] if any(_is_key(run[start:], telling, hashes) for start in starts) else None
 
 
 def _is_key(body: str, telling: bool, hashes: bool) -> bool:
     """Whether the rest of a run is a key's body; one of hexadecimal digits only where `hashes` may be keys."""
     rest, ids = _UUID().subn("", body)
-    plain = _SIGNS().sub("", rest)
+    plain = _OTHER().sub("", rest)
     if ids and not plain:
         return telling and hashes
-    if len(plain) < (_SHORTEST_TOLD if telling else _SHORTEST) or 7 * (len(rest) - len(plain)) > len(rest):
+    if len(plain) < (_SHORTEST_TELLING if telling else _SHORTEST) or 7 * (len(rest) - len(plain)) > len(rest):
         return False
-    if hexadecimal(plain):
-        return hashes and len(plain) >= _SHORTEST_HASH and drawn(plain)
+    if is_hexadecimal(plain):
+        return hashes and len(plain) >= _SHORTEST_HASH and is_random(plain)
     if not _is_whole(rest):
         return False
-    return drawn(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
+    return is_random(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
 
 
 def _is_whole(body: str) -> bool:
     """Whether what stands between slashes and dots is all drawn by chance: a path is not, nor a name with dots."""
     host, slash, _ = body.partition("/")
-    if slash and ("." in host or any(len(part) >= 4 and not drawn(part) for part in body.split("/"))):
+    if slash and ("." in host or any(len(part) >= 4 and not is_random(part) for part in body.split("/"))):
         return False
-    return "." not in body or any(len(part) >= 16 and drawn(part) for part in body.split("."))
+    return "." not in body or any(len(part) >= 16 and is_random(part) for part in body.split("."))

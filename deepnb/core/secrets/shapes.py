@@ -141,7 +141,7 @@ _ALGORITHM = regex(
 )
 
 
-def deliberate(value: str) -> bool:
+def strong_password_like(value: str) -> bool:
     """Whether a value is a credential however loosely it stands beside its name: one word, letters, and more than letters."""
     if len(value) < 6 or len(value.split()) != 1 or not password_like(value) or _ALGORITHM().search(value):
         return False

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from deepnb.core.regex import regex
 from deepnb.core.secrets.names import Name
-from deepnb.core.secrets.shapes import deliberate
+from deepnb.core.secrets.shapes import strong_password_like
 from deepnb.core.secrets.values import Value
 
 _ROWS, _WIDTH = 200, 2000
@@ -48,7 +48,7 @@ def column(text: str, name: Name) -> Column | None:
             break
         stop = row[1]
         cell = _cell(text, row, sign, at)
-        if deliberate(cell.text):
+        if strong_password_like(cell.text):
             cells.append(cell)
     return Column(tuple(cells), end, stop)
 
