@@ -71,7 +71,7 @@ def test_a_credential_is_refused_and_what_was_typed_stays(lab: Lab) -> None:
     typed = f"- I like tea\n- the token is {''.join(TOKEN)}\n"
     area.fill(typed)
     cell.get_by_role("button", name="Save").click()
-    cell.get_by_text("it holds GitHub token (line 2)").wait_for()
+    cell.get_by_text("it holds what looks like a GitHub token (line 2)").wait_for()
     assert area.input_value() == typed
     lab.shot("refused")
     assert "'- I like coffee\\n- and cake\\n'" in lab.file()
