@@ -13,21 +13,12 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import DeepnbError, Session
-from deepnb.core.secrets import redact
 from deepnb.core.values import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
 from deepnb.memory.guarding import GuardMiddleware
-from tests.data import credentials_judge, credentials_practice
-from tests.data.credentials import Sample, samples
+from tests.data.credentials import Sample
+from tests.support.credentials import FOUND, NEW, SAMPLES
 from tests.support.scripted import Scripted, call, unasked
 
-
-def known(sample: Sample) -> bool:
-    """Whether the rules find all of it, as they do for all but a few of those they were not written by."""
-    return not any(value in redact(sample.text) for value in sample.values)
-
-
-MORE = tuple(filter(known, (*credentials_practice.samples(), *credentials_judge.samples())))
-SAMPLES = (*samples(), *MORE)
 WAYS = 12
 BATCHES = [SAMPLES[at::WAYS] for at in range(WAYS)]
 
@@ -103,7 +94,7 @@ def test_the_ways_take_all_the_samples():
     kinds = {s.kind for s in SAMPLES}
     print(f"{len(tried)} credentials of {len(kinds)} kinds, by {WAYS} ways")
     assert len(tried) >= 200 and len(kinds) >= 25
-    assert len(MORE) >= 0.95 * len([*credentials_practice.samples(), *credentials_judge.samples()])
+    assert len(FOUND) >= 0.95 * len(NEW)
 
 
 def test_written_whole_by_the_agent(tmp_path: Path):

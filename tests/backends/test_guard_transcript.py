@@ -9,10 +9,8 @@ import pytest
 from langchain_core.tools import tool
 
 from deepnb import Session
-from tests.data.credentials import samples
+from tests.support.credentials import SAMPLES
 from tests.support.scripted import Scripted, call, unasked
-
-SAMPLES = samples()
 
 
 def leaks(texts: dict[str, str]) -> list[tuple[str, str]]:

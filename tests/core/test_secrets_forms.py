@@ -44,6 +44,14 @@ def test_every_form_the_rules_were_written_by_is_found(form):
     assert [s.text for s in PRACTICE if s.kind == form and not is_found(s)] == []
 
 
+@pytest.mark.parametrize("form", dict.fromkeys(sample.kind for sample in PRACTICE))
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_of_several_in_a_row_each_is_found(form, between):
+    group = [s for s in PRACTICE if s.kind == form]
+    left = redact(between.join(s.text for s in group))
+    assert [s.text for s in group if any(value in left for value in s.values)] == []
+
+
 def test_at_least_95_of_100_are_found_of_a_set_the_rules_were_not_written_by():
     found = sum(map(is_found, JUDGE))
     assert len(JUDGE) >= 150 and found >= 0.95 * len(JUDGE), found / len(JUDGE)

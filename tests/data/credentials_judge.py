@@ -1,6 +1,6 @@
 """Made credentials to judge the rules by: prefixes bare in a sentence, and names with secrets in many forms.
 
-Written before the rules of issue 16 and never tuned on: what `python -m tests.bench credentials` finds of them is the
+Written before the rules of this form and never tuned on: what `python -m tests.bench credentials` finds of them is the
 figure that counts. Nothing here is drawn as in `credentials.py` or `credentials_practice.py`. Each value is drawn at
 run time by a seeded chance; none was ever issued, and no line of this file looks like one.
 """

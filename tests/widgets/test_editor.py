@@ -124,7 +124,10 @@ def test_a_credential_is_refused_in_one_line_and_the_text_stays(shell: Shell, pa
     area.value = typed
     save.click()
     assert area.value == typed and shell.session.files["/AGENTS.md"] == "- likes tea\n"
-    assert "not written to /AGENTS.md: it holds what looks like a GitHub token (line 2)" in told.value and TOKEN not in told.value
+    assert (
+        "not written to /AGENTS.md: it holds what looks like a GitHub token (line 2)" in told.value
+        and TOKEN not in told.value
+    )
     area.value = "- likes tea\n- the token is in the vault\n"
     save.click()
     assert "vault" in shell.session.files["/AGENTS.md"] and page.outputs[0].startswith("saved /AGENTS.md")

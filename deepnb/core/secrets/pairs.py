@@ -32,13 +32,13 @@ class _Form:
 _QUOTE = r"(?=\\{0,2}[\"'`])"
 _WRAPPERS = r"(?:(?:Some|str|bytes|(?:[A-Za-z_.:]{0,24})(?:Secret|String|SecretStr)(?:::(?:from|new))?)\()?"
 _TYPE = r"[*&\[\]?]{0,3}[A-Za-z_][^\n=;{}\"]{0,40}?"
-_ATTRIBUTES = r"(?:\s{1,40}[\w:.-]{1,30}\s?=\s?[\"'][^\"'<>\n]{0,60}[\"']){0,3}"
+_ATTRIBUTES = r"(?:\s{1,40}[\w:.-]{1,30}\s?=\s?[\"'][^\"'<>\n]{0,60}[\"']){0,3}?"
 _OPEN_TAGS = r"\s{0,120}(?:<!\[CDATA\[|<(?:value|string|val|text)>)?\s{0,120}"
 _NAME_ATTRIBUTE = regex(r"(?:name|key|id|property|variable)\s?=\s?[\"'][\w.:/-]{0,40}\Z", re.IGNORECASE)
 _SETTERS = (
     r"(?:set|put|add|append|define|header|env|environ|prop|property|with|insert|of|arg|param|update|store|register)"
 )
-_FIELDS = r"(?:\s{1,40}[\"']?[\w-]{1,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?[\w.-]{0,40}[\"']?,?){0,2}"
+_FIELDS = r"(?:\s{1,40}[\"']?[\w-]{1,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?[\w.-]{0,40}[\"']?,?){0,2}?"
 _VALUE_WORD = r"[\"']?[A-Za-z_]{0,16}(?:value|default|content|body)[\"']?\s{0,4}[:=]\s{0,4}"
 
 _FORMS: tuple[_Form, ...] = (
