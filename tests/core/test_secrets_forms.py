@@ -52,6 +52,10 @@ def test_of_several_in_a_row_each_is_found(form, between):
     assert [s.text for s in group if any(value in left for value in s.values)] == []
 
 
+def test_a_table_may_follow_a_sentence_with_a_comma():
+    assert "hunter2xy" not in redact("Here it is, have a look at the file.\nuser,password\nann,hunter2xy\n")
+
+
 def test_at_least_95_of_100_are_found_of_a_set_the_rules_were_not_written_by():
     found = sum(map(is_found, JUDGE))
     assert len(JUDGE) >= 150 and found >= 0.95 * len(JUDGE), found / len(JUDGE)

@@ -56,8 +56,9 @@ def column(text: str, name: Name) -> Column | None:
 def _is_head(text: str, start: int, head: str, sign: str) -> bool:
     """Whether a line is words alone, and the first of its table."""
     above = text.rfind("\n", max(0, start - 1 - _WIDTH), max(0, start - 1)) + 1
-    first = start == 0 or text.count(sign, above, start) != head.count(sign)
-    return first and all(_HEAD().fullmatch(cell) for cell in head.split(sign))
+    cells = text[above : max(above, start - 1)].split(sign)
+    follows = len(cells) == head.count(sign) + 1 and all(len(cell.split()) <= 3 for cell in cells)
+    return not follows and all(_HEAD().fullmatch(cell) for cell in head.split(sign))
 
 
 def _rows(text: str, at: int) -> Iterator[tuple[int, int]]:
