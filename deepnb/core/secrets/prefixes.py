@@ -52,7 +52,8 @@ patch diff test tests example tmp temp fixture case rule policy role plan
 _IDS = frozenset(_IDS_TEXT.split())
 _ID_BEFORE = regex(
     r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"
-    r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z",
+    r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z"
+    r"|\b(?:arn|doi):\S{0,60}\Z",
     re.IGNORECASE,
 )
 
@@ -65,7 +66,7 @@ def keys_by_prefix(text: str) -> Iterator[Span]:
             continue
         found = run.group().rstrip("./~+")
         prefix = _prefix(found)
-        if prefix and not _ID_BEFORE().search(text, max(0, run.start() - 40), run.start()):
+        if prefix and not _ID_BEFORE().search(text, max(0, run.start() - 64), run.start()):
             done = run.start() + len(found)
             if len(run.group()) == len(found) and (rest := _REST().match(text, done)):
                 done = rest.end()
