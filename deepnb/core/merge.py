@@ -1,100 +1,167 @@
-"""Three-way merge of texts by lines (diff3), with nothing lost on either side.
+"""Three-way merge of texts by lines (diff3), with nothing lost on either side and nothing blended.
 
-The algorithm is that of Khanna, Kunal and Pierce, "A Formal Investigation of Diff3" (2007), with one
-difference for notes that many hands append to: where both sides only added lines at the same
-place, both additions are kept, one after the other, and that is no conflict.
+After Khanna, Kunal and Pierce, "A Formal Investigation of Diff3" (2007), with two differences for notes that
+many hands write. Where both sides only added lines at the same place, both additions are kept, and that is no
+conflict. Where both changed the same lines, both texts are kept as they are, one below the other, with nothing
+around them: plain Markdown in a list, a table or a paragraph, that merges again without growing. That it is a
+conflict is a value beside the text.
 """
 
+from __future__ import annotations
+
 import difflib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deepnb.core.diff import lines_of
+from deepnb.core.diff import Hunk, lines_of
 
-OURS, MIDDLE, THEIRS = "<<<<<<< in the file", "=======", ">>>>>>> written now"
-"""Markers round the two sides of a conflict, each on a line of its own."""
+_BEGINS = re.compile(r"\s*($|[-*+>|#]|\d+[.)])")
+"""A line that begins something of its own: a list item, a heading, a row of a table, a quotation; or is empty."""
+_SHOWN = 160
+"""Characters of each side in a sentence."""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two writers' texts for the same lines, without the last line end; "" where a side deleted them."""
+
+    line: int
+    """Where they begin in the merged text, from 1."""
+    kept: str
+    """What the file held already."""
+    written: str
+    """What was written now."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that the file holds for it."""
+        return tuple(filter(None, (self.kept, self.written)))
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text still has every line of both sides."""
+        lines = {line.removesuffix("\r") for line in text.split("\n")}
+        return all(line.removesuffix("\r") in lines for side in self.texts for line in side.split("\n"))
+
+    def __str__(self) -> str:
+        """Both sides in a sentence; a long one is cut."""
+        kept, written = _quoted(self.kept), _quoted(self.written)
+        if not self.kept:
+            return f"line {self.line}: {written} was written after its line had been deleted; it stays"
+        if not self.written:
+            return f"line {self.line}: {kept} was changed meanwhile and is not deleted"
+        return f"line {self.line}: {kept} was written first, {written} second; the file has both"
 
 
 @dataclass(frozen=True)
 class Merged:
-    """The text with both sides' changes, and how many places hold both because they disagree."""
+    """The text with both sides' changes, and the places where these disagree."""
 
     text: str
-    conflicts: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+    seen: str = ""
+    """What its writer knows now: its own text, and the other side of each conflict, which it is told of."""
 
 
 def merge(base: str, current: str, mine: str) -> Merged:
     """Put the changes from `base` to `mine` into `current`."""
     if current == mine or mine == base:
-        return Merged(current)
+        return Merged(current, seen=mine)
     if current == base:
-        return Merged(mine)
-    out: list[str] = []
-    conflicts = 0
+        return Merged(mine, seen=mine)
     end = "\r\n" if all_crlf(base, current, mine) else "\n"
-    for old, ours, theirs in _chunks(*(_ended(lines_of(text), end) for text in (base, current, mine))):
-        if ours == theirs or theirs == old:
-            chosen = ours
-        elif ours == old:
-            chosen = theirs
-        elif (both := _both_added(old, ours, theirs)) is not None:
-            chosen = both
-        else:
-            conflicts += 1
-            chosen = [f"{OURS}{end}", *ours, f"{MIDDLE}{end}", *theirs, f"{THEIRS}{end}"]
-        out += chosen
-    text = "".join(out)
+    old, ours, theirs = (_ended(lines_of(text), end) for text in (base, current, mine))
+    out: list[str] = []
+    seen: list[str] = []
+    conflicts: list[Conflict] = []
+    at = 0
+    for start, stop, a, b in _in_blocks(_changes(_hunks(old, ours), _hunks(old, theirs))):
+        both, disagree = _joined(start, stop, a, b)
+        out += old[at:start]
+        seen += old[at:start]
+        if disagree:
+            conflicts.append(Conflict(len(out) + 1, _text(a), _text(b)))
+        out += both
+        seen += both if disagree else old[start:stop] if b is None else b
+        at = stop
+    text, known = ("".join([*lines, *old[at:]]) for lines in (out, seen))
     ended = current.endswith("\n") or mine.endswith("\n")
-    return Merged(text if ended else text.removesuffix(end), conflicts)
+    return Merged(text if ended else text.removesuffix(end), tuple(conflicts), known)
 
 
-def _both_added(old: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
-    """Both changes where one side at least kept the old lines as one block and only added before or after it."""
-    split_ours, split_theirs = _added(old, ours), _added(old, theirs)
-    if split_ours and split_theirs:
-        before, after = (a + [x for x in b if x not in a] for a, b in zip(split_ours, split_theirs, strict=True))
-        return [*before, *old, *after]
-    if split_ours:
-        return [*split_ours[0], *theirs, *split_ours[1]]
-    return [*split_theirs[0], *ours, *split_theirs[1]] if split_theirs else None
+_Side = list[str] | None
+"""The lines that a side has in the place of others; None where it changed nothing."""
+
+_Change = tuple[int, int, _Side, _Side]
+"""First line of the base, the line after the last, and what each side has there."""
 
 
-def _added(old: list[str], side: list[str]) -> tuple[list[str], list[str]] | None:
-    """(added before, added after) the old lines; None where they were not kept as one block."""
-    if side[: len(old)] == old:
-        return [], side[len(old) :]
-    if side[-len(old) :] == old:
-        return side[: -len(old)], []
-    return None
+def _joined(start: int, stop: int, a: _Side, b: _Side) -> tuple[list[str], bool]:
+    """The lines of both sides in the place of `start` to `stop`, and whether they disagree."""
+    if a is None or b is None:
+        return (a if b is None else b) or [], False
+    if start == stop:  # both only added
+        return [*a, *(line for line in b if line not in a)], False
+    for one, other in ((a, b), (b, a)):
+        if one == other or (one and {*one} <= {*other}):
+            return other, False
+    return [*a, *(line for line in b if line not in a or not line.strip())], True
 
 
-def _chunks(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[list[str], list[str], list[str]]]:
-    """(base, a, b) stretches in order; those where all three agree stand alone."""
-    at = at_a = at_b = 0
-    for start, start_a, start_b, size in _common(base, a, b):
-        if start > at or start_a > at_a or start_b > at_b:
-            yield base[at:start], a[at_a:start_a], b[at_b:start_b]
-        if size:
-            same = base[start : start + size]
-            yield same, same, same
-        at, at_a, at_b = start + size, start_a + size, start_b + size
+def _changes(a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
+    """What was changed, in order; what both changed is one change."""
+    left = sorted([(h.start, h.stop, 0, h) for h in a] + [(h.start, h.stop, 1, h) for h in b], key=lambda x: x[:3])
+    at = 0
+    while at < len(left):
+        start, stop = left[at][:2]
+        sides: tuple[list[Hunk], list[Hunk]] = ([], [])
+        while at < len(left) and (left[at][0] < stop or left[at][:2] == (start, stop) == (stop, stop) or not any(sides)):
+            sides[left[at][2]].append(left[at][3])
+            stop = max(stop, left[at][1])
+            at += 1
+        lines = [[line for hunk in side for line in hunk.lines] if side else None for side in sides]
+        yield start, stop, lines[0], lines[1]
 
 
-def _common(base: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Runs of lines that stand in all three, in order: (start in base, in a, in b, length); last an empty one."""
-    blocks_a = difflib.SequenceMatcher(None, base, a, autojunk=False).get_matching_blocks()
-    blocks_b = difflib.SequenceMatcher(None, base, b, autojunk=False).get_matching_blocks()
-    i = j = 0
-    while i < len(blocks_a) and j < len(blocks_b):
-        x, y = blocks_a[i], blocks_b[j]
-        start, end = max(x.a, y.a), min(x.a + x.size, y.a + y.size)
-        if start < end:
-            yield start, x.b + start - x.a, y.b + start - y.a, end - start
-        if x.a + x.size < y.a + y.size:
-            i += 1
-        else:
-            j += 1
-    yield len(base), len(a), len(b), 0
+def _in_blocks(changes: Iterator[_Change]) -> Iterator[_Change]:
+    """The same, where lines that go on from one another, as in a paragraph, disagree as one."""
+    last: _Change | None = None
+    for change in changes:
+        start, stop, a, b = change
+        if last and last[2] and last[3] and last[1] == start and a and b and _disagree(last) and _disagree(change):
+            if not _BEGINS.match(a[0]) and not _BEGINS.match(b[0]):
+                last = (last[0], stop, last[2] + a, last[3] + b)
+                continue
+        if last:
+            yield last
+        last = change
+    if last:
+        yield last
+
+
+def _disagree(change: _Change) -> bool:
+    return _joined(*change)[1]
+
+
+def _hunks(old: list[str], new: list[str]) -> list[Hunk]:
+    """What was changed; as many lines for as many others are a change of each line."""
+    out: list[Hunk] = []
+    for op, i, k, j, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if op == "replace" and k - i == m - j:
+            out += [Hunk(i + n, i + n + 1, (new[j + n],)) for n in range(k - i)]
+        elif op != "equal":
+            out.append(Hunk(i, k, tuple(new[j:m])))
+    return out
+
+
+def _text(lines: _Side) -> str:
+    return "".join(lines or ()).removesuffix("\n").removesuffix("\r")
+
+
+def _quoted(text: str) -> str:
+    """The text on one line in quotation marks; of a long one its beginning."""
+    line = " / ".join(part.strip() for part in text.splitlines())
+    return f'"{line if len(line) <= _SHOWN else f"{line[: _SHOWN - 3]}..."}"'
 
 
 def _ended(lines: list[str], end: str) -> list[str]:
