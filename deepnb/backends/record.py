@@ -17,7 +17,7 @@ from deepnb.backends.last_read import LastRead
 from deepnb.backends.locks import Lock
 from deepnb.backends.unread_writes import UnreadWrites
 from deepnb.backends.writer import writer
-from deepnb.core.clock import moment
+from deepnb.core.clock import in_turn
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import BusyError, DeepnbError
 from deepnb.core.journal import DoesNotFit, Entry, Origin, entry
@@ -155,9 +155,9 @@ class Record:
             self._save(root)
 
     def entries(self) -> tuple[Entry, ...]:
-        """The entries of all roots, by time; of a mount those made while it stood where it stands now."""
-        mine = (e for r in self.roots for e in r.journal.entries if e.path.startswith(r.prefix))
-        return tuple(sorted(mine, key=lambda e: moment(e.at)))
+        """The entries of all roots: each root's in the order of its journal, of what is its own as things are mounted now."""
+        mine = ([e for e in r.journal.entries if self.root(e.path) is r] for r in self.roots)
+        return tuple(in_turn(mine, lambda e: e.at))
 
     # -- a run, a rewind, another backend
 

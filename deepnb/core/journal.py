@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from deepnb.core.diff import FileDiff, Hunk, apply, lines_of
+from deepnb.core.merge import Conflict
 
 Origin = Literal["user", "agent", "tool output", "flush", "external"]
 """Who changed the file; `external` is another process, or anybody outside deepnb."""
@@ -41,6 +43,10 @@ class Entry:
     cell: str | None = None
     note: str = ""
     """What else there is to say: `revert of 12`, `merged`, `conflict`."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Where the change and what others wrote disagreed, so that the file has both."""
+    settles: str = ""
+    """The id of an entry whose conflicts are none any more: both texts stay."""
 
     def after(self, before: str | None) -> str | None:
         """The text after the change, given the text before it (None: there was no file)."""
@@ -64,7 +70,7 @@ def entry(change: FileDiff, **facts: Any) -> Entry:
 
 def to_json(one: Entry) -> str:
     """The entry as a line of JSON; facts that are not known are left out."""
-    known = {k: v for k, v in asdict(one).items() if v not in (None, "", False) or k == "diff"}
+    known = {k: v for k, v in asdict(one).items() if v not in (None, "", False, ()) or k == "diff"}
     return json.dumps(known, ensure_ascii=False)
 
 
@@ -72,7 +78,12 @@ def from_json(line: str) -> Entry:
     """The entry of a line; fields of a later version are passed over."""
     data: Mapping[str, Any] = json.loads(line)
     names = {f.name for f in fields(Entry)}
-    return Entry(**{k: v for k, v in data.items() if k in names})
+    known = {k: v for k, v in data.items() if k in names}
+    if "conflicts" in known:
+        known["conflicts"] = tuple(
+            Conflict(int(c["line"]), str(c["kept"]), str(c["written"])) for c in known["conflicts"]
+        )
+    return Entry(**known)
 
 
 def entries(text: str) -> tuple[Entry, ...]:
@@ -81,9 +92,34 @@ def entries(text: str) -> tuple[Entry, ...]:
     for line in text.split("\n"):
         try:
             found.append(from_json(line))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, KeyError):
             continue
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class OpenConflict:
+    """A conflict that nobody has settled yet."""
+
+    id: str
+    """Of the entry that made it."""
+    path: str
+    conflict: Conflict
+
+
+def open_conflicts(log: Sequence[Entry]) -> tuple[OpenConflict, ...]:
+    """The conflicts of a journal that nobody has settled: since each, neither text was changed or removed."""
+    waiting = {e.path: list[OpenConflict]() for e in log if e.conflicts}
+    texts = JournalTexts()
+    for one in log if waiting else ():
+        if (mine := waiting.get(one.path)) is None:
+            continue
+        texts.take(one)
+        mine += [OpenConflict(one.id, one.path, conflict) for conflict in one.conflicts]
+        with suppress(DoesNotFit):
+            text = texts.text(one.path) or ""
+            mine[:] = [c for c in mine if c.id != one.settles and c.conflict.is_in(text)]
+    return tuple(c for mine in waiting.values() for c in mine)
 
 
 class JournalTexts:

@@ -85,7 +85,7 @@ class Storage:
         there = {r.path for r in disk.download_files(list(texts)) if r.content is not None}
         disk.upload_files([(p, content) for p, content in here if p not in there])
         both = [(p, content) for p, content in here if p in there]
-        log = self.guard.journal()
+        log = self.guard.root("/").journal.entries
         self._default = SplitBackend(self._default, disk, self._is_remembered)
         self._shared, self.kept = True, str(directory)
         self.search.recalls.keep(self.kept)

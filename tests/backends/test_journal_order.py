@@ -1,0 +1,99 @@
+"""Law: within one place the journal's order is that of its file, whatever the clocks did."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepnb import Session
+from deepnb.core.clock import in_turn
+from deepnb.core.journal import replay
+from tests.support.clock import Clock, session
+
+PATH = "/AGENTS.md"
+START = "2026-03-02T09:00"
+
+
+def place(s: Session) -> list[str]:
+    """Ids as the journal's own file has them."""
+    return [e.id for e in s.backend.root(PATH).journal.entries if e.path == PATH]
+
+
+def test_a_clock_that_steps_back_five_seconds_breaks_nothing() -> None:
+    clock = Clock("2026-03-02T09:00:10")
+    s = session(clock=clock)
+    s.memory.write(PATH, "- one\n")
+    clock.to("2026-03-02T09:00:05")
+    s.memory.write(PATH, "- one\n- two\n")
+    s.memory.write(PATH, "- one\n- two\n- three\n")
+    log = s.memory.log_entries()
+    assert [e.id for e in log] == ["1", "2", "3"] and replay(PATH, log) == s.files[PATH]
+    assert list(s.memory.why("two")["entry"]) == ["2"]
+    s.memory.revert("2")
+    assert s.files[PATH] == "- one\n- three\n"
+
+
+def test_the_same_on_a_mount_beside_the_kernels_state(tmp_path: Path) -> None:
+    clock = Clock(START)
+    s = session(clock=clock, memory=("/m/AGENTS.md", PATH))
+    s.mount("/m", f"disk:{tmp_path}")
+    for n, at in enumerate(("10", "05", "20", "00")):
+        clock.to(f"2026-03-02T09:00:{at}")
+        s.memory.add(f"m{n}", "/m/AGENTS.md")
+        s.memory.add(f"h{n}", PATH)
+    log = s.memory.log_entries()
+    for path in ("/m/AGENTS.md", PATH):
+        mine = [e for e in log if e.path == path]
+        assert [e.id for e in mine] == sorted((e.id for e in mine), key=lambda i: int(i.rpartition("-")[2]))
+        assert replay(path, log) == s.files[path]
+        s.memory.revert(mine[1].id)
+        assert [line[-1] for line in s.files[path].splitlines()] == ["0", "2", "3"]
+
+
+STEPS = st.lists(st.tuples(st.integers(0, 1), st.integers(-90, 90)), min_size=2, max_size=8)
+
+
+def skewed(steps: list[tuple[int, int]]) -> None:
+    """Two machines on one kept directory; before each write one clock steps, forwards or backwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        clocks = [Clock(START), Clock("2026-03-02T08:00")]
+        machines = [session(clock=clock) for clock in clocks]
+        for s in machines:
+            s.memory.keep(folder)
+        for n, (who, seconds) in enumerate(steps):
+            clocks[who].at += timedelta(seconds=seconds)
+            machines[who].memory.add(f"fact {n}")
+        for s in machines:
+            log = s.memory.log_entries()
+            assert [e.id for e in log] == place(s) == [str(n) for n in range(1, len(steps) + 1)]
+            assert replay(PATH, log) == s.files[PATH]
+            assert list(s.memory.why("fact")["entry"]) == place(s)
+        machines[0].memory.revert("1")
+        assert machines[1].files[PATH].splitlines() == [f"- fact {n}" for n in range(1, len(steps))]
+
+
+@settings(max_examples=12, deadline=None)
+@given(STEPS)
+def test_two_machines_with_skewed_clocks_on_one_directory(steps: list[tuple[int, int]]) -> None:
+    skewed(steps)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(STEPS)
+def test_two_machines_with_skewed_clocks_many_times(steps: list[tuple[int, int]]) -> None:
+    skewed(steps)
+
+
+@given(st.lists(st.lists(st.integers(0, 59), max_size=6), max_size=4))
+def test_no_place_is_put_in_another_order(minutes: list[list[int]]) -> None:
+    at = [[(n, k, f"2026-01-01T00:{m:02}:00+00:00") for k, m in enumerate(one)] for n, one in enumerate(minutes)]
+    found = in_turn(at, lambda x: x[2])
+    assert [[x for x in found if x[0] == n] for n in range(len(at))] == at
+    if all(one == sorted(one) for one in minutes):
+        assert [x[2] for x in found] == sorted(x[2] for x in found)
