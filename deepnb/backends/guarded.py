@@ -17,9 +17,11 @@ from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import unfit
-from deepnb.backends.steps import OWN, RECORDS, Steps
+from deepnb.backends.steps import OWN, RECORDS, Steps, Written
+from deepnb.backends.writer import writing
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
+from deepnb.core.merge import Conflict, Merged
 from deepnb.core.secrets import redact
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 
@@ -114,7 +116,7 @@ class GuardedBackend(protocol.BackendProtocol):
             problem = self._steps.ask_about(file_path, content, self.record.text(file_path) or "")
             return protocol.WriteResult(error=problem) if problem else self.inner.write(file_path, content)
         try:
-            problem = self._steps.write(file_path, content)
+            problem = self._steps.write(file_path, content).problem
         except DeepnbError as error:
             problem = f"Error: {error}"
         return protocol.WriteResult(error=problem) if problem else protocol.WriteResult(path=file_path)
@@ -175,6 +177,16 @@ class GuardedBackend(protocol.BackendProtocol):
 
     # -- what the session asks for
 
+    def merge(self, path: str, text: str, base: str | None = None) -> Written:
+        """Write a text made from `base`, or from what the writer last saw; its conflicts are in the result alone."""
+        if wrong := unfit(path, text):
+            return Written(wrong, Merged(text))
+        try:
+            with writing(tell=lambda line: None):
+                return self._steps.write(path, text, base)
+        except DeepnbError as error:
+            return Written(f"Error: {error}", Merged(text))
+
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as `Steps.append` does; gives the error, if any."""
         try:
@@ -189,9 +201,21 @@ class GuardedBackend(protocol.BackendProtocol):
             self.held_changes.remove(held)
         return problem
 
+    def disagree(self, path: str, conflicts: tuple[Conflict, ...]) -> None:
+        """A file was merged elsewhere and has both texts of these conflicts: the next look enters them."""
+        self.record.disagree(path, conflicts)
+
+    def keep_both(self, path: str, entry_id: str) -> None:
+        """Settle the conflicts of a journal entry: the file stays as it is."""
+        self._steps.settle(path, entry_id)
+
     def mark_read(self, texts: Mapping[str, str]) -> None:
         """The current thread's model has just been shown these texts: the base of what it writes next."""
-        self._last_read.update(texts)
+        self._last_read.show_model(texts)
+
+    def mark_shown(self, texts: Mapping[str, str | None]) -> None:
+        """The user has just been shown these texts (None: no such file): the base of what is written next."""
+        self._last_read.show_user({path: text for path, text in texts.items() if self.is_guarded(path)})
 
     def drain(self) -> list[str]:
         """The lines the user should see, which are not shown again."""

@@ -44,10 +44,6 @@ class HeldChanges:
         if line not in self.notices:
             self.notices.append(line)
 
-    def conflict(self, path: str) -> None:
-        """Say that a file holds both sides of a conflict."""
-        self.notice(f"{path} was changed by two writers at once: it holds both texts, between <<<<<<< and >>>>>>>")
-
     def drain(self) -> list[str]:
         """The lines the user should see, which are not shown again."""
         lines, self.notices = self.notices, []

@@ -21,7 +21,10 @@ from deepnb.core.clock import in_turn
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import BusyError, DeepnbError
 from deepnb.core.journal import DoesNotFit, Entry, Origin, entry
+from deepnb.core.merge import Conflict
 from deepnb.core.secrets import redact
+
+BOTH = "conflict: both sides are kept"
 
 Facts = Callable[[], Mapping[str, Any]]
 """`at`, `thread`, `turn` and `cell` of the moment, as the journal keeps them."""
@@ -63,6 +66,8 @@ class Record:
         self._unread = UnreadWrites()
         self._cut: list[Entry] = []
         """Changes of an interrupted run that did not reach its state; some may yet, when it is resumed."""
+        self._disagreed: dict[str, tuple[Conflict, ...]] = {}
+        """Conflicts of files that threads have in common, which no entry names yet."""
 
     # -- the texts
 
@@ -127,20 +132,38 @@ class Record:
                 root.journal.read()
             self._known[path] = root.journal.text_of(path)
         text, known = self.text(path), self._known[path]
-        if text != known and (text is None or redact(text) != known) and not self._enter_resumed(root, path, text):
+        if self._disagreed.get(path):
+            self.enter(path, text, origin, note or BOTH, conflicts=self._disagreed.pop(path))
+        elif text != known and (text is None or redact(text) != known) and not self._enter_resumed(root, path, text):
             self.enter(path, text, origin, note)
         return text
+
+    def disagree(self, path: str, conflicts: tuple[Conflict, ...]) -> None:
+        """A file was merged by threads and has both texts of these conflicts: to be entered as it is next looked at."""
+        hidden = redacted(conflicts)
+        self._disagreed[path] = (*self._disagreed.get(path, ()), *hidden)
+        for conflict in hidden:
+            self._held_changes.notice(conflict_notice(path, conflict))
 
     def wrote(self, path: str, raw: str | None, text: str | None) -> None:
         """We wrote `text` where `raw` was read."""
         if not self.root(path).shared:
             self._unread.add(path, raw, text)
 
-    def enter(self, path: str, text: str | None, origin: Origin | None = None, note: str = "") -> None:
+    def enter(
+        self,
+        path: str,
+        text: str | None,
+        origin: Origin | None = None,
+        note: str = "",
+        *,
+        conflicts: tuple[Conflict, ...] = (),
+        settles: str = "",
+    ) -> None:
         """Enter a change into its root's journal, and take the text as known."""
         before, after = self._known.get(path), None if text is None else redact(text)
         self._known[path] = after
-        if before == after:
+        if before == after and not conflicts and not settles:
             return
         root, reason = self.root(path), note if origin else writer().note
         made = entry(
@@ -148,6 +171,8 @@ class Record:
             id=root.journal.next_id(),
             origin=origin or writer().origin,
             note=redact(reason),
+            conflicts=conflicts,
+            settles=settles,
             **self._facts(),
         )
         root.journal.add(made)
@@ -260,6 +285,16 @@ class Record:
                 self._known[path] = now
                 return
         journal.unsaved = kept
+
+
+def redacted(conflicts: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    """The conflicts less credentials, as the journal has them."""
+    return tuple(replace(c, kept=redact(c.kept), written=redact(c.written)) for c in conflicts)
+
+
+def conflict_notice(path: str, conflict: Conflict) -> str:
+    """A conflict as the footer has it."""
+    return f"conflict in {path}, {conflict} (%memory lists conflicts)"
 
 
 def _longest_first(roots: Iterable[Root]) -> tuple[Root, ...]:

@@ -5,6 +5,7 @@ Each takes the lock of the file's root, and raises DeepnbError where that can't 
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from deepagents.backends.protocol import DeleteResult, EditResult
@@ -13,11 +14,11 @@ from deepnb.backends.disk import replace_text
 from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
-from deepnb.backends.record import Record
+from deepnb.backends.record import BOTH, Record, conflict_notice, redacted
 from deepnb.backends.refusals import added_lines, credential_in, unfit
 from deepnb.backends.writer import writer, writing
 from deepnb.core.directives import held_lines, is_directive
-from deepnb.core.merge import all_crlf, merge
+from deepnb.core.merge import Conflict, Merged, all_crlf, merge
 from deepnb.core.secrets import credentials, redact
 
 RECORDS = ("/conversation_history/", "/large_tool_results/")
@@ -25,8 +26,16 @@ RECORDS = ("/conversation_history/", "/large_tool_results/")
 OWN = "deepnb keeps its records there"
 
 
+@dataclass(frozen=True)
+class Written:
+    """What became of a write: why it was not made, or what is in the file now."""
+
+    problem: str | None
+    merged: Merged
+
+
 class Steps:
-    """Writes to guarded files; each gives why it was not made, or None."""
+    """Writes to guarded files."""
 
     def __init__(
         self, record: Record, last_read: LastRead, held_changes: HeldChanges, is_guarded: Callable[[str], bool]
@@ -36,13 +45,13 @@ class Steps:
         self.held_changes = held_changes
         self.is_guarded = is_guarded
 
-    def write(self, path: str, text: str) -> str | None:
-        """Make a text the file's, with what others wrote since the writer last saw it."""
+    def write(self, path: str, text: str, base: str | None = None) -> Written:
+        """Make a text the file's, with what others wrote since the writer last saw it, which was `base` if given."""
         with self._locked(path):
-            return self._write(path, text)
+            return self._write(path, text, base)
 
     def edit(self, path: str, old: str, new: str, everywhere: bool) -> EditResult:
-        """Replace a text in the file as it is now."""
+        """Replace a text in the file as the writer last saw it, with what others wrote since."""
         with self._locked(path):
             return self._edit(path, old, new, everywhere)
 
@@ -59,7 +68,11 @@ class Steps:
                 return f"Error: not written to {path}: it is not UTF-8 text"
             end = "\r\n" if current and all_crlf(current) else "\n"
             gap = "" if not current or current.endswith("\n") else end
-            return self._put(path, current, f"{current or ''}{gap}{line}{end}", current)
+            text = f"{current or ''}{gap}{line}{end}"
+            problem = self._put(path, current, text, current).problem
+            if not problem and (seen := self.last_read.text(path)) is not None:
+                self.last_read.set(path, merge(current or "", seen, text).text)
+            return problem
 
     def delete(self, path: str) -> DeleteResult:
         """Remove a file, or a directory with all in it, and enter what is gone; by an agent, only as it last saw it."""
@@ -93,16 +106,21 @@ class Steps:
             return error
 
     def accept(self, held: HeldChange) -> str | None:
-        """Make a change that waited, merged with what came since."""
+        """Make a change that waited, merged with what came since; gives the error, if any."""
         path = held.path
         with self._locked(path), writing(origin=held.origin, note=f"accepted {held.id}"):
-            guarded = self.is_guarded(path)
-            current = self.record.observe_file(path) if guarded else self.record.text(path)
-            merged = merge(held.base, current or "", held.text)
-            problem = self._store(path, merged.text) if guarded else self.record.inner.write(path, merged.text).error
-            if merged.conflicts and not problem:
-                self.held_changes.conflict(path)
-        return problem
+            if not self.is_guarded(path):
+                wanted = merge(held.base, self.record.text(path) or "", held.text).text
+                return self.record.inner.write(path, wanted).error
+            current = self.record.observe_file(path)
+            return self._store(path, merge(held.base, current or "", held.text))
+
+    def settle(self, path: str, entry_id: str) -> None:
+        """Enter that the conflicts of an entry are none any more: the file stays as it is."""
+        with self._locked(path):
+            text = self.record.observe_file(path)
+            with writing(note=f"kept both texts of {entry_id}"):
+                self.record.enter(path, text, settles=entry_id)
 
     def ask_about(self, path: str, text: str, current: str) -> str | None:
         """An ordinary file is never altered: one that would hold a credential waits for the user."""
@@ -118,19 +136,18 @@ class Steps:
     def _locked(self, path: str) -> AbstractContextManager[Any]:
         return self.record.root(path).lock()
 
-    def _write(self, path: str, text: str) -> str | None:
-        looked, known = self.record.known(path)
+    def _write(self, path: str, text: str, base: str | None) -> Written:
         current = self.record.observe_file(path)
-        if writer().origin == "agent":
+        if base is None and writer().origin == "agent":
             if current is None and self.record.is_binary(path):
-                return f"Error: not written to {path}: what is there is not UTF-8 text"
+                return Written(f"Error: not written to {path}: what is there is not UTF-8 text", Merged(text))
             base = self.last_read.text(path)
-        else:
-            base = known if looked else current
-        problem = self._put(path, current, text, base)
-        if problem is None:
-            self.last_read.set(path, text)
-        return problem
+        elif base is None:
+            base = self.last_read.text(path, unknown=current)
+        written = self._put(path, current, text, base)
+        if written.problem is None:
+            self.last_read.set(path, written.merged.seen)
+        return written
 
     def _edit(self, path: str, old: str, new: str, everywhere: bool) -> EditResult:
         guarded = self.is_guarded(path)
@@ -139,7 +156,10 @@ class Steps:
             if guarded and self.record.is_binary(path):
                 return EditResult(error=f"Error: not written to {path}: what is there is not UTF-8 text")
             return self.record.inner.edit(path, old, new, everywhere)
-        edited = replace_text(current, old, new, everywhere)
+        seen = self.last_read.text(path) if guarded else None
+        base, edited = current, replace_text(current, old, new, everywhere)
+        if seen is not None and not isinstance(meant := replace_text(seen, old, new, everywhere), str):
+            base, edited = seen, meant  # what it is to replace is in the text that the writer saw
         if isinstance(edited, str):
             return EditResult(error=edited)
         text = edited[0]
@@ -150,39 +170,47 @@ class Steps:
         elif not guarded:
             if not (problem := self.ask_about(path, text, current)):
                 return self.record.inner.edit(path, old, new, everywhere)
-        elif not (problem := self._put(path, current, text, current)) and (seen := self.last_read.text(path)):
-            self.last_read.set(path, merge(current, seen, text).text)
+        else:
+            written = self._put(path, current, text, base)
+            problem = written.problem
+            if not problem and seen is not None:
+                self.last_read.set(path, written.merged.seen if base == seen else merge(current, seen, text).text)
         return EditResult(error=problem) if problem else EditResult(path=path, occurrences=edited[1])
 
-    def _put(self, path: str, current: str | None, text: str, base: str | None) -> str | None:
-        """Merge, check, store, enter; gives the reason where the write is refused or held."""
-        merged = merge(base or "", current, text) if current is not None and base != current else None
-        wanted = merged.text if merged else text
-        if problem := credential_in(current or "", wanted, path):
-            return problem
-        added = added_lines(current or "", wanted)
+    def _put(self, path: str, current: str | None, text: str, base: str | None) -> Written:
+        """Merge, check, store, enter; with the reason where the write is refused or held."""
+        merges = current is not None and base != current
+        merged = merge(base or "", current or "", text) if merges else Merged(text, seen=text)
+        if problem := credential_in(current or "", merged.text, path):
+            return Written(problem, merged)
+        added = added_lines(current or "", merged.text)
         instructs = writer().origin in ("agent", "flush") and any(map(is_directive, added))
         if instructs and (lines := held_lines(added, *writer().heard())):
             count = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
-            return self.held_changes.hold(
-                path,
-                current or "",
-                wanted,
-                f"{count} out of a tool's output, reading like an instruction",
-                "tool output",
-            )
-        note = "" if merged is None else "merged" if not merged.conflicts else "conflict: both sides are kept"
+            why = f"{count} out of a tool's output, reading like an instruction"
+            # kept as the writer made it, so that a conflict is found, and named, when it is accepted
+            of = (current or "", merged.text) if base is None or not merges else (base, text)
+            return Written(self.held_changes.hold(path, *of, why, "tool output"), merged)
+        note = BOTH if merged.conflicts else "merged" if merges and not writer().note else ""
         with writing(note="; ".join(filter(None, (writer().note, note)))):
-            problem = self._store(path, wanted)
-        if merged and merged.conflicts and not problem:
-            self.held_changes.conflict(path)
-        return problem
+            return Written(self._store(path, merged), merged)
 
-    def _store(self, path: str, text: str) -> str | None:
+    def _store(self, path: str, merged: Merged) -> str | None:
+        """Write and enter a text; its conflicts are said to whoever writes, and in the footer."""
         raw = self.record.raw(path)
-        result = self.record.inner.write(path, text)
+        result = self.record.inner.write(path, merged.text)
         if result.error:
             return str(result.error)
-        self.record.wrote(path, raw, text)
-        self.record.enter(path, text)
+        conflicts = redacted(merged.conflicts)
+        self.record.wrote(path, raw, merged.text)
+        self.record.enter(path, merged.text, conflicts=conflicts)
+        for conflict in conflicts:
+            self._say(path, conflict)
         return None
+
+    def _say(self, path: str, conflict: Conflict) -> None:
+        tell = writer().tell
+        if tell:
+            tell(f"conflict in {path}, {conflict}")
+        if tell is None or writer().origin != "user":
+            self.held_changes.notice(conflict_notice(path, conflict))

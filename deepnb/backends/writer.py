@@ -27,6 +27,8 @@ class Writer:
     """Ids of the `task` calls round a nested agent, outermost first: each agent has seen what it has seen."""
     run: int | None = None
     """Number of the run it belongs to; None outside one."""
+    tell: Callable[[str], None] | None = None
+    """Takes the conflicts of what is written, a line each; None where the footer is the only place to say them."""
 
 
 USER = Writer()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from deepnb.core.diff import Hunk, lines_of
@@ -115,7 +115,9 @@ def _changes(a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
     while at < len(left):
         start, stop = left[at][:2]
         sides: tuple[list[Hunk], list[Hunk]] = ([], [])
-        while at < len(left) and (left[at][0] < stop or left[at][:2] == (start, stop) == (stop, stop) or not any(sides)):
+        while at < len(left) and (
+            left[at][0] < stop or left[at][:2] == (start, stop) == (stop, stop) or not any(sides)
+        ):
             sides[left[at][2]].append(left[at][3])
             stop = max(stop, left[at][1])
             at += 1
@@ -123,15 +125,13 @@ def _changes(a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
         yield start, stop, lines[0], lines[1]
 
 
-def _in_blocks(changes: Iterator[_Change]) -> Iterator[_Change]:
+def _in_blocks(changes: Iterable[_Change]) -> Iterator[_Change]:
     """The same, where lines that go on from one another, as in a paragraph, disagree as one."""
     last: _Change | None = None
     for change in changes:
-        start, stop, a, b = change
-        if last and last[2] and last[3] and last[1] == start and a and b and _disagree(last) and _disagree(change):
-            if not _BEGINS.match(a[0]) and not _BEGINS.match(b[0]):
-                last = (last[0], stop, last[2] + a, last[3] + b)
-                continue
+        if last and _go_on(last, change):
+            last = (last[0], change[1], [*(last[2] or ()), *(change[2] or ())], [*(last[3] or ()), *(change[3] or ())])
+            continue
         if last:
             yield last
         last = change
@@ -139,8 +139,10 @@ def _in_blocks(changes: Iterator[_Change]) -> Iterator[_Change]:
         yield last
 
 
-def _disagree(change: _Change) -> bool:
-    return _joined(*change)[1]
+def _go_on(last: _Change, change: _Change) -> bool:
+    """Whether both sides disagree about two changes, the second of lines right after the first and of the same block."""
+    disagree = last[1] == change[0] and _joined(*last)[1] and _joined(*change)[1]
+    return disagree and not any(_BEGINS.match(side[0]) for side in change[2:] if side)
 
 
 def _hunks(old: list[str], new: list[str]) -> list[Hunk]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from deepnb.widgets.editor import Editor, Saved
 from deepnb.widgets.panels import Folded, Stack, TurnPanel
 
 if TYPE_CHECKING:
+    from deepnb.core.merge import Conflict
     from deepnb.session.memory import SessionMemory
 
 
@@ -100,10 +101,10 @@ def memory_add(scene: Scene, args: Args) -> Result:
 def memory_write(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     text = args["text"]
-    scene.session.memory.write(args["path"], text if text.endswith("\n") else f"{text}\n")
+    merged = scene.session.memory.write(args["path"], text if text.endswith("\n") else f"{text}\n")
     if args["path"].startswith(FOLDER):
         return written(scene, args["path"])
-    return _changed(scene, before, f"wrote {args['path']}")
+    return _changed(scene, before, f"wrote {args['path']}", _warnings(args["path"], merged.conflicts))
 
 
 def memory_diff(scene: Scene, args: Args) -> Result:
@@ -123,7 +124,7 @@ def memory_log(scene: Scene, args: Args) -> Result:
 def memory_revert(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
     path = scene.session.memory.revert(args["id"])
-    return _changed(scene, before, f"reverted change {args['id']} in {path}")
+    return _changed(scene, before, f"reverted change {args['id']} in {path}", _made_now(scene, path))
 
 
 def memory_why(scene: Scene, args: Args) -> Result:
@@ -151,8 +152,8 @@ def memory_edit(scene: Scene, args: Args) -> Result:
         loaded[0] = merged.text
         record = _changed(scene, before, f"saved {path}")
         if merged.conflicts:
-            return Saved(record, merged.text, f"{path} was also changed elsewhere: it now holds both texts, between "
-                         "<<<<<<< and >>>>>>>; fix it and save")  # fmt: skip
+            lines = "; ".join(map(str, merged.conflicts))
+            return Saved(record, merged.text, f"{path} was also changed elsewhere: {lines}. Edit it and save again")
         return Saved(record)
 
     Editor(path, text, save).show(scene.screen, Folded(f"{path} when it was opened", text_view(path, text)))
@@ -202,8 +203,12 @@ def memory_pending(scene: Scene, args: Args) -> Result:
 
 
 def memory_accept(scene: Scene, args: Args) -> Result:
-    held = scene.session.memory.accept(args["id"])
-    return diff_view([held.change], f"accepted {held.id}", scene.stamp)
+    memory, id_ = scene.session.memory, args["id"]
+    if any(one.id == id_ for one in memory.conflicts()):
+        settled = memory.keep_both(id_)
+        return notice(f"{settled[0].path} stays as it is: {counted(len(settled), 'conflict')} settled")
+    held = memory.accept(id_)
+    return Stack(diff_view([held.change], f"accepted {held.id}", scene.stamp), *_made_now(scene, held.path))
 
 
 def memory_drop(scene: Scene, args: Args) -> Result:
@@ -243,8 +248,20 @@ def _source_removed(memory: SessionMemory, name: str) -> str:
     return f"removed: {', '.join(memory.remove_source(name))} (the files on disk are unchanged)"
 
 
-def _changed(scene: Scene, before: Any, title: str) -> View:
-    return diff_view(scene.session.memory.between(before, scene.session.snapshot), title, scene.stamp)
+def _changed(scene: Scene, before: Any, title: str, warnings: Sequence[View] = ()) -> View:
+    change = diff_view(scene.session.memory.between(before, scene.session.snapshot), title, scene.stamp)
+    return Stack(change, *warnings) if warnings else change
+
+
+def _warnings(path: str, conflicts: Sequence[Conflict]) -> list[View]:
+    """A line for each conflict of a change that was just made."""
+    return [notice_view(f"conflict in {path}, {one}: %memory lists conflicts", "warning") for one in conflicts]
+
+
+def _made_now(scene: Scene, path: str) -> list[View]:
+    """The same for the newest change of a file."""
+    log = [e for e in scene.session.memory.log_entries() if e.path == path]
+    return _warnings(path, log[-1].conflicts) if log else []
 
 
 def _pending(scene: Scene) -> View:

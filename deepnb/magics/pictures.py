@@ -139,8 +139,10 @@ def history_picture(session: Session, search: str | None = None) -> HistoryView:
 
 def memory_picture(memory: SessionMemory) -> MemoryView:
     """What is remembered, and whether the prompt has it."""
-    memory.log_entries()  # what others did is noted: the user has seen it now, and writes with it in view
-    return memory_view(memory.snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory))
+    conflicts = memory.conflicts()  # the journal is read: what others did is in it
+    snapshot = memory.snapshot
+    memory.mark_shown(snapshot)
+    return memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts)
 
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:

@@ -205,7 +205,12 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Flag("--yes"),),
     ),
     Sub("memory", "pending", "list the memory changes that need your approval"),
-    Sub("memory", "accept", "approve a pending change and apply it", (Arg("id", "ID", "word"),)),
+    Sub(
+        "memory",
+        "accept",
+        "approve a pending change and apply it; keep both texts of a conflict",
+        (Arg("id", "ID", "word"),),
+    ),
     Sub("memory", "drop", "discard a pending change", (Arg("id", "ID", "word"),)),
     Sub(
         "memory",

@@ -51,18 +51,23 @@ class GuardMiddleware(AgentMiddleware):
         return "GuardMiddleware"
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        with writing(**self._facts(request)):
+        told: list[str] = []
+        with writing(**self._facts(request), tell=told.append):
             result = handler(self._whole(request))
+        return self._ended(request, result, told)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        told: list[str] = []
+        with writing(**self._facts(request), tell=told.append):
+            result = await handler(self._whole(request))
+        return self._ended(request, result, told)
+
+    def _ended(self, request: Any, result: Any, told: Sequence[str]) -> Any:
+        """The result of a call, with the conflicts that its writes came to."""
         self._taken.pop(request.tool_call["id"] or "", None)
         for line in self._guard.drain():
             tell_notice(line)
-        return self._recorded(result)
-
-    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        with writing(**self._facts(request)):
-            result = await handler(self._whole(request))
-        self._taken.pop(request.tool_call["id"] or "", None)
-        return self._recorded(result)
+        return _with_conflicts(self._recorded(result), told)
 
     def _recorded(self, result: Any) -> Any:
         """The result; where it goes to a file, less credentials: what is left of a key in its ends is not known as one."""
@@ -127,6 +132,16 @@ class GuardMiddleware(AgentMiddleware):
         agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
         run = outer.run if nested else self._guard.runs
         return {"origin": "agent", "heard": all_heard, "agent": agent, "run": run}
+
+
+def _with_conflicts(result: Any, told: Sequence[str]) -> Any:
+    if not told or not isinstance(result, ToolMessage):
+        return result
+    lines = "\n".join((*told, "Edit the file again only if you know which text is right; else ask the user."))
+    held = result.content
+    return result.model_copy(
+        update={"content": f"{held}\n\n{lines}" if isinstance(held, str) else [*held, {"type": "text", "text": lines}]}
+    )
 
 
 def heard(state: Any) -> tuple[list[str], list[str]]:

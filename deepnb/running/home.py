@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from deepnb.core.merge import Conflict
 from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
 from deepnb.running.current import Current
@@ -62,6 +63,11 @@ class Home:
         """The directory in which a thread's memory is kept from now on; None for the kernel."""
         storage = self._storages.get(thread.pool)
         return storage.kept if storage else None
+
+    def disagree(self, pool: Pool, path: str, conflicts: tuple[Conflict, ...]) -> None:
+        """Two threads changed the same lines of a file of their pool, which has both texts: the journal is to name it."""
+        if storage := self._storages.get(pool):
+            storage.guard.disagree(path, conflicts)
 
     @property
     def sources(self) -> Sources:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from deepnb.core.approvals import PendingCall
 from deepnb.core.errors import NotFoundError
 from deepnb.core.memo import Memo
-from deepnb.core.merge import merge
+from deepnb.core.merge import Conflict, merge
 from deepnb.core.skills import Skill
 from deepnb.core.values import Snapshot, Turn
 from deepnb.running.current import Current
@@ -182,8 +182,7 @@ class State:
         if own is thread.base:
             return
         changed = {p: own.get(p) for p in {*own, *thread.base} if own.get(p) != thread.base.get(p)}
-        pool = thread.pool
-        pool.files = merged(pool.files, rebased(changed, thread.base, pool.files))
+        thread.pool.files = self._rebased(thread.pool, changed, thread.base, thread.pool.files)
         thread.base = own
 
     def fill(self, pool: Pool, threads: Sequence[Thread]) -> None:
@@ -200,7 +199,16 @@ class State:
         """Take `restore` back: the pool's files as `before` it, with what was changed since."""
         now = pool.files
         since = {p: now.get(p) for p in {*now, *restored} if now.get(p) != restored.get(p)}
-        pool.files = merged(before, rebased(since, restored, before))
+        pool.files = self._rebased(pool, since, restored, before)
+
+    def _rebased(
+        self, pool: Pool, changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The files of `now` with the changes made to `base`; where they disagree, the journal will name it."""
+        update, conflicts = rebased(changed, base, now)
+        for path, found in conflicts.items():
+            self._home.disagree(pool, path, found)
+        return merged(now, update)
 
     def unsent(self, thread: Thread) -> dict[str, Any]:
         """The files that the thread is given at its next turn: path -> FileData, None deletes."""
@@ -327,20 +335,29 @@ def overlay(shared: Mapping[str, Any], files: Mapping[str, Any], is_shared: Call
     return update
 
 
-def rebased(changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes made to `base` as changes of `now`: a text that was changed there, too, is merged with it."""
+def rebased(
+    changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, tuple[Conflict, ...]]]:
+    """Changes made to `base` as changes of `now`: a text that was changed there, too, is merged with it.
+
+    Second, the conflicts by path.
+    """
     out = dict(changed)
+    conflicts: dict[str, tuple[Conflict, ...]] = {}
     for path, data in changed.items():
         there, before = now.get(path), base.get(path)
         if there is None or there in (before, data):
             continue
+        texts = [f["content"] if f else "" for f in (before, there, data)]
+        is_text = {f.get("encoding", "utf-8") for f in (there, data) if f} == {"utf-8"}
+        found = merge(*texts) if is_text and all(isinstance(t, str) for t in texts) else None
+        if found and found.conflicts:
+            conflicts[path] = found.conflicts
         if data is None:  # removed here and changed there: what was changed is kept
             out[path] = there
-            continue
-        texts = [f["content"] if f else "" for f in (before, there, data)]
-        if all(isinstance(t, str) for t in texts) and {f.get("encoding", "utf-8") for f in (there, data)} == {"utf-8"}:
-            out[path] = {**data, "content": merge(*texts).text}
-    return out
+        elif found:
+            out[path] = {**data, "content": found.text}
+    return out, conflicts
 
 
 def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:

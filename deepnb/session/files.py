@@ -1,6 +1,6 @@
 """The agent's files as a mapping path -> text."""
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError, RefusedError
@@ -11,15 +11,20 @@ from deepnb.core.short_repr import short_repr
 class Files(MutableMapping[str, str]):
     """Files of a deepagents backend; setting and deleting write through."""
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Any, shown: Callable[[Mapping[str, str | None]], None] | None = None) -> None:
+        """`shown` is called with each text that is read, by path."""
         self._backend = backend
+        self._shown = shown or (lambda texts: None)
 
     def __getitem__(self, path: str) -> str:
         found = self._backend.download_files([path])[0]
         if found.error is not None or found.content is None:
+            self._shown({path: None})
             raise KeyError(path)
         try:
-            return str(found.content.decode("utf-8"))
+            text = str(found.content.decode("utf-8"))
+            self._shown({path: text})
+            return text
         except UnicodeDecodeError:
             raise InvalidError(
                 f"{path} is not UTF-8 text", "session.backend.download_files returns its bytes"

@@ -12,7 +12,7 @@ from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.journal import DoesNotFit, Entry, replay
+from deepnb.core.journal import DoesNotFit, Entry, OpenConflict, open_conflicts, replay
 from deepnb.core.merge import Merged, merge
 from deepnb.core.paths import check_path
 from deepnb.core.values import Flush, Snapshot
@@ -194,14 +194,12 @@ class SessionMemory(Part):
         after = self._text_after(one)
         before = one.before(after) or ""
         current = self._files.get(one.path)
-        merged = merge(after or "", current or "", before)
+        empties = one.created and merge(after or "", current or "", before).text == ""
         with writing(note=f"revert of {id_}"):
-            if one.created and merged.text == "":
-                problem = self._guard.delete(one.path).error if current is not None else None
-            else:
-                problem = self._guard.write(one.path, merged.text).error
-        if problem:
-            raise refused(one.path, problem)
+            if not empties:
+                self._merged(one.path, before, after or "")
+            elif current is not None and (problem := self._guard.delete(one.path).error):
+                raise refused(one.path, problem)
         return one.path
 
     def why(self, text: str) -> pd.DataFrame:
@@ -226,6 +224,19 @@ class SessionMemory(Part):
     def pending(self) -> tuple[HeldChange, ...]:
         """Changes that need the user's approval."""
         return tuple(self._guard.held_changes)
+
+    def conflicts(self) -> tuple[OpenConflict, ...]:
+        """Where two writers disagree and nobody has changed either text since."""
+        return open_conflicts(self.log_entries())
+
+    def keep_both(self, id_: str) -> tuple[OpenConflict, ...]:
+        """Settle the conflicts of a journal entry by keeping the file as it is; returns them."""
+        found = tuple(c for c in self.conflicts() if c.id == id_)
+        if not found:
+            raise NotFoundError(f"change {id_!r} has no open conflict", "%memory lists conflicts")
+        self._guard.keep_both(found[0].path, id_)
+        self._workspace.current.tell()
+        return found
 
     def accept(self, id_: str) -> HeldChange:
         """Approve a pending change and apply it."""
@@ -318,28 +329,32 @@ class SessionMemory(Part):
     def read(self, path: str) -> str:
         """The text of a memory file; what is written next is taken to have been made with it in view."""
         self._guard.observe([path])
-        files = self._files
-        if path not in files:
+        text = self._files.get(path)
+        self._guard.mark_shown({path: text})
+        if text is None:
             raise NotFoundError(f"no file {path}", f"%%memory {path} writes it, %memory shows all files")
-        return files[path]
+        return text
+
+    def mark_shown(self, snapshot: Snapshot) -> None:
+        """The injected files of a snapshot are on the screen: what the user writes next is made with them in view."""
+        self._guard.mark_shown({path: snapshot.files.get(path) for path in self.layers if path not in snapshot.binary})
 
     def write(self, path: str, text: str, base: str | None = None) -> Merged:
         """Write a memory file whole; gives what is in it now.
 
-        With `base`, the text it was made from, what others changed in the file since is merged with it,
-        and where both changed the same lines both are kept between markers.
+        What others changed since `base`, the text it was made from (by default as it was last shown, or read),
+        is merged with it. Where both changed the same lines the file has both texts, and `conflicts` names them.
         """
         check_path(path)
-        merged = Merged(text)
-        if base is not None:
-            if problem := credential_in(base, text, path):  # told by the lines as they were typed, not as merged
-                raise refused(path, problem)
-            self._guard.observe([path])
-            merged = merge(base, self._files.get(path, ""), text)
-        note = "conflict: both sides are kept" if merged.conflicts else "merged" if merged.text != text else ""
-        with writing(note=note):
-            self._files[path] = merged.text
-        return merged
+        if base is not None and (problem := credential_in(base, text, path)):  # by the lines as typed, not as merged
+            raise refused(path, problem)
+        return self._merged(path, text, base)
+
+    def _merged(self, path: str, text: str, base: str | None) -> Merged:
+        written = self._guard.merge(path, text, base)
+        if written.problem:
+            raise refused(path, written.problem)
+        return written.merged
 
     def load(self, file: str | Path, path: str | None = None) -> str:
         """Load a file from the disk into a memory file (by default the first source); returns its path."""

@@ -204,7 +204,7 @@ class Session:
         """path -> text of the agent's files."""
         from deepnb.session.files import Files
 
-        return Files(self.backend)
+        return Files(self.backend, self.backend.mark_shown)
 
     @cached_property
     def memory(self) -> SessionMemory:

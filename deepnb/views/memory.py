@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deepnb.core.diff import FileDiff
+from deepnb.core.journal import OpenConflict
 from deepnb.core.secrets import redact
 from deepnb.core.values import Snapshot
 from deepnb.views import html as h
@@ -85,6 +86,8 @@ class MemoryView:
     """(name to add, file) of memory files on the disk that are not sources."""
     room: tuple[int, int] = _CUT
     """Characters of the head and tail of a long file that are shown."""
+    conflicts: tuple[OpenConflict, ...] = ()
+    """Where two writers disagree, in any file of memory."""
 
     @property
     def tokens(self) -> int:
@@ -111,6 +114,7 @@ class MemoryView:
         lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
         if self.others:
             lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
+        lines += ["", *map(conflict_line, self.conflicts)] if self.conflicts else []
         lines += ["", *self.hints] if self.at_hand else []
         return page(lines)
 
@@ -137,6 +141,7 @@ class MemoryView:
         if self.others:
             items = [h.el("li", h.code(other.path), h.muted(" ", other.size)) for other in self.others]
             body.append(h.fold(h.join("other files below /memory: ", str(len(items))), h.el("ul", *items)))
+        body += [h.el("div", h.swatch("conflict", _WAITING), " ", conflict_line(one)) for one in self.conflicts]
         return [*body, *self._hints()]
 
     def _hints(self) -> list[h.Html]:
@@ -149,6 +154,7 @@ def memory_view(
     count: Callable[[str], int],
     stamp: str = "",
     at_hand: Iterable[tuple[str, str]] = (),
+    conflicts: Sequence[OpenConflict] = (),
 ) -> MemoryView:
     """What is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in."""
     paths = list(dict.fromkeys([*sources, *snapshot.memory]))
@@ -163,7 +169,12 @@ def memory_view(
         files.append(MemoryFile(path, text, prompt, state, count(shown) if shown else 0))
     below = sorted(p for p in {*snapshot.files, *snapshot.binary} if p.startswith("/memory/") and p not in paths)
     others = [OtherFile(p, _size(snapshot, p, count)) for p in below]
-    return MemoryView(tuple(files), tuple(missing), tuple(others), stamp, tuple(at_hand))
+    return MemoryView(tuple(files), tuple(missing), tuple(others), stamp, tuple(at_hand), conflicts=tuple(conflicts))
+
+
+def conflict_line(one: OpenConflict) -> str:
+    """Both texts, and what settles it."""
+    return f"conflict in {one.path}, {one.conflict}: change it with %memory edit {one.path}, or type %memory accept {one.id} to keep it as it is"
 
 
 def _state(snapshot: Snapshot, path: str) -> State | None:

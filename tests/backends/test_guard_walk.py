@@ -84,7 +84,8 @@ class Walk:
         with writing(origin="agent"):
             if s.backend.write(PATH, end.join(lines)).error:
                 return
-        self.views[who] = end.join(lines)
+        told = s.memory.log_entries()[-1].conflicts  # it knows of both texts then, and may take one out
+        self.views[who] = None if told else end.join(lines)
         after = s.files[PATH]
         others = {line.rstrip("\r") for line in (now or "").split("\n")} - {
             line.rstrip("\r") for line in view.split("\n")

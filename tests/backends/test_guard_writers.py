@@ -177,8 +177,11 @@ def test_a_real_conflict_keeps_both_sides_and_says_so(two: tuple[Session, Sessio
     told(b)
     told(a, write("- green tea\n- cake\n"))
     told(b, write("- black tea\n- cake\n"))
-    assert a.files[PATH] == ("<<<<<<< in the file\n- green tea\n=======\n- black tea\n>>>>>>> written now\n- cake\n")
+    assert a.files[PATH] == "- green tea\n- black tea\n- cake\n"
     assert b.memory.log_entries()[-1].note == "conflict: both sides are kept"
     said = [e.text for e in b.turns[-1].events if type(e).__name__ == "Notice"]
-    assert any("changed by two writers at once" in line for line in said)
+    assert said == [
+        f'conflict in {PATH}, line 1: "- green tea" was written first, "- black tea" second; the file has both '
+        "(%memory lists conflicts)"
+    ]
     same_journal(a, b)

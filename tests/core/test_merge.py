@@ -1,4 +1,4 @@
-"""Merging: nothing that either side added is lost, and a real conflict keeps both."""
+"""Merging: nothing that either side added is lost or blended, and a real conflict keeps both."""
 
 from __future__ import annotations
 
@@ -8,37 +8,97 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.merge import MIDDLE, OURS, THEIRS, merge
+from deepnb.core.merge import Conflict, merge
 
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))
 
 
-def conflict(ours: str, theirs: str) -> str:
-    return f"{OURS}\n{ours}{MIDDLE}\n{theirs}{THEIRS}\n"
+def sides(*conflicts: Conflict) -> list[tuple[int, str, str]]:
+    return [(c.line, c.kept, c.written) for c in conflicts]
 
 
 @pytest.mark.parametrize(
     ("base", "current", "mine", "text", "conflicts"),
     [
-        ("a\n", "a\nb\n", "a\nc\n", "a\nb\nc\n", 0),  # both appended
-        ("a\n", "a\nb\n", "a\nb\n", "a\nb\n", 0),  # both the same
-        ("a\n", "a\nb\n", "a\nb\nc\n", "a\nb\nc\n", 0),  # the same and more
-        ("", "b\n", "c\n", "b\nc\n", 0),  # both began the file
-        ("a", "a\nb", "a\nc", "a\nb\nc", 0),  # no line feed at the end
-        ("a\nb\nc\n", "X\na\nb\nc\n", "a\nb\nc\nY\n", "X\na\nb\nc\nY\n", 0),  # far apart
-        ("a\nb\nc\n", "a\nc\n", "a\nb\nc\nY\n", "a\nc\nY\n", 0),  # one removed, one added
-        ("a\nb\nc\n", "a\nX\nc\n", "a\nY\nc\n", f"a\n{conflict('X' + chr(10), 'Y' + chr(10))}c\n", 1),
-        ("a\nb\n", "a\n", "a\nB\n", f"a\n{conflict('', 'B' + chr(10))}", 1),  # removed here, changed there
-        ("a\nb\n", "a\nb\nc\n", "a\n", "a\nc\n", 0),  # removed here, added beside it there
-        ("a\nb\n", "a\nb\nc\n", "a\nB\n", "a\nB\nc\n", 0),  # changed here, added beside it there
-        ("a\r\nb", "a\r\nb\r\nc", "A\r\nb", "A\r\nb\r\nc", 0),  # CRLF, and no line feed at the end
-        ("a\r\nb", "a\r\nX", "a\r\nY", f"a\n{conflict('X' + chr(10), 'Y' + chr(10))}".replace("\n", "\r\n")[:-2], 1),
-        ("- 一\n", "- 一\n- 二\n", "- 一\n- 🙂\n", "- 一\n- 二\n- 🙂\n", 0),
+        ("a\n", "a\nb\n", "a\nc\n", "a\nb\nc\n", []),  # both appended
+        ("a\n", "a\nb\n", "a\nb\n", "a\nb\n", []),  # both the same
+        ("a\n", "a\nb\n", "a\nb\nc\n", "a\nb\nc\n", []),  # the same and more
+        ("", "b\n", "c\n", "b\nc\n", []),  # both began the file
+        ("a", "a\nb", "a\nc", "a\nb\nc", []),  # no line feed at the end
+        ("a\nb\nc\n", "X\na\nb\nc\n", "a\nb\nc\nY\n", "X\na\nb\nc\nY\n", []),  # far apart
+        ("a\nb\nc\n", "a\nc\n", "a\nb\nc\nY\n", "a\nc\nY\n", []),  # one removed, one added
+        ("a\nb\n", "A\nb\n", "a\nB\n", "A\nB\n", []),  # lines that touch
+        ("a\nb\nc\n", "a\nX\nc\n", "a\nY\nc\n", "a\nX\nY\nc\n", [(2, "X", "Y")]),
+        ("a\nb\n", "a\n", "a\nB\n", "a\nB\n", [(2, "", "B")]),  # removed here, changed there
+        ("a\nb\n", "a\nB\n", "a\n", "a\nB\n", [(2, "B", "")]),  # the other way round
+        ("a\nb\n", "a\nb\nc\n", "a\n", "a\nc\n", []),  # removed here, added beside it there
+        ("a\nb\n", "a\nb\nc\n", "a\nB\n", "a\nB\nc\n", []),  # changed here, added beside it there
+        ("a\r\nb", "a\r\nb\r\nc", "A\r\nb", "A\r\nb\r\nc", []),  # CRLF, and no line feed at the end
+        ("a\r\nb", "a\r\nX", "a\r\nY", "a\r\nX\r\nY", [(2, "X", "Y")]),
+        ("- 一\n", "- 一\n- 二\n", "- 一\n- 🙂\n", "- 一\n- 二\n- 🙂\n", []),
+        # two items of a list, one below the other; the lines of a paragraph stay together
+        ("- a\n- b\n", "- A\n- B\n", "- 1\n- 2\n", "- A\n- 1\n- B\n- 2\n", [(1, "- A", "- 1"), (3, "- B", "- 2")]),
+        ("We met\nhere.\n", "I met\nthere.\n", "You met\nme.\n", "I met\nthere.\nYou met\nme.\n",
+         [(1, "I met\nthere.", "You met\nme.")]),
+        ("# A\n", "# B\n", "# C\n", "# B\n# C\n", [(1, "# B", "# C")]),
+        ("| a |\n", "| b |\n", "| c |\n", "| b |\n| c |\n", [(1, "| b |", "| c |")]),
+        ("a\n", "x\ny\n", "y\n", "x\ny\n", []),  # what it writes is there already
     ],
-)
-def test_merge(base: str, current: str, mine: str, text: str, conflicts: int) -> None:
+)  # fmt: skip
+def test_merge(base: str, current: str, mine: str, text: str, conflicts: list[tuple[int, str, str]]) -> None:
     merged = merge(base, current, mine)
-    assert (merged.text, merged.conflicts) == (text, conflicts)
+    assert (merged.text, sides(*merged.conflicts)) == (text, conflicts)
+
+
+def test_a_conflict_says_what_each_side_wrote() -> None:
+    both = merge("- l1\n", "- l1 AAA\n", "- l1 BBB\n").conflicts[0]
+    assert str(both) == 'line 1: "- l1 AAA" was written first, "- l1 BBB" second; the file has both'
+    assert "was written after its line had been deleted" in str(merge("a\nb\n", "a\n", "a\nB\n").conflicts[0])
+    assert "was changed meanwhile and is not deleted" in str(merge("a\nb\n", "a\nB\n", "a\n").conflicts[0])
+    long = merge("- l\n", f"- {'x' * 900}\n", f"- {'y' * 900}\n").conflicts[0]
+    assert len(str(long)) < 420
+
+
+@pytest.mark.parametrize("third", ["- l1\n", "- l1 AAA\n", "- l1 BBB\n", "- l1 AAA\n- l1 BBB\n"])
+def test_a_conflict_does_not_grow(third: str) -> None:
+    """Whoever writes either text again, or has not changed anything, adds nothing and makes no new conflict."""
+    once = merge("- l1\n", "- l1 AAA\n", "- l1 BBB\n").text
+    again = merge("- l1\n", once, third)
+    assert (again.text, again.conflicts) == (once, ())
+
+
+def test_what_its_writer_knows_is_its_own_text_and_the_conflicts_it_is_told_of() -> None:
+    merged = merge("- a\n- b\n- c\n", "- A\n- b\n- c\n- d\n", "- 1\n- b\n- c\n")
+    assert merged.text == "- A\n- 1\n- b\n- c\n- d\n" and merged.seen == "- A\n- 1\n- b\n- c\n"
+    settled = merge(merged.seen, merged.text, "- 1\n- b\n- c\n")
+    assert (settled.text, settled.conflicts) == ("- 1\n- b\n- c\n- d\n", ())
+
+
+MARKS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["keep", "edit", "drop"])), max_size=6)
+
+
+@given(MARKS, MARKS)
+def test_lines_are_merged_one_by_one(ours: list[tuple[int, str]], theirs: list[tuple[int, str]]) -> None:
+    """Each line edited, dropped or kept by either side: what either wrote is there once, and disagreement is named."""
+    acts = [dict(ours), dict(theirs)]
+    base = [f"- {n}" for n in range(6)]
+    texts = []
+    for who, act in enumerate(acts):
+        lines = [
+            f"{line} by {who}" if act.get(n) == "edit" else line for n, line in enumerate(base) if act.get(n) != "drop"
+        ]
+        texts.append("".join(f"{line}\n" for line in lines))
+    merged = merge("".join(f"{line}\n" for line in base), *texts)
+    lines = merged.text.splitlines()
+    for n, line in enumerate(base):
+        did = [act.get(n, "keep") for act in acts]
+        assert lines.count(line) == (did == ["keep", "keep"])
+        for who in (0, 1):
+            assert lines.count(f"{line} by {who}") == (did[who] == "edit")
+        if sorted(did) in (["drop", "edit"], ["edit", "edit"]):
+            written = [f"{line} by {who}" for who in (0, 1) if did[who] == "edit"]
+            assert any(all(w in f"{c.kept}\n{c.written}".split("\n") for w in written) for c in merged.conflicts)
+    assert len(lines) == len(set(lines))
 
 
 @given(LINES, LINES, LINES)
@@ -79,4 +139,4 @@ def test_changes_that_do_not_touch_are_both_made_without_a_conflict(kept: list[s
     theirs = [*base[:second], "theirs", *base[second + 1 :]]
     want = [*base[:first], "ours", *base[first + 1 : second], "theirs", *base[second + 1 :]]
     merged = merge(*("".join(f"{line}\n" for line in side) for side in (base, ours, theirs)))
-    assert (merged.text, merged.conflicts) == ("".join(f"{line}\n" for line in want), 0)
+    assert (merged.text, merged.conflicts) == ("".join(f"{line}\n" for line in want), ())

@@ -98,6 +98,6 @@ def test_a_mended_conflict_is_written_as_it_was_mended(tmp_path: Path):
     theirs = b.memory.read("/AGENTS.md")
     a.memory.write("/AGENTS.md", "- due on Mondays\n")
     b.memory.write("/AGENTS.md", "- due on Tuesdays\n", base=theirs)
-    assert "<<<<<<<" in a.memory.read("/AGENTS.md")
+    assert a.memory.read("/AGENTS.md") == "- due on Mondays\n- due on Tuesdays\n"
     a.memory.write("/AGENTS.md", "- due on Mondays\n")
     assert b.memory.read("/AGENTS.md") == "- due on Mondays\n"
