@@ -201,6 +201,10 @@ class GuardedBackend(protocol.BackendProtocol):
             self.held_changes.remove(held)
         return problem
 
+    def newest(self, path: str, text: str | None) -> str | None:
+        """The text of a file as it was written last in this run, where `text` is an older one; else `text`."""
+        return self.record.newest_text(path, text)
+
     def disagree(self, path: str, conflicts: tuple[Conflict, ...]) -> None:
         """A file was merged elsewhere and has both texts of these conflicts: the next look enters them."""
         self.record.disagree(path, conflicts)

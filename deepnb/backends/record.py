@@ -88,6 +88,10 @@ class Record:
         """Whether there is a file that is not UTF-8 text."""
         return self.raw(path) is None and self.inner.download_files([path])[0].content is not None
 
+    def newest_text(self, path: str, text: str | None) -> str | None:
+        """A text of a file, or the one that was written in its place since."""
+        return self._unread.text(path, text)
+
     def newest(self, found: FileDownloadResponse) -> FileDownloadResponse:
         """A file as it was read, or as it was written since."""
         if found.path not in self._unread.paths() or self.root(found.path).may_save():

@@ -64,6 +64,11 @@ class Home:
         storage = self._storages.get(thread.pool)
         return storage.kept if storage else None
 
+    def newest(self, pool: Pool, path: str, text: str | None) -> str | None:
+        """A text of a file of a pool, or the one that was written in its place in this run."""
+        storage = self._storages.get(pool)
+        return storage.guard.newest(path, text) if storage else text
+
     def disagree(self, pool: Pool, path: str, conflicts: tuple[Conflict, ...]) -> None:
         """Two threads changed the same lines of a file of their pool, which has both texts: the journal is to name it."""
         if storage := self._storages.get(pool):

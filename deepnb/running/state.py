@@ -205,7 +205,7 @@ class State:
         self, pool: Pool, changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The files of `now` with the changes made to `base`; where they disagree, the journal will name it."""
-        update, conflicts = rebased(changed, base, now)
+        update, conflicts = rebased(changed, base, now, lambda path, text: self._home.newest(pool, path, text))
         for path, found in conflicts.items():
             self._home.disagree(pool, path, found)
         return merged(now, update)
@@ -336,11 +336,15 @@ def overlay(shared: Mapping[str, Any], files: Mapping[str, Any], is_shared: Call
 
 
 def rebased(
-    changed: Mapping[str, Any], base: Mapping[str, Any], now: Mapping[str, Any]
+    changed: Mapping[str, Any],
+    base: Mapping[str, Any],
+    now: Mapping[str, Any],
+    newest: Callable[[str, str | None], str | None],
 ) -> tuple[dict[str, Any], dict[str, tuple[Conflict, ...]]]:
-    """Changes made to `base` as changes of `now`: a text that was changed there, too, is merged with it.
+    """Changes made to `base` as changes of `now`, and the conflicts by path.
 
-    Second, the conflicts by path.
+    A text that was changed there, too, is merged with it, unless one of the two was made of the other already:
+    `newest` knows of the writes of this run.
     """
     out = dict(changed)
     conflicts: dict[str, tuple[Conflict, ...]] = {}
@@ -348,16 +352,23 @@ def rebased(
         there, before = now.get(path), base.get(path)
         if there is None or there in (before, data):
             continue
-        texts = [f["content"] if f else "" for f in (before, there, data)]
-        is_text = {f.get("encoding", "utf-8") for f in (there, data) if f} == {"utf-8"}
-        found = merge(*texts) if is_text and all(isinstance(t, str) for t in texts) else None
-        if found and found.conflicts:
+        old, ours, mine = (_text(f) for f in (before, there, data))
+        if ours is None or (data is not None and mine is None):
+            continue  # no texts
+        if (last := newest(path, mine)) == newest(path, ours):
+            out[path] = None if last is None else {**(data or there), "content": last}
+            continue
+        found = merge(old or "", ours, mine or "")
+        if found.conflicts:
             conflicts[path] = found.conflicts
-        if data is None:  # removed here and changed there: what was changed is kept
-            out[path] = there
-        elif found:
-            out[path] = {**data, "content": found.text}
+        out[path] = {**data, "content": found.text} if data else there  # removed here, changed there: that is kept
     return out, conflicts
+
+
+def _text(data: Mapping[str, Any] | None) -> str | None:
+    """The text of a file; None where there is none."""
+    content = data["content"] if data and data.get("encoding", "utf-8") == "utf-8" else None
+    return content if isinstance(content, str) else None
 
 
 def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:

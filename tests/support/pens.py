@@ -80,6 +80,11 @@ class Law:
             self._texts.take(one)
         self._at = len(log)
 
+    @property
+    def text(self) -> str | None:
+        """The file as the journal tells it."""
+        return self._texts.text(PATH)
+
     def check(self, log: tuple[Entry, ...], changes: list[Change]) -> None:
         """What these changes, each of another writer and in whatever order, came to."""
         todo = list(changes)
@@ -98,7 +103,7 @@ class Law:
         assert len(log) == self._at
 
     def _fits(self, change: Change, before: list[str], after: list[str]) -> bool:
-        return (change.old in before) == (before != after)
+        return change.old not in before if before == after else change.old in before and change.old not in after
 
     def _one(self, change: Change, before: list[str], after: list[str], entry: Entry) -> None:
         kept = [line for line in before if line != change.old]
