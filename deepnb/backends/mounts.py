@@ -26,23 +26,32 @@ class Mount:
 
     prefix: str
     """The path, as /memory/; empty where it is not known yet."""
-    kind: Literal["disk", "store", "state"]
+    kind: Literal["disk", "store", "state", "given"]
     where: str
-    """The directory, or the namespace with / between its parts; empty for `state`."""
+    """The directory, or the namespace with / between its parts; empty for `state`; the class of a backend that was given."""
     backend: BackendProtocol | None
     """None for `state`: back to where the other files are."""
 
 
 def parse_mount(
-    spec: str, *, base: Path, store: Any = None, assistant_id: str | None = None, prefix: str = ""
+    spec: str,
+    *,
+    base: Path,
+    store: Any = None,
+    assistant_id: str | None = None,
+    prefix: str = "",
+    whole: bool = False,
 ) -> Mount:
-    """The mount that a text asks for; nothing is written until a file is."""
+    """The mount that a text asks for; nothing is written until a file is. `whole` allows the root of the disk."""
     at = mount_prefix(prefix) if prefix else ""
     kind, colon, rest = spec.strip().partition(":")
     if kind == "state" and not colon:
         return Mount(at, "state", "", None)
     if kind == "disk":
         root = _directory(rest, base)
+        if root == root.parent and not whole:
+            do = f"%agent mount --yes {prefix} {spec.strip()} if you mean that" if prefix else "type a directory"
+            raise RefusedError(f"{root} is all files of this machine", do)
         return Mount(at, "disk", str(root), DiskBackend(root))
     if kind == "store":
         space = _namespace(rest if colon else None, assistant_id)

@@ -225,7 +225,9 @@ class Record:
 
         What is home keeps its journal, whose entries may wait; another directory at the same path has its own.
         """
-        home = {r.prefix: r for r in self.roots if r.prefix == "/" and not forget_home}
+        home = {r.prefix: r for r in self.roots if not r.shared or r.prefix == "/"}
+        if forget_home:
+            home.pop("/", None)
         self.inner = inner
         self.roots = _longest_first(home.get(r.prefix, r) for r in roots)
         self._known.clear()

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from deepnb.core.diff import FileDiff, Hunk, apply, lines_of
+from deepnb.core.errors import DeepnbError
 from deepnb.core.merge import Conflict
 
 Origin = Literal["user", "agent", "tool output", "flush", "external"]
@@ -174,6 +175,15 @@ def replay(path: str, log: Iterable[Entry]) -> str | None:
         if one.path == path:
             texts.take(one)
     return texts.text(path)
+
+
+def text_after(one: Entry, log: Sequence[Entry]) -> str | None:
+    """The text of its file just after an entry of a journal."""
+    try:
+        return replay(one.path, log[: log.index(one) + 1])
+    except DoesNotFit:
+        what = f"the journal of {one.path} can't be replayed to that entry"
+        raise DeepnbError(what, "%memory diff compares turns") from None
 
 
 def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:

@@ -1,6 +1,7 @@
 """The subcommands of %agent: session and arguments -> what is shown."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from deepnb.core.errors import InvalidError
 from deepnb.core.values import Event, ModelStarted, Notice
@@ -134,10 +135,11 @@ def agent_transcript(scene: Scene, args: Args) -> Result:
 def agent_mount(scene: Scene, args: Args) -> Result:
     if args["path"] and not args["spec"]:
         raise InvalidError(f"say where to mount {args['path']}", f"%agent mount {args['path']} disk:DIR")
-    if args["path"]:
-        scene.session.mount(args["path"], args["spec"])
+    made = scene.session.mount(args["path"], args["spec"], whole=bool(args["yes"])) if args["path"] else None
     mounts = scene.session.workspace.home.storage.mounts.values()
     rows = [(m.prefix, m.kind, m.where) for m in mounts]
+    if made and made.kind == "disk" and not Path(made.where).exists():
+        scene.show(notice_view(f"{made.where} does not exist yet: the first file written below {made.prefix} makes it"))
     return table_view(
         ("path", "kind", "where"), rows, title="mounts", empty="no mounts: all files are in the kernel's state"
     )

@@ -139,6 +139,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
             Arg("path", "PATH", "path", needed=False),
             Arg("spec", "disk:DIR|store[:NAMESPACE]|state", "file", needed=False),
         ),
+        (Flag("--yes"),),
     ),
     Sub(
         "agent", "graph", "show the middleware in order: what each layer does, where it comes from, the tokens it adds"

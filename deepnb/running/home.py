@@ -51,9 +51,12 @@ class Home:
             from deepnb.running.storage import Storage
 
             assert self.thread_files is not None  # the workspace has tied it
-            given = self._current.options.backend
             if pool is self._common:
-                made = Storage(self._current, self.paths, self.thread_files, given, shared=given is not None)
+                from deepnb.backends.given import given_backend
+
+                options = self._current.options
+                given = given_backend(options.backend, options.store, options.assistant_id)
+                made = Storage(self._current, self.paths, self.thread_files, given)
             else:
                 made = self._of(self._common).beside()
             self._storages[pool] = made
@@ -94,7 +97,7 @@ class Home:
     def elsewhere(self, thread: Thread) -> Mapping[str, str]:
         """path -> text of the thread's memory files that are not in the kernel's state."""
         storage = self._storages.get(thread.pool)
-        if storage is None or not (storage.mounts or storage.kept):
+        if storage is None or not storage.is_elsewhere:
             return {}
         with self._current.on(thread):
             return storage.elsewhere(filter(thread.scope.may_read, self.memory_paths()))
@@ -117,7 +120,4 @@ class Home:
             return True  # they refuse it
         if self.paths.is_guarded(plain):
             return True
-        folder = f"{plain.rstrip('/')}/"
-        mounts = [m.prefix for m in self.storage.mounts.values()]
-        away = any(folder.startswith(prefix) or prefix.startswith(folder) for prefix in mounts)
-        return not away and self._current.options.backend is None
+        return self.storage.in_kernel(plain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import Any
 
 from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
+from deepnb.backends.given import Given
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import SplitBackend
-from deepnb.core.errors import RefusedError
+from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.running.current import Current
@@ -27,37 +29,63 @@ class Storage:
     """Builds the backend of a pool's files, and mounts others into it."""
 
     def __init__(
-        self, current: Current, paths: Paths, outside: CheckpointFiles, given: Any = None, *, shared: bool = False
+        self,
+        current: Current,
+        paths: Paths,
+        outside: CheckpointFiles,
+        given: Given | None = None,
+        *,
+        split: SplitBackend | None = None,
     ) -> None:
-        """`given` is a backend in place of the kernel's state; `shared`: one into which others may write, too."""
+        """`given` is what was passed in, which others may write into, too; `split` one beside it."""
+        given = given or Given()
         self.mounts: dict[str, Mount] = {}
         """All of them by prefix: the user's own, and those of memory sources."""
-        self.user_mounts: dict[str, Mount] = {}
+        self.user_mounts: dict[str, Mount] = dict(given.mounts)
         self._source_mounts: dict[SourceMount, Mount] = {}
         self.kept: str | None = None
         """The directory in which memory, notes, skills and the journal are kept; None for the kernel."""
         self._current, self._paths, self._outside = current, paths, outside
-        self._default = given if given is not None else KernelBackend(outside)
-        self._shared = shared
+        self._given = given
+        kernel, root = KernelBackend(outside), given.root
+        self._shared = split is None and root is not None
+        self._default: Any = split or root or kernel
+        if self._shared and given.state:
+            self._default = SplitBackend(self._default, kernel, lambda path: path.startswith(given.state))
         self._beside: list[SplitBackend] = []
         self.search = MemorySearch(self._indexed_in, lambda: current.options.embeddings)
         """The index over memory and notes."""
         lock = threading.RLock()
-        self._lock: Lock = backend_lock(given) if shared else lambda: lock
+        self._own_lock: Lock = lambda: lock
+        self._lock = backend_lock(root) if root and self._shared else self._own_lock
         self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp)
+        self._rewire()
 
     def beside(self) -> Storage:
         """One with the same ordinary files, but memory, notes, skills and a journal of its own, in the kernel."""
         split = SplitBackend(self.guard.inner, KernelBackend(self._outside), self._is_remembered)
         self._beside.append(split)
-        return Storage(self._current, self._paths, self._outside, split)
+        return Storage(self._current, self._paths, self._outside, self._given, split=split)
 
-    def mount(self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None) -> Mount:
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether any file may be outside of the kernel's state."""
+        return bool(self.mounts or self.kept or self._given.root)
+
+    def in_kernel(self, path: str) -> bool:
+        """Whether a file or directory is in the kernel's state, as far as memory is not kept elsewhere."""
+        folder = f"{path.rstrip('/')}/"
+        away = any(folder.startswith(prefix) or prefix.startswith(folder) for prefix in self.mounts)
+        return not away and (self._given.root is None or folder.startswith(self._given.state))
+
+    def mount(
+        self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None, whole: bool = False
+    ) -> Mount:
         """Put the files below a path on a disk, in a store, or back into the kernel's state."""
         prefix = mount_prefix(path)
         if any(one.prefix == prefix for one in self.sources):
             raise RefusedError(f"memory sources from disk are mounted at {prefix}", "%memory sources remove PATH")
-        mount = parse_mount(spec, base=base, store=store, assistant_id=assistant_id, prefix=prefix)
+        mount = parse_mount(spec, base=base, store=store, assistant_id=assistant_id, prefix=prefix, whole=whole)
         kept = {p: m for p, m in self.user_mounts.items() if p != prefix}
         self.user_mounts = kept if mount.backend is None else {**kept, prefix: mount}
         self._rewire()
@@ -98,9 +126,15 @@ class Storage:
         self.guard.upload_files(both)
         return len(texts)
 
+    def check_directories(self) -> None:
+        """An error where a directory that files are kept in has become something else."""
+        for where in filter(None, (self.kept, *(m.where for m in self.mounts.values() if m.kind == "disk"))):
+            if os.path.lexists(where) and not os.path.isdir(where):
+                raise InvalidError(f"{where} is not a directory any more", "make it one again, or %memory keep DIR")
+
     def elsewhere(self, paths: Iterable[str]) -> dict[str, str]:
         """path -> text of the files among these that are not in the kernel's state."""
-        away = [p for p in paths if self.kept or any(p.startswith(prefix) for prefix in self.mounts)]
+        away = [p for p in paths if self.kept or not self.in_kernel(p)]
         found = zip(away, self.guard.download_files(away), strict=True) if away else ()
         texts = {}
         for path, response in found:
@@ -112,6 +146,7 @@ class Storage:
         self.mounts = {**self.user_mounts, **{m.prefix: m for m in self._source_mounts.values()}}
         inner = mount_all(self._default, self.mounts)
         roots = [self._root_of_home(), *(self._root(m, inner) for m in self.mounts.values())]
+        roots += [self._in_state(prefix, JournalFile(inner, prefix), self._own_lock) for prefix in self._given.state]
         self.guard.rewire(inner, roots, forget_home=forget_home)
         for split in self._beside:
             split.here = inner
@@ -128,7 +163,10 @@ class Storage:
         ours = JournalFile(self._default)
         if self._shared:
             return Root("/", ours, self._lock, shared=True)
-        return Root("/", ours, self._lock, shared=False, may_save=lambda: self._current.is_idle)
+        return self._in_state("/", ours, self._lock)
+
+    def _in_state(self, prefix: str, journal: JournalFile, lock: Lock) -> Root:
+        return Root(prefix, journal, lock, shared=False, may_save=lambda: self._current.is_idle)
 
     def _root(self, mount: Mount, inner: Any) -> Root:
         lock = backend_lock(mount.backend or self._default)

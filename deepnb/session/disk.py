@@ -72,3 +72,19 @@ def _text(file: Path) -> str | None:
         return None
     except OSError as error:
         raise InvalidError(f"{file} can't be read ({error.strerror})", "choose another file") from None
+
+
+def made_directory(name: str | Path) -> Path:
+    """The directory, made where it is missing; one line of error where nothing can be written there."""
+    from deepnb.backends.locks import directory_lock
+
+    chosen = Path(name).expanduser()
+    if chosen.exists() and not chosen.is_dir():
+        raise InvalidError(f"{name} is a file", "type the name of a directory")
+    try:
+        chosen.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise InvalidError(f"{name} can't be made ({why})", "type a directory you can write to") from None
+    with directory_lock(chosen.resolve()):
+        return chosen.resolve()

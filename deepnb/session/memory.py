@@ -11,8 +11,8 @@ from deepnb.backends.refusals import credential_in
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.core.diff import FileDiff, file_diffs
-from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.journal import DoesNotFit, Entry, OpenConflict, open_conflicts, replay
+from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.core.journal import Entry, OpenConflict, open_conflicts, text_after
 from deepnb.core.merge import Merged, merge
 from deepnb.core.paths import check_path
 from deepnb.core.values import Flush, Snapshot
@@ -178,6 +178,7 @@ class SessionMemory(Part):
 
     def log_entries(self) -> tuple[Entry, ...]:
         """The journal's entries, oldest first; what others changed meanwhile is looked for first."""
+        self._workspace.home.storage.check_directories()
         self._guard.observe(self.paths())
         return self._guard.journal()
 
@@ -191,7 +192,7 @@ class SessionMemory(Part):
     def revert(self, id_: str) -> str:
         """Revert one change and keep the later ones; returns the file's path. The revert is an entry, too."""
         one = self.entry(id_)
-        after = self._text_after(one)
+        after = text_after(one, self.log_entries())
         before = one.before(after) or ""
         current = self._files.get(one.path)
         empties = one.created and merge(after or "", current or "", before).text == ""
@@ -246,6 +247,14 @@ class SessionMemory(Part):
         """Discard a pending change."""
         return self._settle(id_, accept=False)
 
+    def _settle(self, id_: str, *, accept: bool) -> HeldChange:
+        held = next((h for h in self._guard.held_changes if h.id == id_), None)
+        if held is None:
+            raise NotFoundError(f"no pending change {id_!r}", "%memory pending lists them")
+        if problem := self._guard.settle(held, accept=accept):
+            raise refused(held.path, problem)
+        return held
+
     def find(self, words: str) -> Occurrences:
         """Where a text is in everything deepnb recorded."""
         from deepnb.session.forgetting import find
@@ -260,11 +269,9 @@ class SessionMemory(Part):
 
     def keep(self, directory: str | Path) -> int:
         """Keep memory, notes, skills, journal and transcripts in a directory from now on; returns the number of files."""
-        chosen = Path(directory).expanduser()
-        if chosen.exists() and not chosen.is_dir():
-            raise InvalidError(f"{directory} is a file", "type the name of a directory")
-        chosen.mkdir(parents=True, exist_ok=True)
-        count = self._workspace.home.storage.keep(chosen.resolve())
+        from deepnb.session.disk import made_directory
+
+        count = self._workspace.home.storage.keep(made_directory(directory))
         for name in self._workspace.threads.names:
             self._workspace.transcripts.keep(name)
         return count
@@ -307,24 +314,6 @@ class SessionMemory(Part):
     def paths(self) -> tuple[str, ...]:
         """The memory files and notes that exist."""
         return self._workspace.home.memory_paths()
-
-    def _settle(self, id_: str, *, accept: bool) -> HeldChange:
-        held = next((h for h in self._guard.held_changes if h.id == id_), None)
-        if held is None:
-            raise NotFoundError(f"no pending change {id_!r}", "%memory pending lists them")
-        if problem := self._guard.settle(held, accept=accept):
-            raise refused(held.path, problem)
-        return held
-
-    def _text_after(self, one: Entry) -> str | None:
-        """The text of the file just after an entry: the entries until then, replayed."""
-        log = [e for e in self.log_entries() if e.path == one.path]
-        try:
-            return replay(one.path, log[: log.index(one) + 1])
-        except DoesNotFit:
-            raise DeepnbError(
-                f"the journal of {one.path} can't be replayed to that entry", "%memory diff compares turns"
-            ) from None
 
     def read(self, path: str) -> str:
         """The text of a memory file; what is written next is taken to have been made with it in view."""

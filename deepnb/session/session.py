@@ -399,12 +399,15 @@ class Session:
         """Change options of the session from the next turn on; a bad one changes nothing."""
         self._workspace.configure(known_only("Session.configure", locals(), unknown))
 
-    def mount(self, path: str, spec: str) -> Mount:
-        """Keep the files below a path on disk (`disk:DIR`), in the store (`store[:NAMESPACE]`) or in the kernel (`state`)."""
+    def mount(self, path: str, spec: str, *, whole: bool = False) -> Mount:
+        """Keep the files below a path on disk (`disk:DIR`), in the store (`store[:NAMESPACE]`) or in the kernel (`state`).
+
+        A directory that does not exist is made with the first file. `disk:/` needs `whole=True`.
+        """
         work = self._workspace
         work.current.idle()
         given = {"store": self.options.store, "assistant_id": self.options.assistant_id}
-        mount = work.home.storage.mount(path, spec, base=Path.cwd(), **given)
+        mount = work.home.storage.mount(path, spec, base=Path.cwd(), whole=whole, **given)
         work.current.tell()
         return mount
 

@@ -12,6 +12,7 @@ from deepnb.core.paths import check_path
 from deepnb.core.prices import Price
 from deepnb.core.prompt import SYSTEM_PROMPT
 from deepnb.core.subagents import Subagent
+from deepnb.wiring.parts import check_parts
 from deepnb.wiring.subagent_specs import subagents
 
 Refresh = Literal["thread", "call", "delta"]
@@ -89,11 +90,22 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
         given["subagents"] = subagents(given["subagents"])
     made = replace(options, **given)
     _check(made)
+    if "backend" in given and made.backend is not None:
+        made = replace(made, backend=_backend(made))
     return made
+
+
+def _backend(o: Options) -> Any:
+    """The backend, that of a text made; an error for what can't be one."""
+    from deepnb.backends.given import given_backend
+
+    found = given_backend(o.backend, o.store, o.assistant_id)
+    return found.root if isinstance(o.backend, str) else o.backend
 
 
 def _check(o: Options) -> None:
     policy_of(o.approve)
+    check_parts(o.tools, o.middleware, o.store, o.checkpointer)
     for name in ("trigger", "keep"):
         if (size := getattr(o, name)) is not None and not _is_size(size):
             raise InvalidError(

@@ -15,7 +15,7 @@ from deepnb.backends.writer import writing
 from deepnb.core.journal import Entry, JournalTexts
 
 PATH = "/AGENTS.md"
-BEGIN = tuple(f"- line {n}" for n in range(3))
+BEGIN = tuple(f"- line {n}" for n in range(4))
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Pen:
     def change(self, how: str, at: int) -> Change | None:
         """Change a line of what it saw, by `edit`, `write` (the whole file) or `drop` (likewise)."""
         if len(self.view) < 2:
+            self.read()
             return None
         at %= len(self.view)
         self.n += 1

@@ -1,0 +1,172 @@
+"""What can be passed as `backend=`: each works in a run, outside of one, and below mounts; anything else is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepagents.backends import CompositeBackend, FilesystemBackend, StateBackend, StoreBackend
+from langchain.agents.middleware import AgentMiddleware
+from langgraph.store.memory import InMemoryStore
+
+from deepnb import DeepnbError, Session
+from deepnb.core.journal import replay
+from tests.support.backend_contract import GIVEN
+from tests.support.scripted import Scripted, call
+from tests.support.shells import Shell
+
+UNASKED = {"write_file": "allow", "edit_file": "allow"}
+PATHS = ("/AGENTS.md", "/m/AGENTS.md", "/s/AGENTS.md")
+
+
+@pytest.fixture(params=GIVEN)
+def options(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    return GIVEN[request.param](tmp_path)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_each_works_in_a_run_outside_and_below_a_mount(options: dict[str, Any], path: str, tmp_path: Path):
+    answers = [
+        call("edit_file", file_path=path, old_string="- one", new_string="- two"),
+        call("write_file", id="w", file_path="/plain.txt", content="text"),
+        "done",
+    ]
+    s = Session(model=Scripted(answers=answers), memory=PATHS, approve=UNASKED, **options)
+    s.memory.add("one", path)
+    s.run("go")
+    assert s.files[path] == "- two\n" and s.files["/plain.txt"] == "text"
+    assert "- one" in str(s.options.model.requests[0][0].content), "it is in the prompt"
+    s.memory.add("three", path)
+    assert s.snapshot.files[path] == s.files[path] == "- two\n- three\n"
+    log = [e for e in s.memory.log_entries() if e.path == path]
+    assert [e.origin for e in log] == ["user", "agent", "user"] and replay(path, log) == s.files[path]
+    s.memory.revert(log[1].id)
+    assert s.files[path] == "- one\n- three\n"
+    s.mount("/deep", f"disk:{tmp_path}/deep")
+    s.files["/deep/a.md"] = "x"
+    assert (tmp_path / "deep/a.md").read_text() == "x" and s.files[path] == "- one\n- three\n"
+    assert {"/deep/a.md", "/plain.txt", path} <= {*s.files}
+
+
+def test_a_state_backend_is_the_kernels_state():
+    s = Session(backend=StateBackend())
+    s.memory.add("tea")
+    s.new("other")
+    assert s.files["/AGENTS.md"] == "- tea\n" and not s.workspace.home.storage.is_elsewhere
+
+
+def test_of_a_composite_each_part_has_its_own_files(tmp_path: Path):
+    disk = FilesystemBackend(root_dir=tmp_path / "root", virtual_mode=True)
+    s = Session(backend=CompositeBackend(default=disk, routes={"/s/": StateBackend(), "/m/": disk}))
+    s.files["/a.txt"], s.files["/s/b.txt"], s.files["/m/c.txt"] = "a", "b", "c"
+    assert sorted(p.name for p in (tmp_path / "root").iterdir() if p.is_file()) == ["a.txt", "c.txt"]
+    assert s.workspace.home.undoable("/s/b.txt") and not s.workspace.home.undoable("/a.txt")
+
+
+def test_a_relative_directory_is_that_of_the_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    s = Session(backend="disk:here")
+    monkeypatch.chdir("/")
+    s.memory.add("tea")
+    assert (tmp_path / "here/AGENTS.md").read_text() == "- tea\n"
+
+
+def test_a_namespace_function_may_change_its_mind():
+    store, user = InMemoryStore(), ["ana"]
+    s = Session(backend=StoreBackend(store=store, namespace=lambda _: (user[0], "files")))
+    s.files["/a.txt"] = "of ana"
+    user[0] = "ben"
+    assert "/a.txt" not in s.files
+    assert store.get(("ana", "files"), "/a.txt") is not None
+
+
+def store_backend(namespace: Any, **more: Any) -> StoreBackend:
+    return StoreBackend(namespace=namespace, **more)
+
+
+def in_composite(part: Any) -> dict[str, Any]:
+    return {"backend": CompositeBackend(default=StateBackend(), routes={"/m/": part})}
+
+
+def undocumented(n: int) -> int:
+    return n
+
+
+BAD: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
+    "a class": (lambda: {"backend": StateBackend}, "the backend can't be the class StateBackend"),
+    "a number": (lambda: {"backend": 7}, 'the backend can\'t be 7: pass "disk:DIR"'),
+    "a function": (lambda: {"backend": lambda rt: StateBackend()}, "the backend can't be <function"),
+    "a word": (lambda: {"backend": "nope"}, "'nope' is not a place to keep files: type disk:DIR"),
+    "no directory": (lambda: {"backend": "disk:"}, "disk: needs a directory"),
+    "a file": (lambda: {"backend": f"disk:{__file__}"}, "is a file"),
+    "the whole disk": (lambda: {"backend": "disk:/"}, "is all files of this machine"),
+    "no store": (lambda: {"backend": "store"}, "there is no store"),
+    "no store in it": (lambda: {"backend": store_backend(lambda _: ("x",))}, "the StoreBackend has no store"),
+    "a namespace of the runtime": (
+        lambda: {"backend": store_backend(lambda rt: (rt.context.user,), store=InMemoryStore())},
+        "the namespace function of the StoreBackend failed ('NoneType' object has no attribute 'context')",
+    ),
+    "a namespace that is a word": (
+        lambda: {"backend": store_backend(lambda _: "ab", store=InMemoryStore())},
+        "it gave a str, not a tuple",
+    ),
+    "a bad namespace": (
+        lambda: {"backend": store_backend(lambda _: ("a*",), store=InMemoryStore())},
+        "contains disallowed characters",
+    ),
+    "a bad part": (lambda: in_composite("disk:x"), "the backend of /m/ can't be 'disk:x'"),
+    "a store": (lambda: {"store": "x"}, "store can't be 'x': pass a LangGraph store"),
+    "a store's class": (lambda: {"store": InMemoryStore}, "store can't be the class InMemoryStore"),
+    "a checkpointer": (lambda: {"checkpointer": 7}, "checkpointer can't be 7: pass a LangGraph checkpointer"),
+    "a tool": (lambda: {"tools": [7]}, "tools can't be 7: pass functions with a docstring"),
+    "a tool's name": (lambda: {"tools": ["ls"]}, "tools can't be 'ls'"),
+    "no tool": (lambda: {"tools": [None]}, "tools can't be None"),
+    "a tool's class": (lambda: {"tools": [Path]}, "tools can't be the class Path"),
+    "an undocumented tool": (lambda: {"tools": [undocumented]}, "the tool undocumented has no docstring"),
+    "middleware": (lambda: {"middleware": [7]}, "middleware can't be 7: pass a LangChain AgentMiddleware"),
+    "middleware's class": (
+        lambda: {"middleware": [AgentMiddleware]},
+        "middleware can't be the class AgentMiddleware",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_value_is_one_line(name: str):
+    made, line = BAD[name]
+    with pytest.raises(DeepnbError) as caught:
+        Session(**made())
+    assert line in str(caught.value) and "\n" not in str(caught.value)
+
+
+# -- typed
+
+
+def test_keeping_where_nothing_can_be_written_is_one_line(shell: Shell):
+    line = shell.fails("%memory keep /proc/nope")
+    assert line == "/proc/nope can't be made (No such file or directory): type a directory you can write to"
+
+
+def test_mounting_a_directory_that_does_not_exist_says_what_becomes_of_it(shell: Shell, tmp_path: Path):
+    out = shell.ok(f"%agent mount /x disk:{tmp_path}/new")
+    assert f"{tmp_path}/new does not exist yet: the first file written below /x/ makes it" in out
+    shell.session.files["/x/a.md"] = "x"
+    assert "does not exist" not in shell.ok(f"%agent mount /x disk:{tmp_path}/new")
+
+
+def test_mounting_the_whole_disk_needs_a_yes(shell: Shell):
+    assert shell.fails("%agent mount /x disk:/").endswith("%agent mount --yes /x/ disk:/ if you mean that")
+    assert "no mounts" in shell.ok("%agent mount")
+    assert "/x/   disk  /" in shell.ok("%agent mount --yes /x disk:/")
+
+
+@pytest.mark.parametrize("line", ["%memory", "%memory log", "%memory show"])
+def test_a_kept_directory_that_has_become_a_file_is_an_error(shell: Shell, tmp_path: Path, line: str):
+    kept = tmp_path / "kept"
+    shell.ok(f"%memory keep {kept}")
+    shell.ok("%memory add tea")
+    kept.rename(tmp_path / "moved")
+    kept.write_text("")
+    assert shell.fails(line) == f"{kept} is not a directory any more: make it one again, or %memory keep DIR"
