@@ -67,7 +67,7 @@ class Session:
     - subagents: agents that take tasks, as deepagents' dicts or `deepnb.Subagent`
     - general_purpose: whether there is a subagent for any task
     - max_subagent_depth: how deep subagents may be nested; 1 lets only the main agent hand on tasks
-    - backend: where files are kept: a deepagents backend; None keeps them in the kernel
+    - backend: where files are kept: "disk:DIR", or a deepagents backend; None keeps them in the kernel
     - checkpointer: where threads are kept: a LangGraph checkpointer; None keeps them in memory
     - store: a LangGraph store
     - assistant_id: keeps the files of this assistant in the store apart from those of others
