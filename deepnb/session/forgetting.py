@@ -1,14 +1,21 @@
 """Forgetting: finding some words wherever deepnb recorded them, and taking them out there."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from deepnb.context.history import PREFIX
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import InvalidError
 from deepnb.core.forgetting import Occurrences, blot_out, lines_with, pattern, without
 from deepnb.core.journal import Entry, entry
+from deepnb.core.secrets import redact
 from deepnb.running.workspace import Workspace
 from deepnb.session.files import Files
+
+if TYPE_CHECKING:
+    from deepnb.backends.record import Root
 
 TRANSCRIPT = "transcript of "
 
@@ -39,23 +46,15 @@ def forget(workspace: Workspace, words: str) -> Occurrences:
     guard, files = workspace.backend, Files(workspace.backend)
     sought = pattern(words)
     touched = {*found.files, *(e.path for e in guard.journal() if sought.search(e.diff))}
-    left = {p: without(words, files[p]) for p in touched if p in files}
-    for path in found.files:
-        guard.inner.write(path, left[path])
     for path in found.history:
         if path.startswith(TRANSCRIPT):
             workspace.transcripts[path.removeprefix(TRANSCRIPT)].blot(words)
             continue
         guard.inner.write(path, blot_out(words, files[path]))
     for root in guard.roots:
-        mine = [p for p in touched if guard.root(p) is root]
-        if mine:
-            kept = [e for e in root.journal.entries if e.path not in mine]
-            root.journal.rewrite(kept)
-            for path in mine:
-                if path in left:
-                    root.journal.add(_begun_again(workspace, path, left[path], root.journal.next_id()))
-            root.journal.save()
+        if mine := [p for p in touched if guard.root(p) is root]:
+            with root.lock():
+                _forget_at(workspace, root, mine, words)
     guard.forget()
     workspace.home.storage.search.forget()
     workspace.current.idle()
@@ -64,10 +63,25 @@ def forget(workspace: Workspace, words: str) -> Occurrences:
     return found
 
 
+def _forget_at(workspace: Workspace, root: Root, paths: Sequence[str], words: str) -> None:
+    """Take the words out of these files of a root, as they are now, and out of its journal."""
+    guard, files = workspace.backend, Files(workspace.backend)
+    left = {p: without(words, files[p]) for p in paths if p in files}
+    for path, text in left.items():
+        if text != files[path]:
+            guard.inner.write(path, text)
+    if root.shared:
+        root.journal.read()
+    root.journal.rewrite([e for e in root.journal.entries if e.path not in paths])
+    for path, text in left.items():
+        root.journal.add(_begun_again(workspace, path, text, root.journal.next_id()))
+    root.journal.save()
+
+
 def _begun_again(workspace: Workspace, path: str, text: str, id_: str) -> Entry:
     facts: dict[str, Any] = {
         "at": workspace.current.now(),
         "thread": workspace.current.thread.name,
         "note": "restarted: something was forgotten",
     }
-    return entry(FileDiff(path, None, text), id=id_, origin="user", **facts)
+    return entry(FileDiff(path, None, redact(text)), id=id_, origin="user", **facts)
