@@ -41,6 +41,8 @@ class Root:
     """Whether others may write there, too: then it is looked at anew each time."""
     may_save: Callable[[], bool] = lambda: True
     """Whether an entry may be written with the change; in the kernel's state not while a run is going on."""
+    refresh: Callable[[], bool] = lambda: False
+    """Sees what another session wrote into the same state; whether there may be such a session, and no run goes on."""
 
 
 class Record:
@@ -117,7 +119,7 @@ class Record:
     def observe(self, paths: Iterable[str]) -> None:
         """Enter into the journal what others did to these files, and to those it tells of, since we last looked."""
         for root in self.roots:
-            if root.shared or not root.journal.entries:
+            if root.shared or root.refresh() or not root.journal.entries:
                 root.journal.read()
         for path in dict.fromkeys((*paths, *(e.path for e in self.entries()))):
             try:
@@ -131,8 +133,9 @@ class Record:
         if writer().run not in (None, self.runs):
             raise BusyError(f"not written to {path}: the turn has ended")
         root = self.root(path)
-        if root.shared or path not in self._known:
-            if root.shared or not root.journal.entries:  # what is ours alone may not be in a run's channels yet
+        others = root.shared or root.refresh()
+        if others or path not in self._known:
+            if others or not root.journal.entries:  # what is ours alone may not be in a run's channels yet
                 root.journal.read()
             self._known[path] = root.journal.text_of(path)
         text, known = self.text(path), self._known[path]

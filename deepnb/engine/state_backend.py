@@ -83,6 +83,9 @@ class CheckpointFiles(Protocol):
     def write(self, update: Mapping[str, Any]) -> None:
         """Merge path -> FileData into the files; None deletes."""
 
+    def refresh(self) -> bool:
+        """See what another session wrote since; whether there may be one, and no run is going on."""
+
 
 class KernelBackend(StateBackend):
     """Inside a run it goes through the graph's channels, outside through `checkpoint`."""

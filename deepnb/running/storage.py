@@ -166,7 +166,9 @@ class Storage:
         return self._in_state("/", ours, self._lock)
 
     def _in_state(self, prefix: str, journal: JournalFile, lock: Lock) -> Root:
-        return Root(prefix, journal, lock, shared=False, may_save=lambda: self._current.is_idle)
+        return Root(
+            prefix, journal, lock, shared=False, may_save=lambda: self._current.is_idle, refresh=self._outside.refresh
+        )
 
     def _root(self, mount: Mount, inner: Any) -> Root:
         lock = backend_lock(mount.backend or self._default)

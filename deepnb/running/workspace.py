@@ -105,6 +105,15 @@ class ThreadFiles:
         self._workspace.state.write(self._thread, update)
         self._workspace.current.tell()
 
+    def refresh(self) -> bool:
+        """See what another session on the same checkpointer wrote since; False where there can be none, or a turn runs."""
+        work = self._workspace
+        if work.options.checkpointer is None or not work.current.is_idle:
+            return False
+        if (thread := self._thread).root is not None and not thread.unfinished:
+            work.state.start(thread)
+        return not thread.unfinished
+
     @property
     def _thread(self) -> Thread:
         threads, meant = self._workspace.threads, self._workspace.current.files_thread

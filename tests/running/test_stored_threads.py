@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import DeepnbError, Session
+from deepnb.core.journal import replay
 from deepnb.core.values import ToolEnded
 from tests.support.scripted import Scripted, call, unasked
 
@@ -222,3 +223,23 @@ def test_a_thread_of_a_bare_graph_is_gone_on_with(checkpointer):
     s.memory.add("likes tea")
     assert s.run("on").number == 3
     assert "hi there" in sent(s) and "likes tea" in sent(s)
+
+
+def test_a_thread_with_memory_and_no_turn_is_there(checkpointer):
+    Session(checkpointer=checkpointer).memory.add("old")
+    s = Session(checkpointer=checkpointer)
+    assert s.files["/AGENTS.md"] == "- old\n" and len(s.turns) == 0
+
+
+def test_two_sessions_on_one_line_keep_both_texts(checkpointer):
+    one = Session(checkpointer=checkpointer)
+    one.memory.write("/AGENTS.md", "- l1\n- x\n")
+    two = Session(checkpointer=checkpointer)
+    two.memory.read("/AGENTS.md")
+    one.memory.write("/AGENTS.md", "- l1 AAA\n- x\n")
+    assert two.memory.write("/AGENTS.md", "- l1 BBB\n- x\n").conflicts
+    for s in (one, two):
+        assert s.memory.read("/AGENTS.md") == "- l1 AAA\n- l1 BBB\n- x\n"
+        assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
+        assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
+        assert [e.id for e in s.memory.log_entries()] == ["1", "2", "3"]
