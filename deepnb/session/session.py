@@ -104,7 +104,7 @@ class Session:
         subagents: Sequence[Subagent | Mapping[str, Any]] = (),
         general_purpose: bool = Options.general_purpose,
         max_subagent_depth: int = Options.max_subagent_depth,
-        backend: BackendProtocol | None = None,
+        backend: BackendProtocol | str | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
         assistant_id: str | None = None,

@@ -48,8 +48,9 @@ class Pair:
             self.kernel.memory.keep(folder)
         self.s.memory.write(PATH, BEGIN)
         self.kernel.memory.read(PATH)
+        self.other: Callable[[], Any] = self.overtakes
 
-    def other(self) -> None:
+    def overtakes(self) -> None:
         """Another kernel; or, where files are in this kernel's state, another thread of Python in it."""
         self.kernel.memory.write(PATH, "- l1 AAA\n- x\n")
 
@@ -96,7 +97,7 @@ def test_an_edit_of_a_line_that_another_writer_changed_is_not_blended(two: Pair,
 
 def test_an_edit_whose_text_is_gone_is_merged(two: Pair):
     """What it replaces is in what the agent saw, and no longer in the file."""
-    two.other = lambda: two.kernel.memory.write(PATH, "- other\n- x\n")  # type: ignore[method-assign]
+    two.other = lambda: two.kernel.memory.write(PATH, "- other\n- x\n")
     said = two.told(edit(), meanwhile=two.other)
     assert two.s.files[PATH] == "- other\n- l1 BBB\n- x\n" and "conflict in" in said[-1]
     two.law("- other")
@@ -123,7 +124,7 @@ def test_a_subagent_is_told_too(two: Pair):
 
 
 def test_a_line_that_was_deleted_and_changed_stays_and_is_named(two: Pair):
-    two.other = lambda: two.kernel.memory.write(PATH, "- x\n")  # type: ignore[method-assign]
+    two.other = lambda: two.kernel.memory.write(PATH, "- x\n")
     said = two.told(edit(), meanwhile=two.other)
     assert two.s.files[PATH] == "- l1 BBB\n- x\n"
     assert '"- l1 BBB" was written after its line had been deleted; it stays' in said[-1]
@@ -166,7 +167,7 @@ def test_through_the_mapping_of_files(two: Pair):
 
 def test_an_editor_outside_and_the_agent(tmp_path: Path):
     two = Pair(tmp_path)
-    two.other = lambda: (tmp_path / "AGENTS.md").write_text("- l1 AAA\n- x\n") and None  # type: ignore[method-assign]
+    two.other = lambda: (tmp_path / "AGENTS.md").write_text("- l1 AAA\n- x\n") and None
     two.told(edit(), meanwhile=two.other)
     assert two.s.files[PATH] == BOTH and two.s.memory.log_entries()[-2].origin == "external"
     two.law()
@@ -228,7 +229,7 @@ def test_keeping_both_settles_it_in_every_kernel(two: Pair):
 def test_a_credential_in_a_conflict_is_nowhere_said(tmp_path: Path):
     token = "gh" + "p_" + "a1B2c3D4e5F6" * 3
     two = Pair(tmp_path)
-    two.other = lambda: (tmp_path / "AGENTS.md").write_text(f"- l1 {token}\n- x\n") and None  # type: ignore[method-assign]
+    two.other = lambda: (tmp_path / "AGENTS.md").write_text(f"- l1 {token}\n- x\n") and None
     said = two.told(edit(), meanwhile=two.other)
     assert "conflict in" in said[-1] and token not in said[-1] + "".join(two.notices())
     assert token not in repr(two.s.memory.log_entries()) and token not in repr(two.s.memory.conflicts())

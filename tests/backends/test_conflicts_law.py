@@ -55,7 +55,7 @@ def obeys(pens: Sequence[Pen], steps: Sequence[Step]) -> int:
     first = pens[0].session
     law = Law(first.memory.log_entries())
     for who, how, at in steps:
-        made = pens[who].read() if how == "read" else pens[who].change(how, at)
+        made = pens[who].do(how, at)
         law.check(first.memory.log_entries(), [made] if made else [])
     assert first.files[PATH] == law.text
     return law.conflicts

@@ -44,6 +44,13 @@ class Pen:
         with writing(**self._facts):
             self.view = self.session.backend.read(PATH).file_data["content"].splitlines()  # type: ignore[index]
 
+    def do(self, how: str, at: int) -> Change | None:
+        """Read, or change a line."""
+        if how != "read":
+            return self.change(how, at)
+        self.read()
+        return None
+
     def change(self, how: str, at: int) -> Change | None:
         """Change a line of what it saw, by `edit`, `write` (the whole file) or `drop` (likewise)."""
         if len(self.view) < 2:
@@ -138,7 +145,7 @@ def main(folder: str, name: str) -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         which, how, at = json.loads(line)
-        made = pens[which].read() if how == "read" else pens[which].change(how, at)
+        made = pens[which].do(how, at)
         print(json.dumps(made and asdict(made)), flush=True)
 
 
