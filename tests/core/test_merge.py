@@ -70,6 +70,7 @@ def test_a_conflict_does_not_grow(third: str) -> None:
 def test_what_its_writer_knows_is_its_own_text_and_the_conflicts_it_is_told_of() -> None:
     merged = merge("- a\n- b\n- c\n", "- A\n- b\n- c\n- d\n", "- 1\n- b\n- c\n")
     assert merged.text == "- A\n- 1\n- b\n- c\n- d\n" and merged.seen == "- A\n- 1\n- b\n- c\n"
+    assert merge("- a\n- b\n- c\n", "- c\n", "- b\n- c\n").seen == "- b\n- c\n"  # that b is gone it is not told
     settled = merge(merged.seen, merged.text, "- 1\n- b\n- c\n")
     assert (settled.text, settled.conflicts) == ("- 1\n- b\n- c\n- d\n", ())
 
@@ -140,3 +141,13 @@ def test_changes_that_do_not_touch_are_both_made_without_a_conflict(kept: list[s
     want = [*base[:first], "ours", *base[first + 1 : second], "theirs", *base[second + 1 :]]
     merged = merge(*("".join(f"{line}\n" for line in side) for side in (base, ours, theirs)))
     assert (merged.text, merged.conflicts) == ("".join(f"{line}\n" for line in want), ())
+
+
+@given(LINES, LINES, LINES)
+def test_without_a_conflict_its_writer_knows_its_own_text_and_with_one_no_less(
+    base: str, current: str, mine: str
+) -> None:
+    merged = merge(base, current, mine)
+    if not merged.conflicts:
+        assert merged.seen == mine
+    assert {*mine.splitlines()} <= {*merged.seen.splitlines()} <= {*mine.splitlines(), *merged.text.splitlines()}

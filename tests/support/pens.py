@@ -101,9 +101,8 @@ class Law:
             self._take((*log[: self._at], entry))
             after = (self._texts.text(PATH) or "").splitlines()
             added = [line for line in after if line not in before]
-            mine = next(
-                c for c in todo if (c.new in added if added else c.new is None and self._fits(c, before, after))
-            )
+            fits = [c for c in todo if (c.new in added if added else c.new is None and self._fits(c, before, after))]
+            mine = next((c for c in fits if c.told == bool(entry.conflicts)), fits[0])  # two may take out the same
             todo.remove(mine)
             self._one(mine, before, after, entry)
         for left in todo:  # it changed nothing: it took out what was gone already
