@@ -2,9 +2,11 @@
 
     python -m tests.bench.talks FILE.json [--embedder module:name]
 
-FILE.json is in LoCoMo's format. One index per conversation; each session is a file headed by its date, each
-turn a line. Asked are the questions that have evidence, category 5 (adversarial) left out. A passage has at
-most 1,600 characters, heading included. Evidence is found by a passage that has its turn in it.
+FILE.json is in LoCoMo's format; a sample may say on which day is asked (`today`; else on that of its last session).
+One index per conversation; each session is a file headed by its date, each turn a line. Asked are the questions that
+have evidence, category 5 (adversarial) left out. A passage has at most 1,600 characters, heading included. Evidence is
+found by a passage that has its turn in it. `memory_search` is the agent's own tool, called with the query alone: its
+answer is judged by the passages that the agent reads, and cut after 2,000 tokens.
 """
 
 from __future__ import annotations
@@ -14,12 +16,17 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from deepagents.backends.protocol import FileDownloadResponse, GlobResult
+
 from deepnb.core.errors import DeepnbError
+from deepnb.memory.searching import MemorySearch
+from deepnb.memory.tools import MemoryToolsMiddleware
 from deepnb.search.database import Database
 from deepnb.search.hits import LEGS, Hit
 from deepnb.search.index import Index
@@ -33,11 +40,13 @@ PASSAGE = 1600
 TOKENS = 2000
 """A token is four characters."""
 CATEGORIES = {1: "several turns", 2: "time", 3: "inference", 4: "one turn"}
-COLUMNS = ("some@1", "some@6", "some@10", "all@6", "2000t", "2000t*")
+TOOL = "memory_search"
+COLUMNS = ("some@1", "some@6", "some@10", "all@6", "2000t", "2000t*", "tokens")
 NOTE = (
     "some@k: one of the turns that answer is in the first k passages (of at most 1,600 characters); all@6: all of\n"
     "them are. 2000t: the share of them in the first of these passages that fit into 2,000 tokens; 2000t*: the same\n"
-    "where search is given that budget (tokens=2000), and so makes its passages shorter and more."
+    "where search is given that budget (tokens=2000), and so makes its passages shorter and more; tokens: how much of\n"
+    "that budget these take."
 )
 
 Search = Callable[[str, int, int | None], list[Hit]]
@@ -59,14 +68,15 @@ class Talk:
 
     files: dict[str, str]
     questions: tuple[Question, ...]
+    today: date
 
 
 def talks(samples: Sequence[dict[str, Any]]) -> list[Talk]:
     """The conversations of a LoCoMo-format corpus. A picture's caption is a part of its turn."""
-    return [_talk(sample["conversation"], sample["qa"]) for sample in samples]
+    return [_talk(sample["conversation"], sample["qa"], sample.get("today")) for sample in samples]
 
 
-def _talk(conversation: dict[str, Any], asked: Sequence[dict[str, Any]]) -> Talk:
+def _talk(conversation: dict[str, Any], asked: Sequence[dict[str, Any]], today: str | None) -> Talk:
     files: dict[str, str] = {}
     at: dict[tuple[int, int], tuple[str, int]] = {}
     numbers = (re.fullmatch(r"session_(\d+)", key) for key in conversation)
@@ -84,7 +94,17 @@ def _talk(conversation: dict[str, Any], asked: Sequence[dict[str, Any]]) -> Talk
         evidence = frozenset(at[place] for place in _places(row.get("evidence") or []) if place in at)
         if evidence and row["category"] != 5:
             questions.append(Question(str(row["question"]), int(row["category"]), evidence))
-    return Talk(files, tuple(questions))
+    last = conversation.get(f"session_{max(number for number, _ in at)}_date_time", "")
+    return Talk(files, tuple(questions), date.fromisoformat(today) if today else _day(last))
+
+
+def _day(said: str) -> date:
+    """The day of "1:56 pm on 8 May, 2023" or "2023年5月8日"; today where there is none."""
+    if found := re.search(r"(\d{4})年(\d+)月(\d+)日", said):
+        return date(*map(int, found.groups()))  # type: ignore[arg-type]
+    if found := re.search(r"\d+ [A-Z][a-z]+,? \d{4}", said):
+        return datetime.strptime(found[0].replace(",", ""), "%d %B %Y").date()
+    return date.today()
 
 
 def _places(ids: Sequence[str]) -> list[tuple[int, int]]:
@@ -110,6 +130,7 @@ def searches(talk: Talk, embedder: Any) -> Iterator[tuple[str, Search]]:
         yield "vectors alone", _leg(index, ["vector"])
         yield "fused with vectors", _leg(index, LEGS)
         yield "0.7/0.3 union", lambda query, k, tokens: index.search(query, k, fusion="weight", tokens=tokens)
+    yield TOOL, tool(talk)
     index.close()
     for line in dict.fromkeys(index.notices):
         print(line, file=sys.stderr)
@@ -117,6 +138,38 @@ def searches(talk: Talk, embedder: Any) -> Iterator[tuple[str, Search]]:
 
 def _leg(index: Index, legs: Sequence[str]) -> Search:
     return lambda query, k, tokens: index.search(query, k, legs=legs, passage=PASSAGE, tokens=tokens)
+
+
+def tool(talk: Talk) -> Search:
+    """The agent's `memory_search` over the conversation as daily notes, called with the query alone."""
+    index = MemorySearch(lambda: None)
+    notes = Notes({f"/memory/{path}": text for path, text in talk.files.items()})
+    found = MemoryToolsMiddleware(notes, (), lambda: f"{talk.today}T12:00:00", lambda: index)
+    (call,) = (one for one in found.tools if one.name == TOOL)
+    return lambda query, k, tokens: read(str(call.invoke({"query": query})))
+
+
+def read(answer: str) -> list[Hit]:
+    """The passages of an answer of `memory_search`."""
+    parts = re.split(r"^/memory/(\S+):(\d+)(?:-(\d+))? \(.*\n", answer, flags=re.M)[1:]
+    rows = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
+    return [Hit(path, int(a), int(b or a), text.removesuffix("\n\n"), 0.0, "") for path, a, b, text in rows]
+
+
+class Notes:
+    """Files as the tool asks for them."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files = {path: text.encode() for path, text in files.items()}
+
+    def glob(self, pattern: str, path: str) -> GlobResult:
+        return GlobResult(matches=[{"path": path} for path in self.files])
+
+    def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        return [FileDownloadResponse(path=path, content=self.files.get(path)) for path in paths]
+
+    def may_read(self, path: str) -> bool:
+        return True
 
 
 class Passages:
@@ -157,7 +210,8 @@ def measure(question: Question, search: Search) -> tuple[float, ...]:
     found = [_found(question, hit) for hit in hits]
     some = [float(any(found[:k])) for k in (1, 6, 10)]
     all_ = float(frozenset().union(*found[:6]) == question.evidence)
-    return (*some, all_, _recall(question, hits), _recall(question, search(question.text, 40, TOKENS)))
+    best = list(_affordable(search(question.text, 40, TOKENS)))
+    return (*some, all_, _recall(question, _affordable(hits)), _recall(question, best), sum(map(_cost, best)) / 4)
 
 
 def _found(question: Question, hit: Hit) -> frozenset[tuple[str, int]]:
@@ -166,15 +220,22 @@ def _found(question: Question, hit: Hit) -> frozenset[tuple[str, int]]:
     )
 
 
-def _recall(question: Question, hits: Sequence[Hit]) -> float:
-    found: frozenset[tuple[str, int]] = frozenset()
+def _affordable(hits: Sequence[Hit]) -> Iterator[Hit]:
+    """The first of them that fit into the budget together."""
     room = TOKENS * 4
     for hit in hits:
-        room -= len(hit.text) + len(hit.heading) + 1
+        room -= _cost(hit)
         if room < 0:
-            break
-        found |= _found(question, hit)
-    return len(found) / len(question.evidence)
+            return
+        yield hit
+
+
+def _cost(hit: Hit) -> int:
+    return len(hit.text) + len(hit.heading) + 1
+
+
+def _recall(question: Question, hits: Iterable[Hit]) -> float:
+    return len(frozenset().union(*(_found(question, hit) for hit in hits))) / len(question.evidence)
 
 
 def results(corpus: Sequence[Talk], embedder: Any = None) -> dict[str, dict[str, list[tuple[float, ...]]]]:
@@ -198,7 +259,11 @@ def table(found: dict[str, dict[str, list[tuple[float, ...]]]]) -> str:
         for kind in sorted(by, key=lambda key: (key != "all", key)):
             means = [sum(column) / len(column) for column in zip(*by[kind], strict=True)]
             label = name if kind == "all" else ""
-            lines.append(f"{label:24}{kind:18}{len(by[kind]):6}  " + "".join(f"{mean:9.3f}" for mean in means))
+            lines.append(
+                f"{label:24}{kind:18}{len(by[kind]):6}  "
+                + "".join(f"{mean:9.3f}" for mean in means[:-1])
+                + f"{means[-1]:9.0f}"
+            )
     return "\n".join(lines)
 
 

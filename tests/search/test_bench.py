@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,15 @@ def test_what_is_measured() -> None:
     ]
     filler = [Hit("z", n, n, "", 1.0, "") for n in range(5)]
     hits = [*ranked, *filler, Hit("b", 1, 2, "", 1.0, "")]
-    assert bench.measure(question, lambda query, k, tokens: hits) == (0.0, 1.0, 1.0, 0.0, 1 / 3, 1 / 3)
+    assert bench.measure(question, lambda query, k, tokens: hits) == (0.0, 1.0, 1.0, 0.0, 1 / 3, 1 / 3, 1750.5)
+
+
+def test_the_answer_of_the_tool_is_read_as_passages() -> None:
+    (talk,) = bench.talks([SAMPLE])
+    assert talk.today == date(2023, 6, 1)
+    (first, *_) = bench.tool(talk)("who keeps bees?", 6, None)
+    assert (first.path, first.start, first.end) == ("session_1.md", 1, 4)
+    assert first.text.endswith("Bo: I keep bees. [a hive by a shed]")
 
 
 def test_no_passage_is_longer_than_the_protocol_allows() -> None:
