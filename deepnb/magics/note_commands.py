@@ -58,7 +58,7 @@ def memory_search(scene: Scene, args: Args) -> Result:
     session, query = scene.session, args["query"]
     progress = Progress(scene.screen, "updating the index ...")
     try:
-        hits = session.memory.search_hits(query, args["k"] or 6, transcripts=bool(args["transcripts"]))
+        hits = session.memory.search_hits(query, args["k"] or None, transcripts=bool(args["transcripts"]))
     except BaseException:
         progress.stop("not searched")
         raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from deepnb.memory.daily import NoteEntry, entries
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 TRANSCRIPTS = "transcript of "
 """How the path of a transcript begins; its thread's name follows."""
 
+TOKENS = 2_000
+"""What all the hits of a search have together, about, whoever searches."""
 _LONGEST = 1_600
 """Characters of one hit."""
 
@@ -42,16 +45,18 @@ class MemorySearch:
         self,
         files: Mapping[str, str],
         query: str,
-        k: int,
         at: str,
+        k: int | None = None,
         *,
+        tokens: int | None = TOKENS,
         transcripts: Mapping[str, str] | None = None,
         may_read: Callable[[str], bool] = lambda path: True,
         **how: Any,
     ) -> list[Hit]:
-        """The best `k` passages of these files (path -> text) and transcripts; what is found in notes is counted.
+        """The best passages of these files (path -> text) and transcripts; what is found in notes is counted.
 
-        `may_read` says which files the asker would see if they were there: others stay in the index. `how` are
+        `at` is the time now: "last week" is relative to it. As many as fit into `tokens` are given, or `k` that share
+        them. `may_read` says which files the asker would see if they were there: others stay in the index. `how` are
         the other arguments of `Index.search`.
         """
         index = self._opened(files)
@@ -59,7 +64,8 @@ class MemorySearch:
         known = {**files, **(transcripts or {})}
         gone = [p for p in index.files() if p not in known and may_read(p) and not p.startswith(TRANSCRIPTS)]
         index.update({**dict.fromkeys(gone), **known})
-        found = index.search(query, k, within=lambda path: path in known, **how)
+        how = {"today": date.fromisoformat(at[:10]), "within": lambda path: path in known, **how}
+        found = index.search(query, k, tokens=tokens, **how)
         hits = [shown for hit in found if (shown := _as_it_stands(hit, known.get(hit.path))) is not None]
         self.recalls.add(recalled(hits, files, query), query, at)
         self._hear(index)
@@ -148,8 +154,10 @@ def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[
 
 
 def hits_text(hits: Sequence[Hit]) -> str:
-    """Hits as an agent reads them: path:lines, which leg found it, then the text."""
-    return "\n\n".join(f"{place(hit)} ({hit.leg})\n{hit.text}" for hit in hits)
+    """Hits as an agent reads them: path:lines (leg, score) heading, then the text."""
+    return "\n\n".join(
+        f"{place(hit)} ({hit.leg}, {hit.score:.2f}) {hit.heading}".rstrip() + f"\n{hit.text}" for hit in hits
+    )
 
 
 def place(hit: Hit) -> str:

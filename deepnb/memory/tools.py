@@ -6,6 +6,7 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import BaseTool, StructuredTool
 
+from deepnb.core.errors import DeepnbError
 from deepnb.core.secrets import redact
 from deepnb.engine.listen import tell_notice
 from deepnb.memory.daily import addition, bare
@@ -16,15 +17,14 @@ from deepnb.memory.searching import MemorySearch, hits_text, searched, texts_of
 READS = SEARCH, GET = "memory_search", "memory_get"
 """Tools whose results may hold what is for the main agent alone: they go into no file that others can read."""
 
-MOST, LINES, LONGEST = 20, 200, 40_000
+MOST, LINES, LONGEST = 50, 200, 40_000
 """Hits of one search, and lines and characters of one reading, at most."""
-TOKENS = 2_000
-"""What a search may bring into the thread, about."""
 
 _NOTE = """Add to today's daily note: a decision and its reason, a result, an open task. \
 Lasting preferences and rules go to the memory file instead."""
 _SEARCH = """Search long-term memory and all daily notes, also those of days that are not shown to you. \
-Gives path:lines and text. Search before saying that you do not know something about earlier work."""
+Gives path:lines (what found it, score) and text; a date or "last week" in the query counts. \
+Search before saying that you do not know something about earlier work."""
 _GET = """Read lines of a memory file or daily note, such as one that memory_search found."""
 
 
@@ -61,12 +61,13 @@ class MemoryToolsMiddleware(AgentMiddleware):
             return f"{path} has that already."
         return self._backend.append(path, addition(note, at, new), typed=text) or f"Noted in {path}."
 
-    def search(self, query: str, k: int = 6) -> str:
+    def search(self, query: str, k: Any = None, fusion: str = "rank") -> str:
         """What is found, as text."""
         assert self._search is not None
-        index = self._search()
-        k, files = max(1, min(int(k), MOST)), texts_of(self._backend)
-        hits = index.search(files, query, k, self._now(), may_read=self._backend.may_read, tokens=TOKENS)
+        index, most = self._search(), None if k is None else max(1, min(int(k), MOST))
+        hits = index.search(
+            texts_of(self._backend), query, self._now(), most, may_read=self._backend.may_read, fusion=fusion
+        )
         while index.notices:
             tell_notice(index.notices.pop(0))
         return redact(hits_text(hits)) or "Nothing in memory fits that."
@@ -92,10 +93,20 @@ class MemoryToolsMiddleware(AgentMiddleware):
 
     def _search_tools(self) -> list[BaseTool]:
         whole = {"type": "integer"}
-        query = _schema({"query": {"type": "string"}, "k": {**whole, "default": 6}}, ["query"])
+        k = {
+            **whole,
+            "description": "How many passages share the answer: fewer are longer. Leave it out for as many as fit.",
+        }
+        fusion = {"type": "string", "enum": ["rank", "weight"], "default": "rank"}
+        query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
         place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
         return [
-            _tool(SEARCH, _SEARCH, query, lambda query="", k=6, **_: self.search(str(query), k)),
+            _tool(
+                SEARCH,
+                _SEARCH,
+                query,
+                lambda query="", k=None, fusion="rank", **_: self.search(str(query), k, fusion),
+            ),
             _tool(GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)),
         ]
 
@@ -110,7 +121,7 @@ def _tool(name: str, description: str, schema: dict[str, Any], work: Callable[..
     def run(**args: Any) -> str:
         try:
             return work(**args)
-        except (TypeError, ValueError) as error:
+        except (DeepnbError, TypeError, ValueError) as error:
             return f"Error: {error}"
 
     return StructuredTool.from_function(run, name=name, description=description, args_schema=schema)

@@ -13,10 +13,12 @@ from deepnb.search.keys import Keys, Scores
 from deepnb.search.scoring import unique
 
 RANK = 10
-COARSE = 0.5
+COARSE = 1.0
 """The say of a leg's coarse score beside its fine one."""
 EXACT = 8.0
 """The say of an exact identifier: more than all the others, so that none hides it."""
+DATED = 4.0
+"""What a unit of the very day that is asked about gains, as a part of its score."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,17 @@ def by_weight(legs: Mapping[str, Leg], vector_weight: float, text_weight: float)
             text += leg.weight * scores / (scores.max() if len(scores) and scores.max() > 0 else 1.0)
     text /= text.max() if len(text) and text.max() > 0 else 1.0
     return keys, vector_weight * vector + text_weight * text + (vector_weight + text_weight) * exact
+
+
+def dated(near: Scores, keys: Keys, exact: Leg | None) -> Scores:
+    """What the score of each unit is multiplied by, given how near it is to the day that is asked about.
+
+    A unit with an identifier of the query stays above all those without: it is raised by as much as they can be.
+    """
+    raised = 1 + DATED * near
+    if exact is not None:
+        raised = raised * np.where(_on(keys, exact) > 0, 1 + DATED, 1.0)
+    return np.asarray(raised, np.float64)
 
 
 def _union(legs: Mapping[str, Leg]) -> Keys:

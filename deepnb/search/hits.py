@@ -1,7 +1,7 @@
 """What a search gives: passages with their place, and what a reader's budget and a day's age do to them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -13,6 +13,10 @@ from deepnb.search.passages import Span
 from deepnb.search.reading import Reader
 
 LEGS = ("exact", "words", "grams", "vector")
+LEAST = 60
+"""Characters: a budget with less than these left is used up."""
+PASSED = 12
+"""How many hits that are too long for the rest of a budget are passed over in search of one that is not."""
 _DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 
 
@@ -36,12 +40,13 @@ class Hit:
 
 def hit(reader: Reader, span: Span, legs: Mapping[str, Leg], passage: int) -> Hit:
     first, last = span.rows[0], span.rows[-1]
+    text = reader.text(first, last)[:passage]
     by = [name for name in LEGS if name in legs and _has(legs[name], span.best)]
     return Hit(
         path=reader.paths[first.key >> 43],
         start=first.line,
-        end=last.line,
-        text=reader.text(first, last)[:passage],
+        end=first.line + text.count("\n"),
+        text=text,
         score=span.score,
         leg="+".join(by) or "words",
         heading=reader.heading(first.key),
@@ -68,9 +73,40 @@ def fading(half_life: float, today: date | None) -> Callable[[str], float]:
     return of
 
 
-def affordable(hits: Sequence[Hit], characters: int) -> Iterator[Hit]:
-    for hit in hits:
-        characters -= len(hit.text) + len(hit.heading) + 1
-        if characters < 0:
+class Room:
+    """How many characters the next hit may have: those of a passage, and no more than are left of a budget.
+
+    The last passage is cut to what is left, so that the budget is filled.
+    """
+
+    def __init__(self, passage: int, budget: float) -> None:
+        self.passage, self._left = passage, budget
+
+    def below(self, heading: str) -> int:
+        """The characters of a passage below this heading."""
+        return max(int(min(self.passage, self._left)) - len(heading) - 1, 1)
+
+    def take(self, hit: Hit) -> bool:
+        """Whether there is room for a hit; it is taken up."""
+        size = len(hit.text) + len(hit.heading) + 1
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+    @property
+    def full(self) -> bool:
+        return self._left < LEAST
+
+
+def filled(found: Iterable[Hit], room: Room, k: int | None) -> Iterator[Hit]:
+    """The first `k` hits, or as many as there is room for; one that is too long for what is left is passed over."""
+    taken = passed = 0
+    for hit in found if k != 0 else ():
+        if room.take(hit):
+            taken += 1
+            yield hit
+        else:
+            passed += 1
+        if taken == k or passed == PASSED or room.full:
             return
-        yield hit

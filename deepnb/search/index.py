@@ -21,25 +21,31 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from deepnb.core.errors import NotFoundError, NotInstalledError
+from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
-from deepnb.search.fusion import COARSE, Leg, by_rank, by_weight
-from deepnb.search.hits import LEGS, Hit, affordable, fading, hit
+from deepnb.search.days import asked_days, nearness
+from deepnb.search.fusion import COARSE, Leg, by_rank, by_weight, dated
+from deepnb.search.hits import LEGS, Hit, fading, filled, hit
 from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, within
+from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.scoring import Scored
-from deepnb.search.words import plain, read_query
-from deepnb.search.writing import READING, Prepared, bump, content_hash, erase_file, prepared, texts, write_file
+from deepnb.search.words import Query, plain, read_query
+from deepnb.search.writing import (
+    READING,
+    batches,
+    bump,
+    clear,
+    content_hash,
+    erase_file,
+    prepared,
+    purge,
+    texts,
+    write_file,
+)
 
-PASSAGE = 1600
-"""Characters a hit has at most, its heading counted."""
-SHARE, SHORTEST = 13, 300
-"""Into how many passages a budget in tokens is parted, and the fewest characters they then have. Many short ones
-find more: on the talks of the tests, 13 of 600 characters beat 5 of 1,600."""
-_BATCH = 4_000_000
-"""Characters of text that one transaction writes, about."""
 _T = TypeVar("_T")
 
 
@@ -78,6 +84,9 @@ class Index:
         self._db: Database | None = None
         self._reader: Reader | None = None
         self._place: tuple[int, int] | None = None
+        self._log_has_erased = False
+        self._hashes: dict[str, tuple[str, bytes]] = {}
+        """Path -> text as it was last given, and its hash."""
         with self._open():
             pass
 
@@ -98,8 +107,7 @@ class Index:
 
     def update(self, files: Mapping[str, str | None]) -> Updated:
         """Add or change files, path to text; None takes one out. Those not named stay, those not changed cost nothing."""
-        given = {plain(path): None if text is None else plain(text) for path, text in files.items()}
-        return self._mended(lambda: self._update(given))
+        return self._mended(lambda: self._update(_checked(files)))
 
     def sync(self, files: Mapping[str, str]) -> Updated:
         """Make these all the files there are: an update that takes out every other one."""
@@ -119,20 +127,41 @@ class Index:
             named = "SELECT path, hash FROM files WHERE path IN (SELECT value FROM json_each(?))"
             known = dict(db.rows(named, (json.dumps(list(files)),)))
             changed = removed = chunks = 0
-            for batch in _batches(files, known):
+            for batch in batches(files, known, self._hash):
+                erased = False
                 with db.transaction(write=True):
                     for path, file in batch:
                         if file is None:
-                            removed += erase_file(db, path)
-                            continue
-                        chunks += write_file(db, file)
-                        changed += 1
-                        if not file.cut.whole:
+                            gone = erase_file(db, path)
+                            removed += gone
+                        else:
+                            wrote = write_file(db, file)
+                            gone = wrote.erased
+                            changed += 1
+                            chunks += wrote.chunks
+                        erased = erased or gone
+                        if file is not None and not file.cut.whole:
                             end = file.cut.chunks[-1].end
                             self.notices.append(f"{path} is too long: it is indexed up to line {end}")
+                    if erased:
+                        purge(db)
                     bump(db)
+                self._log_has_erased = self._log_has_erased or erased
+            self._empty_log(db)
         self._embed()
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
+
+    def _empty_log(self, db: Database) -> None:
+        """Cut the log that still holds what was erased; where a reader is in the way, the next update tries again."""
+        if self._log_has_erased and self.path != ":memory:":
+            self._log_has_erased = not db.empty_log()
+
+    def _hash(self, path: str, text: str) -> bytes:
+        """The hash of a text; one that was there the last time is compared with that, which takes a tenth of it."""
+        known = self._hashes.get(path)
+        if known is None or known[0] != text:
+            known = self._hashes[path] = text, content_hash(plain(text))
+        return known[1]
 
     def _embed(self) -> int:
         if self.embedder is None:
@@ -161,76 +190,70 @@ class Index:
     def search(
         self,
         query: str,
-        k: int = 6,
+        k: int | None = None,
         *,
         legs: Sequence[str] = LEGS,
         fusion: Literal["rank", "weight"] = "rank",
-        vector_weight: float = 0.7,
-        text_weight: float = 0.3,
+        vector_weight: float | None = None,
+        text_weight: float | None = None,
         recency: float | None = None,
         today: date | None = None,
         within: Callable[[str], bool] | None = None,
-        passage: int = PASSAGE,
+        passage: int | None = None,
         tokens: int | None = None,
     ) -> list[Hit]:
         """The best `k` passages, best first; fewer where fewer fit the query, none where nothing does.
 
-        `fusion` joins the legs by reciprocal ranks, or by `vector_weight` x cosine + `text_weight` x text score.
-        `recency` is a half-life in days: with it, a file whose path has a date counts up to half less the older
-        it is on the day `today`. `within` says of a path whether it may be found. `passage` is the most characters
-        of a hit with its heading. `tokens` is a budget for all of them (4 characters each): passages are then
-        shorter, so that SHARE of them fit into it, and the `k` are given only as far as it goes.
+        `k` is 6, of at most 1,600 characters with their headings (`passage`). `tokens` is a budget for all of them,
+        4 characters each: `k` passages share it, and without `k` there are as many short ones as it has room for.
+        `fusion` joins the legs by reciprocal ranks, or by `vector_weight` (0.7) x cosine + `text_weight` (0.3) x text
+        score. Days that the query names ("on 14 March", "last week", 三天前) count, relative to `today`. `recency` is
+        a half-life in days: with it, a file whose path has a date counts up to half less the older it is. `within`
+        says of a path whether it may be found.
         """
-        if tokens is not None:
-            passage = min(passage, max(tokens * 4 // SHARE, SHORTEST))
-        hits = self._mended(
-            lambda: self._search(
-                str(query),
-                max(int(k), 0),
-                [leg for leg in LEGS if leg in legs],
-                lambda found: by_weight(found, vector_weight, text_weight) if fusion == "weight" else by_rank(found),
-                fading(recency, today) if recency else None,
-                within,
-                passage,
-            )
+        request = Request(
+            str(query), k, legs, fusion, vector_weight, text_weight, recency, today, within, passage, tokens
         )
-        return hits if tokens is None else list(affordable(hits, tokens * 4))
+        return self._mended(lambda: self._search(request))
 
-    def _search(
-        self,
-        text: str,
-        k: int,
-        legs: Sequence[str],
-        fuse: Callable[[Mapping[str, Leg]], tuple[Any, Any]],
-        fade: Callable[[str], float] | None,
-        allowed: Callable[[str], bool] | None,
-        passage: int,
-    ) -> list[Hit]:
-        query = read_query(text)
-        vector = self._query_vector(text) if "vector" in legs else None
+    def _search(self, request: Request) -> list[Hit]:
+        asked = asked_days(request.query, request.today or date.today())
+        query = read_query(asked.rest)
+        vector = self._query_vector(request.query) if "vector" in request.legs else None
         with self._open() as db, db.transaction():
             reader = self._reader
             assert reader is not None
             reader.refresh()
-            found: dict[str, Leg] = {}
-            if "exact" in legs and query.names:
-                found["exact"] = reader.exact(query)
-            for name in ("words", "grams"):
-                if name in legs:
-                    scored: Scored = getattr(reader, name)(query)
-                    found[name] = Leg(scored.keys, scored.fine)
-                    found[f"{name} around"] = Leg(scored.keys, scored.coarse, COARSE)
-            if vector is not None and self.embedder is not None:
-                found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
-            if allowed is not None:
-                found = {name: within(leg, reader.paths, allowed) for name, leg in found.items()}
-            keys, scores = fuse(found)
-            if fade is not None and len(keys):
+            found = self._found(reader, query, request.legs, vector)
+            if request.within is not None:
+                found = {name: within(leg, reader.paths, request.within) for name, leg in found.items()}
+            keys, scores = by_weight(found, *request.weights) if request.fusion == "weight" else by_rank(found)
+            if asked.spans:
+                scores = scores * dated(nearness(asked.spans, reader.days(keys)), keys, found.get("exact"))
+            if request.recency and len(keys):
+                fade = fading(request.recency, request.today)
                 faded = {number: fade(path) for number, path in reader.paths.items()}
                 scores = scores * np.array([faded[key >> 43] for key in keys.tolist()])
             keys, scores = keys[scores > 0], scores[scores > 0]
-            spans = passages(keys, scores, reader.near, lambda key: max(passage - len(reader.heading(key)) - 1, 1), k)
-            return [hit(reader, span, found, passage) for span in spans]
+            room = request.room
+            spans = passages(keys, scores, reader.near, lambda key: room.below(reader.heading(key)))
+            return list(filled((hit(reader, span, found, room.passage) for span in spans), room, request.most))
+
+    def _found(
+        self, reader: Reader, query: Query, legs: Sequence[str], vector: vectors.Vectors | None
+    ) -> dict[str, Leg]:
+        """What each leg finds, by name."""
+        found: dict[str, Leg] = {}
+        if "exact" in legs and query.names:
+            found["exact"] = reader.exact(query)
+        for name in ("words", "grams"):
+            if name in legs:
+                scored: Scored = getattr(reader, name)(query)
+                found[name] = Leg(scored.keys, scored.fine)
+                found[f"{name} around"] = Leg(scored.keys, scored.coarse, COARSE)
+        if vector is not None and self.embedder is not None:
+            found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
+        return found
 
     def _query_vector(self, text: str) -> vectors.Vectors | None:
         if self.embedder is None:
@@ -262,6 +285,8 @@ class Index:
     def _start(self) -> None:
         fresh = self.path == ":memory:" or not os.path.exists(self.path)
         folder = os.path.dirname(os.path.abspath(self.path))
+        if os.path.isdir(self.path):
+            raise InvalidError(f"{self.path} is a directory", "give the path of a file in it, such as index.db")
         if not os.path.isdir(folder):
             raise NotFoundError(f"{folder} is not a directory", "create it first, or give another path")
         self._place = _place(self.path)
@@ -273,7 +298,7 @@ class Index:
             self._connect()
         if fresh and self.source is not None:
             files = self.source()
-            self._update({plain(path): plain(text) for path, text in files.items()})
+            self._update(_checked(files))
             self.notices.append(f"the search index was made from {len(files)} files")
 
     def _connect(self) -> None:
@@ -322,30 +347,30 @@ def _read_anew(db: Database) -> None:
         return
     with db.transaction(write=True):
         if db.value("SELECT value FROM meta WHERE name = 'reading'") != READING:
-            for path, text in list(texts(db)):
+            every = list(texts(db))
+            clear(db)
+            for path, text in every:
                 write_file(db, prepared(path, text, content_hash(text)))
             db.rows("UPDATE meta SET value = ? WHERE name = 'reading'", (READING,))
             bump(db)
 
 
-def _batches(
-    files: Mapping[str, str | None], known: Mapping[str, bytes]
-) -> Iterator[list[tuple[str, Prepared | None]]]:
-    """What must be written, some megabytes at a time: a file whose hash is known is left out."""
-    batch: list[tuple[str, Prepared | None]] = []
-    size = 0
-    for path, text in files.items():
-        if text is None:
-            if path in known:
-                batch.append((path, None))
-        elif (hash_ := content_hash(text)) != known.get(path):
-            batch.append((path, prepared(path, text, hash_)))
-            size += len(text)
-        if size > _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _checked(files: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Paths and texts, as they were given.
+
+    Errors: `DeepnbError` for what is neither; a path may be a `Path`.
+    """
+    if not isinstance(files, Mapping):
+        raise InvalidError(f"update takes a mapping of paths to texts, not {type(files).__name__}", '{"a.md": text}')
+    found = {plain(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else path: of for path, of in files.items()}
+    for path, text in found.items():
+        if not isinstance(path, str):
+            raise InvalidError(f"a path can't be {type(path).__name__}: {path!r}", "give it as str")
+        if isinstance(text, bytes):
+            raise InvalidError(f"the text of {path} is bytes", "decode it: data.decode()")
+        if text is not None and not isinstance(text, str):
+            raise InvalidError(f"the text of {path} is {type(text).__name__}", "give a str, such as path.read_text()")
+    return found
 
 
 def _place(path: str) -> tuple[int, int] | None:

@@ -1,6 +1,6 @@
 """Passages put together from units: round each of the best ones, as much of its section as fits and fits best."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,27 +33,23 @@ class Span:
 
 
 def passages(
-    keys: Keys, scores: Scores, near: Callable[[int, int], list[Row]], room: Callable[[int], int], k: int
-) -> list[Span]:
-    """Up to `k` spans that share no unit, by the score of their best one.
+    keys: Keys, scores: Scores, near: Callable[[int, int], list[Row]], room: Callable[[int], int]
+) -> Iterator[Span]:
+    """Spans that share no unit, by the score of their best one.
 
     `near(low, high)` gives the units with keys from low to high; `room(key)` the characters that a
-    passage round this unit may have.
+    passage round this unit may have, as it is asked.
     """
     score_of = dict(zip(keys.tolist(), scores.tolist(), strict=True))
     used: set[int] = set()
-    found: list[Span] = []
     for i in np.lexsort((keys, -scores)):
-        if len(found) == k:
-            break
         key = int(keys[i])
         if key in used:
             continue
         rows = _section(near(*ordinal_range(key, AROUND)), key, used)
         span = _window(rows, key, score_of, room(key))
         used.update(row.key for row in span)
-        found.append(Span(span, key, float(scores[i])))
-    return found
+        yield Span(span, key, float(scores[i]))
 
 
 def _section(rows: list[Row], key: int, used: set[int]) -> list[Row]:

@@ -9,7 +9,7 @@ from deepnb.search.database import Database
 from deepnb.search.forms import other_forms
 from deepnb.search.fusion import EXACT, Leg
 from deepnb.search.grams import LONGEST, Vocabulary
-from deepnb.search.keys import chunks_of
+from deepnb.search.keys import Keys, Scores, chunks_of
 from deepnb.search.passages import Row
 from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
 from deepnb.search.vectors import Embeddings, Vectors, embeddings, nearest, units_of
@@ -90,6 +90,12 @@ class Reader:
         found = dict(nearest(self.db, model, query, NEAREST, self._vectors.get(model)))
         rows = [(unit, found[chunk]) for chunk, unit in units_of(self.db, list(found)) if found[chunk] > 0]
         return Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
+
+    def days(self, keys: Keys) -> Scores:
+        """The day of each unit as an ordinal, NaN for those without one."""
+        sql = "SELECT id, day FROM units WHERE id IN (SELECT value FROM json_each(?)) AND day IS NOT NULL"
+        known = dict(self.db.rows(sql, (json.dumps(keys.tolist()),)))
+        return np.array([known.get(key, np.nan) for key in keys.tolist()], np.float64)
 
     # -- texts
 

@@ -45,7 +45,20 @@ def _embeddings(db: Database) -> None:
     read_again(db)
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_texts, _names_and_vocabulary, _embeddings)
+def _days_and_erasure(db: Database) -> None:
+    """The day that a unit is of. No second copy of the texts, and words that are counted, so that they can go."""
+    db.rows("ALTER TABLE units ADD COLUMN day INTEGER")
+    db.rows("DROP TABLE words")
+    db.rows("CREATE VIRTUAL TABLE words USING fts5(body, tokenize = 'porter unicode61', content = '', columnsize = 0)")
+    db.rows("DROP TABLE vocabulary")
+    db.rows(  # AUTOINCREMENT: a number is not given twice, and readers ask for the words after the last they know
+        "CREATE TABLE vocabulary (id INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT UNIQUE NOT NULL,"
+        " files INTEGER NOT NULL)"
+    )
+    read_again(db)
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (_texts, _names_and_vocabulary, _embeddings, _days_and_erasure)
 
 
 def read_again(db: Database) -> None:

@@ -1,19 +1,24 @@
 """A file's way into the index: cut, read, and put in the place of what was there, in one transaction."""
 
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from deepnb.core.errors import LimitError
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
+from deepnb.search.days import day_of
 from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
-from deepnb.search.words import indexed, label, labelled, names, words
+from deepnb.search.words import indexed, label, labelled, names, plain, words
 
-READING = 2
+READING = 3
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
+
+_BATCH = 4_000_000
+"""Characters of text that one transaction writes, about."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,27 @@ class Prepared:
     names: tuple[tuple[int, str], ...]
     """Place of the unit in `cut.units`, and the identifier."""
     words: frozenset[str]
+    heads: tuple[str, ...]
+    """What FTS5 is given for each chunk: the words of the file's name and of the headings."""
+    days: tuple[int | None, ...]
+    """The day that each unit is of, as an ordinal."""
+
+    def postings(self, number: int) -> Iterator[tuple[int, str]]:
+        """The rows of the full-text index for this file, which has this number there."""
+        yield from zip(self.keys(number), self.bodies, strict=True)
+        for chunk, head in zip(self.cut.chunks, self.heads, strict=True):
+            yield HEAD | chunk_key(number, chunk.number), head
+
+    def keys(self, number: int) -> list[int]:
+        return [unit_key(number, u.ordinal, u.chunk, u.b - u.a) for u in self.cut.units]
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many chunks a file has, and whether anything of what was there has gone."""
+
+    chunks: int
+    erased: bool
 
 
 def content_hash(text: str) -> bytes:
@@ -45,11 +71,34 @@ def prepared(path: str, text: str, hash_: bytes) -> Prepared:
         bodies=tuple(_bodies(found.units, pieces)),
         names=tuple((i, name) for i, piece in enumerate(pieces) for name in sorted(names(piece))),
         words=frozenset(word for word in set(words(text)) if len(word) <= LONGEST),
+        heads=tuple(indexed(f"{_title(path)} {chunk.heading}") for chunk in found.chunks),
+        days=tuple(_days(path, found, pieces)),
     )
 
 
-def write_file(db: Database, file: Prepared) -> int:
-    """Put a file into the index, in a transaction of the caller's; gives the number of its chunks."""
+def batches(
+    files: Mapping[str, str | None], known: Mapping[str, bytes], hash_of: Callable[[str, str], bytes]
+) -> Iterator[list[tuple[str, Prepared | None]]]:
+    """What must be written, some megabytes at a time: a file whose hash is known is left out."""
+    batch: list[tuple[str, Prepared | None]] = []
+    size = 0
+    for path, text in files.items():
+        if text is None:
+            if path in known:
+                batch.append((path, None))
+        elif (hash_ := hash_of(path, text)) != known.get(path):
+            batch.append((path, prepared(path, plain(text), hash_)))
+            size += len(text)
+        if size > _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def write_file(db: Database, file: Prepared) -> Written:
+    """Put a file into the index, in a transaction of the caller's; whatever is erased is to be followed by `purge`."""
+    old = None
     number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
     if number is None:
         number = 1 + (db.value("SELECT max(id) FROM files") or 0)
@@ -57,39 +106,49 @@ def write_file(db: Database, file: Prepared) -> int:
             number = _gap(db)
         db.rows("INSERT INTO files VALUES (?, ?, ?)", (number, file.path, file.hash))
     else:
-        _erase(db, number)
+        old = _erase(db, number, file.path)
         db.rows("UPDATE files SET hash = ? WHERE id = ?", (file.hash, number))
-    keys = [unit_key(number, u.ordinal, u.chunk, u.b - u.a) for u in file.cut.units]
+    keys = file.keys(number)
     db.many(
-        "INSERT INTO units VALUES (?, ?, ?, ?)",
-        ((key, u.start, u.a, u.b) for key, u in zip(keys, file.cut.units, strict=True)),
+        "INSERT INTO units VALUES (?, ?, ?, ?, ?)",
+        ((k, u.start, u.a, u.b, day) for k, u, day in zip(keys, file.cut.units, file.days, strict=True)),
     )
-    db.many("INSERT INTO words (rowid, body) VALUES (?, ?)", zip(keys, file.bodies, strict=True))
+    db.many("INSERT INTO words (rowid, body) VALUES (?, ?)", file.postings(number))
     db.many("INSERT OR IGNORE INTO names VALUES (?, ?)", ((name, keys[i]) for i, name in file.names))
-    db.many("INSERT OR IGNORE INTO vocabulary (word) VALUES (?)", ((word,) for word in sorted(file.words)))
-    title = _title(file.path)
-    heads = [(HEAD | chunk_key(number, c.number), indexed(f"{title} {c.heading}")) for c in file.cut.chunks]
-    db.many("INSERT INTO words (rowid, body) VALUES (?, ?)", heads)
     db.many("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", _chunk_rows(file, number, keys))
-    return len(file.cut.chunks)
+    _count_words(db, file.words, old.words if old else frozenset())
+    return Written(len(file.cut.chunks), old is not None and not set(old.bodies) <= set(file.bodies))
 
 
 def erase_file(db: Database, path: str) -> bool:
-    """Take a file out of the index, in a transaction of the caller's; whether it was in there."""
+    """Take a file out of the index, in a transaction of the caller's; whether it was in there. `purge` comes next."""
     number = db.value("SELECT id FROM files WHERE path = ?", (path,))
     if number is None:
         return False
-    _erase(db, number)
+    _count_words(db, frozenset(), _erase(db, number, path).words)
     db.rows("DELETE FROM files WHERE id = ?", (number,))
     return True
+
+
+def purge(db: Database) -> None:
+    """Take what was erased out of the full-text index for good, in a transaction of the caller's.
+
+    FTS5 keeps a word beside the note that it was deleted until both are merged: 0.1 s for 10 MB.
+    """
+    db.rows("INSERT INTO words (words) VALUES ('optimize')")
+
+
+def clear(db: Database) -> None:
+    """Take out all that is made of the texts, in a transaction of the caller's; the paths stay."""
+    db.rows("INSERT INTO words (words) VALUES ('delete-all')")
+    for table in ("units", "chunks", "names", "vocabulary"):
+        db.rows(f"DELETE FROM {table}")
 
 
 def texts(db: Database) -> Iterator[tuple[str, str]]:
     """Each file in the index with its text, as far as it was indexed."""
     for number, path in db.rows("SELECT id, path FROM files ORDER BY path"):
-        low, high = chunk_range(number)
-        parts = db.rows("SELECT text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id", (low, high))
-        yield path, "".join(part for (part,) in parts)
+        yield path, _text(db, number)
 
 
 def bump(db: Database) -> None:
@@ -97,13 +156,53 @@ def bump(db: Database) -> None:
     db.rows("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
 
 
-def _erase(db: Database, number: int) -> None:
+def _erase(db: Database, number: int, path: str) -> Prepared:
+    """Delete what is there of a file; gives that."""
+    old = prepared(path, _text(db, number), b"")
     units, chunks = file_range(number), chunk_range(number)
-    db.rows("DELETE FROM words WHERE rowid BETWEEN ? AND ?", units)
-    db.rows("DELETE FROM words WHERE rowid BETWEEN ? AND ?", (HEAD | chunks[0], HEAD | chunks[1]))
+    db.many("INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)", old.postings(number))
     db.rows("DELETE FROM names WHERE unit BETWEEN ? AND ?", units)
     db.rows("DELETE FROM units WHERE id BETWEEN ? AND ?", units)
     db.rows("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunks)
+    return old
+
+
+def _text(db: Database, number: int) -> str:
+    rows = db.rows("SELECT text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id", chunk_range(number))
+    return "".join(part for (part,) in rows)
+
+
+def _count_words(db: Database, new: frozenset[str], old: frozenset[str]) -> None:
+    """Keep the vocabulary to the words that some file has."""
+    gone = json.dumps(sorted(old - new))
+    db.many(
+        "INSERT INTO vocabulary (word, files) VALUES (?, 1) ON CONFLICT (word) DO UPDATE SET files = files + 1",
+        ((word,) for word in sorted(new - old)),
+    )
+    if old - new:
+        named = "word IN (SELECT value FROM json_each(?))"
+        db.rows(f"UPDATE vocabulary SET files = files - 1 WHERE {named}", (gone,))
+        db.rows(f"DELETE FROM vocabulary WHERE files < 1 AND {named}", (gone,))
+
+
+def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
+    """The day of each unit as an ordinal: that with which its line begins, else of its heading, else of the file's name.
+
+    A line that is a date and little more is as good as a heading for those below it.
+    """
+    of_file = day_of(path)
+    headings = {chunk.number: chunk.heading for chunk in found.chunks}
+    of_heading = {h: next(filter(None, map(day_of, reversed(h.split(" > ")))), of_file) for h in headings.values()}
+    section, below = "", None
+    for unit, piece in zip(found.units, pieces, strict=True):
+        heading = headings[unit.chunk]
+        if heading != section:
+            section, below = heading, None
+        own = day_of(piece[:40], before=10)
+        if own and len(piece) < 32:
+            below = own
+        day = own or below or of_heading[heading]
+        yield day.toordinal() if day else None
 
 
 def _gap(db: Database) -> int:

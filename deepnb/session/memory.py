@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from deepnb.search import Hit
     from deepnb.session.promotion import Promotion
 
-PASSAGE = 800
-"""Characters of one passage that a search shows, so that some fit on a screen."""
-
 
 class SessionMemory(Part):
     """The memory files of a session. Writes go through the same backend as the agent's own."""
@@ -102,9 +99,10 @@ class SessionMemory(Part):
         """What the flush before a compaction does, on request: it adds what is worth keeping from this thread to today's note."""
         return self._context.flush()
 
-    def search(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> pd.DataFrame:
-        """The best `k` passages of notes and MEMORY.md, and of transcripts when asked: a row each, best first.
+    def search(self, query: str, k: int | None = None, *, transcripts: bool = False, **how: Any) -> pd.DataFrame:
+        """The best passages of notes and MEMORY.md, and of transcripts when asked: a row each, best first.
 
+        As many as fit into 2,000 tokens (`tokens`), or the best `k`, which share them: what the agent's tool gives.
         Columns: path, start, end (lines from 1), leg, score, heading, text. `how` are the other arguments of
         `deepnb.search.Index.search`, such as `fusion="weight"` or `recency=30`. A shared thread finds nothing of
         MEMORY.md, nor of the transcripts of threads that are not shared.
@@ -113,11 +111,13 @@ class SessionMemory(Part):
 
         return hits(self.search_hits(query, k, transcripts=transcripts, **how))
 
-    def search_hits(self, query: str, k: int = 6, *, transcripts: bool = False, **how: Any) -> tuple[Hit, ...]:
+    def search_hits(
+        self, query: str, k: int | None = None, *, transcripts: bool = False, **how: Any
+    ) -> tuple[Hit, ...]:
         """The same, as `deepnb.search.Hit`s."""
         if not query.strip():
             raise InvalidError("the query is empty", "%memory search QUERY")
-        if k < 1:
+        if k is not None and k < 1:
             raise InvalidError(f"k can't be {k}", "give a whole number above 0")
         from deepnb.memory.scoped import ScopedBackend
         from deepnb.memory.searching import TRANSCRIPTS, texts_of
@@ -127,13 +127,7 @@ class SessionMemory(Part):
         names = work.threads.readable() if transcripts else ()
         texts = {f"{TRANSCRIPTS}{name}": spoken(work.transcripts.keep(name).read()[0]) for name in names}
         found = work.home.storage.search.search(
-            texts_of(backend),
-            query,
-            k,
-            work.current.now(),
-            transcripts=texts,
-            may_read=backend.may_read,
-            **{"passage": PASSAGE, **how},
+            texts_of(backend), query, work.current.now(), k, transcripts=texts, may_read=backend.may_read, **how
         )
         return tuple(_closed_up(hit) if hit.path in texts else hit for hit in found)
 

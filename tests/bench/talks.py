@@ -49,7 +49,7 @@ NOTE = (
     "that budget these take."
 )
 
-Search = Callable[[str, int, int | None], list[Hit]]
+Search = Callable[[str, int | None, int | None], list[Hit]]
 """Query, number of passages, budget in tokens -> passages."""
 
 
@@ -191,13 +191,13 @@ class Passages:
         rows = [(i, _spaced(f"{hit.heading}\n{hit.text}")) for i, hit in enumerate(self.hits, 1)]
         self.db.many("INSERT INTO passages (rowid, body) VALUES (?, ?)", rows)
 
-    def search(self, query: str, k: int, joined: str, *, stop: bool) -> list[Hit]:
+    def search(self, query: str, k: int | None, joined: str, *, stop: bool) -> list[Hit]:
         found = (
             read_query(query).words if stop else [*words(query), *(p for run in CJK.findall(query) for p in pairs(run))]
         )
         asked = joined.join(f'"{word}"' for word in found)
         sql = "SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY rank LIMIT ?"
-        return [self.hits[row - 1] for (row,) in self.db.rows(sql, (asked, k))] if asked else []
+        return [self.hits[row - 1] for (row,) in self.db.rows(sql, (asked, -1 if k is None else k))] if asked else []
 
 
 def _spaced(text: str) -> str:
@@ -210,7 +210,7 @@ def measure(question: Question, search: Search) -> tuple[float, ...]:
     found = [_found(question, hit) for hit in hits]
     some = [float(any(found[:k])) for k in (1, 6, 10)]
     all_ = float(frozenset().union(*found[:6]) == question.evidence)
-    best = list(_affordable(search(question.text, 40, TOKENS)))
+    best = list(_affordable(search(question.text, None, TOKENS)))
     return (*some, all_, _recall(question, _affordable(hits)), _recall(question, best), sum(map(_cost, best)) / 4)
 
 

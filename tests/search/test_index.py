@@ -139,7 +139,8 @@ def test_nothing_of_a_changed_file_stays_behind(tmp_path: Path) -> None:
     index.update(dict.fromkeys([*NOTES, "a.md"]))
     index.close()
     db = sqlite3.connect(tmp_path / "i.db")
-    for table in ("files", "chunks", "units", "words", "names"):
+    db.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, words, row)")
+    for table in ("files", "chunks", "units", "terms", "names", "vocabulary"):
         assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
 
 
@@ -264,7 +265,7 @@ def old_index(path: Path, version: int) -> None:
             db.rows("INSERT INTO files VALUES (?, ?, ?)", (number, name, content_hash(text)))
             row = (number << 18, "", 0, text, number << 43, number << 43)
             db.rows(f"INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?{', NULL' if version > 2 else ''})", row)
-            db.rows("INSERT INTO units VALUES (?, ?, ?, ?)", (number << 43, 1, 0, len(text)))
+            db.rows("INSERT INTO units (id, line, a, b) VALUES (?, ?, ?, ?)", (number << 43, 1, 0, len(text)))
             db.rows("INSERT INTO words (rowid, body) VALUES (?, ?)", (number << 43, "other words"))
     db.close()
 
