@@ -1,6 +1,6 @@
 """A Markdown text as chunks along its headings and paragraphs, and as the finer units that are scored.
 
-A unit is a line, or some sentences of a long one. A chunk is some 800 characters of a section. A passage
+A unit is a line, some sentences of a long one, or the lines of a paragraph that was wrapped at a column. A chunk is some 800 characters of a section. A passage
 that is returned is put together from units when it is asked for, around those that fit the query.
 """
 
@@ -8,14 +8,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from deepnb.search.words import CJK
+
 CHUNK = 800
 UNIT = 400
 """Characters: about as many as a chunk has, and at most as many as a unit has."""
 MOST = 1 << 18
 """Chunks of one file at most; what is past them is not indexed."""
 
+COLUMN = 50
+"""Characters that the longest line of a wrapped paragraph has at least; half as many of Chinese."""
+
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}[:：]|\s*[-=~_*`]{3,}\s*$")
+"""The beginning of a line that is a thing by itself: an item, a row, a quotation, somebody's words."""
+_ENDS = re.compile(r"[.!?:;。！？：；…][\"'”’」』)）\]*_]*$")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -51,31 +59,29 @@ class Cut:
     """Whether all of the text is in there."""
 
 
+@dataclass(frozen=True)
+class Piece:
+    """Lines of a text, or a part of one: what a unit is made of. A blank line has a == b."""
+
+    start: int
+    end: int
+    a: int
+    b: int
+
+
 def cut(text: str) -> Cut:
     """The chunks and units of a text; numbers skip one between sections, so that neighbours are of one section."""
     chunks: list[Chunk] = []
     units: list[Unit] = []
     number = ordinal = 0
     for heading, pieces in _sections(text):
-        held: list[tuple[int, int, int]] = []
-        groups: list[list[tuple[int, int, int]]] = []
-        for line, a, b in pieces:
-            if a == b:  # a blank line: a good place to part
-                if held and held[-1][2] - held[0][1] > CHUNK * 0.6:
-                    groups.append(held)
-                    held = []
-                continue
-            if held and b - held[0][1] > CHUNK:
-                groups.append(held)
-                held = []
-            held.append((line, a, b))
-        groups += [held] if held else []
-        for group in groups:
+        for group in _groups(pieces):
             if number >= MOST - 2 or ordinal + len(group) >= MOST * 4 - 2:
                 return Cut(tuple(chunks), tuple(units), whole=False)
-            chunks.append(Chunk(number, heading, group[0][0], group[-1][0], group[0][1], group[-1][2]))
-            for line, a, b in group:
-                units.append(Unit(ordinal, number, line, line, a, b))
+            first, last = group[0], group[-1]
+            chunks.append(Chunk(number, heading, first.start, last.end, first.a, last.b))
+            for piece in group:
+                units.append(Unit(ordinal, number, piece.start, piece.end, piece.a, piece.b))
                 ordinal += 1
             number += 1
         number += 1
@@ -83,10 +89,28 @@ def cut(text: str) -> Cut:
     return Cut(tuple(chunks), tuple(units))
 
 
-def _sections(text: str) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
-    """Each heading with those above it, and its pieces as line, a, b; the heading's line is the first of them."""
+def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
+    """The pieces of a section in chunks, parted at blank lines where that can be."""
+    held: list[Piece] = []
+    for piece in pieces:
+        if piece.a == piece.b:  # a blank line: a good place to part
+            if held and held[-1].b - held[0].a > CHUNK * 0.6:
+                yield held
+                held = []
+            continue
+        if held and piece.b - held[0].a > CHUNK:
+            yield held
+            held = []
+        held.append(piece)
+    if held:
+        yield held
+
+
+def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
+    """Each heading with those above it, and its pieces; the heading's line is the first of them."""
     above: list[tuple[int, str]] = []
-    pieces: list[tuple[int, int, int]] = []
+    pieces: list[Piece] = []
+    paragraph: list[Piece] = []
     fence = ""
     at = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -94,19 +118,60 @@ def _sections(text: str) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
         if opened := _FENCE.match(bare):
             fence = "" if fence and opened[1].startswith(fence) else fence or opened[1]
         found = None if fence or "#" not in bare[:4] or len(bare) > UNIT else _HEADING.fullmatch(bare)
+        prose = bool(bare) and not (found or fence or opened) and len(bare) <= UNIT
+        if paragraph and (not prose or _OWN.match(bare)):
+            pieces += _unwrapped(text, paragraph)
+            paragraph = []
         if found:
             if pieces:
                 yield " > ".join(title for _, title in above), pieces
             level = len(found[1])
             above = [*((n, title) for n, title in above if n < level), (level, (found[2] or "")[:200])]
-            pieces = [(number, at, at + len(bare))]
+            pieces = [Piece(number, number, at, at + len(bare))]
         elif len(bare) <= UNIT:
-            pieces.append((number, at + len(bare) - len(bare.lstrip()), at + len(bare)))
+            (paragraph if prose else pieces).append(
+                Piece(number, number, at + len(bare) - len(bare.lstrip()), at + len(bare))
+            )
         else:
-            pieces += [(number, at + a, at + b) for a, b in _sentences(bare)]
+            pieces += [Piece(number, number, at + a, at + b) for a, b in _sentences(bare)]
         at += len(line) + 1
+    pieces += _unwrapped(text, paragraph)
     if pieces:
         yield " > ".join(title for _, title in above), pieces
+
+
+def _unwrapped(text: str, lines: list[Piece]) -> list[Piece]:
+    """Lines that follow each other; as one piece, or some of at most UNIT characters, if they were wrapped."""
+    if len(lines) < 2 or not _wrapped([text[line.a : line.b] for line in lines], [_indent(text, one) for one in lines]):
+        return lines
+    size = lines[-1].b - lines[0].a
+    share = size / -(-size // UNIT)
+    found: list[Piece] = []
+    for line in lines:
+        last = found[-1] if found else None
+        if last and (line.b - last.a <= min(share, UNIT) or (line is lines[-1] and line.b - last.a <= UNIT)):
+            found[-1] = Piece(last.start, line.end, last.a, line.b)
+        else:
+            found.append(line)
+    return found
+
+
+def _wrapped(lines: list[str], indents: list[int]) -> bool:
+    """Whether lines were broken at a column: nowhere is there room for the next word, and sentences run over."""
+    widths = [indent + len(line) for indent, line in zip(indents, lines, strict=True)]
+    width, over = max(widths), 0
+    if width < (COLUMN // 2 if CJK.match(lines[1]) else COLUMN):
+        return False
+    for before, line, size in zip(lines, lines[1:], widths, strict=False):
+        more = 2 if CJK.match(line) else 1 + len(line.split(None, 1)[0])
+        if size + more <= width:
+            return False
+        over += not _ENDS.search(before) and not line[0].isupper()
+    return over * 5 >= 2 * (len(lines) - 1)
+
+
+def _indent(text: str, piece: Piece) -> int:
+    return piece.a - (text.rfind("\n", 0, piece.a) + 1)
 
 
 def _sentences(line: str) -> Iterator[tuple[int, int]]:

@@ -144,10 +144,15 @@ def test_nothing_of_a_changed_file_stays_behind(tmp_path: Path) -> None:
         assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
 
 
+WIDE = "the bees of the hive below the mill have left it for the meadow behind"
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(
-        st.sampled_from(["# H", "## I", "```", "text. More text here! ", "", "x" * 950, "- a", "  ", "蜂。"]),
+        st.sampled_from(
+            ["# H", "## I", "```", "text. More text here! ", "", "x" * 950, "- a", "  ", "蜂。", WIDE, f"  {WIDE[:-9]}"]
+        ),
         max_size=40,
     )
 )
@@ -160,7 +165,8 @@ def test_chunks_are_the_text_and_units_lie_in_them(lines: list[str]) -> None:
     )
     for unit in found.units:
         assert unit.b - unit.a <= UNIT and text[unit.a : unit.b].strip()
-        assert text.count("\n", 0, unit.a) + 1 == unit.start == unit.end
+        assert text.count("\n", 0, unit.a) + 1 == unit.start
+        assert text.count("\n", 0, unit.b) + 1 == unit.end
     for chunk in found.chunks:
         own = [unit for unit in found.units if unit.chunk == chunk.number]
         assert (own[0].a, own[-1].b, own[0].start, own[-1].end) == (chunk.a, chunk.b, chunk.start, chunk.end)
@@ -262,7 +268,7 @@ def old_index(path: Path, version: int) -> None:
     schema.migrate(db, schema.MIGRATIONS[:version])
     with db.transaction(write=True):
         for number, (name, text) in enumerate(NOTES.items(), 1):
-            db.rows("INSERT INTO files VALUES (?, ?, ?)", (number, name, content_hash(text)))
+            db.rows("INSERT INTO files (id, path, hash) VALUES (?, ?, ?)", (number, name, content_hash(text)))
             row = (number << 18, "", 0, text, number << 43, number << 43)
             db.rows(f"INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?{', NULL' if version > 2 else ''})", row)
             db.rows("INSERT INTO units (id, line, a, b) VALUES (?, ?, ?, ?)", (number << 43, 1, 0, len(text)))
