@@ -246,11 +246,12 @@ class Index:
         found: dict[str, Leg] = {}
         if "exact" in legs and query.names:
             found["exact"] = reader.exact(query)
+        documents = reader.documents(query)
         for name in ("words", "grams"):
             if name in legs:
                 scored: Scored = getattr(reader, name)(query)
                 found[name] = Leg(scored.keys, scored.fine)
-                found[f"{name} around"] = Leg(scored.keys, scored.coarse, COARSE)
+                found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
         if vector is not None and self.embedder is not None:
             found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
         return found

@@ -13,6 +13,7 @@ from deepnb.search.keys import Keys, Scores, chunks_of
 from deepnb.search.passages import Row
 from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
 from deepnb.search.vectors import Embeddings, Vectors, embeddings, nearest, units_of
+from deepnb.search.windows import Chunks, windows
 from deepnb.search.words import CJK, Query, labelling
 
 ALIKE = 0.25
@@ -41,6 +42,8 @@ class Reader:
         self._generation = -1
         self._size = Size(0, 0)
         self.paths: dict[int, str] = {}
+        self._documents: Keys = np.empty(0, np.int64)
+        self._chunks: Chunks | None = None
         self._vectors: dict[str, Embeddings] = {}
         self._kept: dict[tuple[str, ...], Postings] = {}
         self._kept_size = 0
@@ -54,7 +57,10 @@ class Reader:
             return
         units = self.db.value("SELECT count(*) FROM units")
         self._size = Size(units, self.db.value("SELECT count(*) FROM chunks"))
-        self.paths = dict(self.db.rows("SELECT id, path FROM files"))
+        rows = self.db.rows("SELECT id, path, document FROM files")
+        self.paths = {number: path for number, path, _ in rows}
+        self._documents = np.array([number for number, _, document in rows if document], np.int64)
+        self._chunks = None
         self._vectors.clear()
         self._forget_postings()
         self._generation = generation
@@ -68,6 +74,22 @@ class Reader:
     def grams(self, query: Query) -> Scored:
         self._read_vocabulary()
         return scored([*map(self._soft, query.soft), *self._labels(query)], self._size)
+
+    def documents(self, query: Query) -> tuple[Keys, Scores]:
+        """The units of documents that are in the best windows, with the scores of these."""
+        if not len(self._documents):
+            return np.empty(0, np.int64), np.empty(0)
+        found = windows([self._postings(word, *other_forms(word)) for word in query.words], self._chunks_of_documents())
+        score_of = dict(zip(*(part.tolist() for part in found), strict=True))
+        rows = units_of(self.db, list(score_of))
+        return np.array([unit for _, unit in rows], np.int64), np.array([score_of[chunk] for chunk, _ in rows])
+
+    def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weight: float) -> Leg:
+        """The coarse score of a leg; in documents it is that of the windows."""
+        other = ~np.isin(keys >> 43, self._documents)
+        every = np.concatenate([keys[other], documents[0]])
+        order = np.argsort(every)
+        return Leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
 
     def exact(self, query: Query) -> Leg:
         """Units with an identifier of the query, each by how rare it is."""
@@ -118,6 +140,14 @@ class Reader:
         )
         begin = rows[0][0]
         return "".join(text for _, text in rows)[first.a - begin : last.b - begin]
+
+    def _chunks_of_documents(self) -> Chunks:
+        """Read when first asked for, and again when the index has changed."""
+        if self._chunks is None:
+            sql = "SELECT id, length(text) FROM chunks WHERE id >> 18 IN (SELECT id FROM files WHERE document) ORDER BY id"
+            rows = np.array(self.db.rows(sql), np.int64).reshape(-1, 2)
+            self._chunks = Chunks(rows[:, 0], rows[:, 1].astype(np.float64))
+        return self._chunks
 
     # -- postings
 

@@ -46,7 +46,9 @@ def _embeddings(db: Database) -> None:
 
 
 def _days_and_erasure(db: Database) -> None:
-    """The day that a unit is of. No second copy of the texts, and words that are counted, so that they can go."""
+    """The day that a unit is of, and which files are documents. No second copy of the texts, and words that are
+    counted, so that they can go."""
+    db.rows("ALTER TABLE files ADD COLUMN document INTEGER NOT NULL DEFAULT 0")
     db.rows("ALTER TABLE units ADD COLUMN day INTEGER")
     db.rows("DROP TABLE words")
     db.rows("CREATE VIRTUAL TABLE words USING fts5(body, tokenize = 'porter unicode61', content = '', columnsize = 0)")

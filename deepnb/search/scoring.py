@@ -139,14 +139,14 @@ def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:
     for concept in concepts:
         counts = np.zeros(len(pairs))
         for postings, sure in concept.sets:
-            counts += sure * _between(postings.chunks, pairs)
+            counts += sure * how_often(postings.chunks, pairs)
             if len(postings.heads):
-                counts += HEADING * sure * _between(postings.heads, pairs)
+                counts += HEADING * sure * how_often(postings.heads, pairs)
         total += idf(concept.chunk_count(size.chunks), size.chunks) * counts * (K1 + 1) / (counts + K1)
     return np.maximum(total[np.searchsorted(pairs, mine)], total[np.searchsorted(pairs, mine - 1)])
 
 
-def _between(chunks: Keys, pairs: Keys) -> Scores:
+def how_often(chunks: Keys, pairs: Keys) -> Scores:
     """How often the first or the second chunk of each pair stands in `chunks`; the shorter is looked up in the longer."""
     if not len(chunks):
         return np.zeros(len(pairs))

@@ -38,6 +38,11 @@ class Prepared:
     days: tuple[int | None, ...]
     """The day that each unit is of, as an ordinal."""
 
+    @property
+    def is_document(self) -> bool:
+        """Whether there is a paragraph in it that was wrapped at a column."""
+        return any(unit.end > unit.start for unit in self.cut.units)
+
     def postings(self, number: int) -> Iterator[tuple[int, str]]:
         """The rows of the full-text index for this file, which has this number there."""
         yield from zip(self.keys(number), self.bodies, strict=True)
@@ -104,10 +109,10 @@ def write_file(db: Database, file: Prepared) -> Written:
         number = 1 + (db.value("SELECT max(id) FROM files") or 0)
         if number >= FILES:
             number = _gap(db)
-        db.rows("INSERT INTO files VALUES (?, ?, ?)", (number, file.path, file.hash))
+        db.rows("INSERT INTO files (id, path, hash) VALUES (?, ?, ?)", (number, file.path, file.hash))
     else:
         old = _erase(db, number, file.path)
-        db.rows("UPDATE files SET hash = ? WHERE id = ?", (file.hash, number))
+    db.rows("UPDATE files SET hash = ?, document = ? WHERE id = ?", (file.hash, file.is_document, number))
     keys = file.keys(number)
     db.many(
         "INSERT INTO units VALUES (?, ?, ?, ?, ?)",

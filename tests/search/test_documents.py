@@ -1,0 +1,88 @@
+"""Prose that was wrapped at a column: a paragraph is read as one, and a document by what is in it all along."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from deepnb.search import Index
+from deepnb.search.chunks import UNIT, cut
+
+STORY = (
+    "The investigation of the boundary layer over a flat plate was carried out in a shock tube, and what was measured "
+    "there is compared with the theory. The heat transfer is much lower than was expected, which may be due to the "
+    "leading edge, whose bluntness was varied in eight steps from zero to one inch."
+)
+CHINESE = "这一段中文没有空格所以每行的字数都一样多只有最后一行短一些而且句子往往在下一行里才说完我们把它当作一整段来读"
+
+
+def lines(text: str) -> list[tuple[int, int]]:
+    return [(unit.start, unit.end) for unit in cut(text).units]
+
+
+@pytest.mark.parametrize("width", [60, 72, 79, 100])
+def test_a_wrapped_paragraph_is_one_unit(width: int) -> None:
+    text = textwrap.fill(STORY, width)
+    last = text.count("\n") + 3
+    assert lines(f"# Plates\n\n{text}\n\nThe end.\n") == [(1, 1), (3, last), (last + 2, last + 2)]
+
+
+def test_so_is_a_wrapped_item_of_a_list_and_a_paragraph_of_chinese() -> None:
+    item = textwrap.fill(STORY, 79, initial_indent="- ", subsequent_indent="  ")
+    last = item.count("\n") + 2
+    assert lines(f"- one\n{item}\n- three") == [(1, 1), (2, last), (last + 1, last + 1)]
+    assert lines("\n".join(textwrap.wrap(CHINESE, 28))) == [(1, 2)]
+
+
+def test_a_long_one_is_parted_at_its_lines() -> None:
+    text = textwrap.fill(" ".join([STORY] * 3), 79)
+    units = cut(text).units
+    assert len(units) == 3 and all(unit.b - unit.a <= UNIT for unit in units)
+    assert [unit.start for unit in units[1:]] == [unit.end + 1 for unit in units[:-1]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bees have left the hive below the mill, all of them.\nThe boat leaks, and nobody knows where it does so.",
+        "Met Anna about the budget\nCalled the plumber\nbought milk",
+        "Ana: the bees have left the hive below the mill, and I have seen them go\nBen: then they are in the meadow now",
+        "- the bees have left the hive below the mill, and I have seen them going\n- they are in the meadow behind it",
+        "```\nthe bees have left the hive below the mill, and I have seen them going\nto the meadow\n```",
+        "| the bees have left the hive below the mill, and I have seen them going |\n| to the meadow |",
+    ],
+)
+def test_lines_that_are_things_by_themselves_stay_so(text: str) -> None:
+    assert all(first == last for first, last in lines(text))
+
+
+def test_a_hit_in_a_wrapped_paragraph_names_all_its_lines() -> None:
+    text = f"# Plates\n\n{textwrap.fill(STORY, 79)}\n\nThe end.\n"
+    index = Index()
+    index.update({"a.md": text})
+    (hit,) = index.search("bluntness of the edge", 1)
+    assert hit.text == "\n".join(text.split("\n")[hit.start - 1 : hit.end]) and "in eight steps" in hit.text
+
+
+def test_of_documents_the_one_that_is_about_it_all_along_comes_first() -> None:
+    """Each question word is once in the long one, in as many units; the short one is about nothing else."""
+    other = "and the rest of what was written there is about the weather and the harbour of a town by the sea "
+    topics = ["shock tubes", "boundary layers", "blunt edges", "heat transfer"]
+    long = " ".join(f"There was a word on {topic} {other * 5}" for topic in topics)
+    short = (
+        f"In short: {', '.join(topics)} in flow, boundary and heat and shock and edge, again and again measured. " * 4
+    )
+    index = Index()
+    filler = {f"{n}.md": textwrap.fill(f"Report {n}: {other * 8}", 75) for n in range(30)}
+    index.update({**filler, "long.md": textwrap.fill(long, 75), "short.md": textwrap.fill(short, 75)})
+    hits = index.search("what of the heat transfer at blunt edges in the boundary layer of shock tubes?", 3)
+    assert hits[0].path == "short.md"
+
+
+def test_talks_and_notes_are_scored_as_before() -> None:
+    index = Index()
+    index.update({"talk.md": "Ana: I keep bees.\nBen: Where?\n", "note.md": "- the bees came by post\n"})
+    assert not index._rows("SELECT path FROM files WHERE document")
+    index.update({"doc.md": textwrap.fill(STORY, 79)})
+    assert index._rows("SELECT path FROM files WHERE document") == [("doc.md",)]
