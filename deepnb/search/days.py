@@ -56,6 +56,10 @@ _FULL = (
 )
 _IN_FIGURES = re.compile(r"(?:19|20)\d\d")
 _FULL_DATE = [re.compile(pattern, re.IGNORECASE) for pattern in _FULL]
+_BESIDE = re.compile(
+    rf"\b(?:{'|'.join(_DAYS)}|am|pm|at|on)\b|(?:星期|周)[一二三四五六日天]|[上下]午|\d+", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,15 @@ def day_of(text: str, before: int | None = None) -> date | None:
     with suppress(ValueError, KeyError):
         return date(int(found["year"]), _month(found["month"]), _number(found["day"]))
     return None
+
+
+def is_date(line: str) -> bool:
+    """Whether a line has a whole date and nothing else, but for the day of the week and the time of day."""
+    for pattern in _FULL_DATE:
+        line, dates = pattern.subn(" ", line)
+        if dates:
+            return not _WORD.search(_BESIDE.sub(" ", line))
+    return False
 
 
 def nearness(spans: tuple[Span, ...], days: Scores) -> Scores:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from deepnb.core.errors import LimitError
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
-from deepnb.search.days import day_of
+from deepnb.search.days import day_of, is_date
 from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
 from deepnb.search.words import indexed, label, labelled, names, plain, words
@@ -193,7 +193,7 @@ def _count_words(db: Database, new: frozenset[str], old: frozenset[str]) -> None
 def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
     """The day of each unit as an ordinal: that with which its line begins, else of its heading, else of the file's name.
 
-    A line that is a date and little more is as good as a heading for those below it.
+    A line that is a date and nothing else is as good as a heading for those below it.
     """
     of_file = day_of(path)
     headings = {chunk.number: chunk.heading for chunk in found.chunks}
@@ -204,7 +204,7 @@ def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
         if heading != section:
             section, below = heading, None
         own = day_of(piece[:40], before=10)
-        if own and len(piece) < 32:
+        if own and is_date(piece):
             below = own
         day = own or below or of_heading[heading]
         yield day.toordinal() if day else None

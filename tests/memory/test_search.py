@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ToolEnded
 from deepnb.memory.scope import Scope
+from deepnb.memory.searching import place
 from tests.support.clock import Clock, session
 from tests.support.scripted import Scripted, call
 
@@ -66,6 +68,57 @@ def test_what_the_tools_say(asked, says: str):
     s.files["/secret.txt"] = "hidden\n"
     s.run("go")
     assert says in results(s)[0] and "hidden" not in results(s)[0]
+
+
+def test_the_agent_sees_the_score_and_chooses_the_fusion():
+    s = session(call("memory_search", query="gateway"), call("memory_search", query="gateway", fusion="weight"), "done")
+    s.memory.write(OLD, "# Christmas\n- the gateway host is box-17\n- nothing else\n")
+    s.run("where is the gateway?")
+    ranked, weighed = (re.match(r"(\S+) \((\S+), (\d\.\d\d)\) (\S+)\n", text) for text in results(s))
+    assert ranked and weighed and ranked[1] == weighed[1] == f"{OLD}:1-3" and ranked[4] == "Christmas"
+    assert ranked[3] != weighed[3] == "0.30"
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [({"fusion": "wieght"}, "did you mean 'weight'?"), ({"fusion": "sum"}, "use 'rank' or 'weight'")],
+)
+def test_an_unknown_fusion_is_an_error_that_names_the_nearest(how: dict[str, str], says: str):
+    s = session(call("memory_search", query="gateway", **how), "done")
+    s.memory.write(OLD, "- the gateway host is box-17\n")
+    s.run("where is the gateway?")
+    assert results(s)[0] == f"Error: unknown fusion {how['fusion']!r}: {says}"
+    with pytest.raises(DeepnbError, match="unknown fusion"):
+        s.memory.search("gateway", **how)
+
+
+def many(s: Session) -> None:
+    """Notes that a budget has no room for."""
+    for day in range(1, 29):
+        lines = "".join(f"- the gateway of rack {day}-{n} was looked at and is well\n" for n in range(20))
+        s.memory.write(f"/memory/2026-01-{day:02}.md", f"# Day\n\n{lines}")
+
+
+def test_everyone_who_searches_gets_the_same_and_a_full_budget():
+    s = session(call("memory_search", query="gateway"), call("memory_search", query="gateway", k=4), "done")
+    many(s)
+    s.run("where is the gateway?")
+    whole, four = (
+        [part.split(" ")[0] for part in re.split(r"^(?=/memory/)", text, flags=re.M)[1:]] for text in results(s)
+    )
+    assert whole == [place(hit) for hit in s.memory.search_hits("gateway")] and len(four) == 4
+    assert four == [place(hit) for hit in s.memory.search_hits("gateway", 4)]
+    assert 7900 < sum(len(hit.text) + len(hit.heading) + 1 for hit in s.memory.search_hits("gateway")) <= 8000
+    assert all(hit.end == 22 for hit in s.memory.search_hits("gateway", 4)), "whole notes, where few are asked for"
+
+
+def test_a_day_in_the_question_is_relative_to_the_clock_of_the_session():
+    s = session()
+    for day, host in ((1, "box-1"), (2, "box-2"), (3, "box-3")):
+        s.memory.write(f"/memory/2026-03-0{day}.md", f"- the gateway was moved to {host}\n")
+    today = int(s.memory.today[-5:-3])
+    for question, day in (("yesterday", today - 1), ("昨天", today - 1), ("on 1 March", 1), ("三月三日", 3)):
+        assert s.memory.search(f"where was the gateway moved {question}?").path[0] == f"/memory/2026-03-0{day}.md"
 
 
 def test_the_tools_work_in_an_awaited_graph():

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import textwrap
 
+import numpy as np
 import pytest
 
 from deepnb.search import Index
 from deepnb.search.chunks import UNIT, cut
+from deepnb.search.keys import chunk_key, unit_key
+from deepnb.search.scoring import Postings
+from deepnb.search.windows import Chunks, windows
+from deepnb.search.words import read_query
 
 STORY = (
     "The investigation of the boundary layer over a flat plate was carried out in a shock tube, and what was measured "
@@ -65,19 +70,31 @@ def test_a_hit_in_a_wrapped_paragraph_names_all_its_lines() -> None:
     assert hit.text == "\n".join(text.split("\n")[hit.start - 1 : hit.end]) and "in eight steps" in hit.text
 
 
-def test_of_documents_the_one_that_is_about_it_all_along_comes_first() -> None:
-    """Each question word is once in the long one, in as many units; the short one is about nothing else."""
+def test_a_window_is_scored_by_how_often_words_stand_in_it_and_by_its_length() -> None:
+    """Of three documents of one chunk: the word twice in the first, once in the others, of which one is short."""
+    files = (1, 2, 3)
+    keys = [unit_key(1, 0, 0, 300), unit_key(1, 1, 0, 300), unit_key(2, 0, 0, 300), unit_key(3, 0, 0, 100)]
+    chunks = Chunks(np.array([chunk_key(n, 0) for n in files]), np.array([600.0, 600.0, 200.0]))
+    found, scores = windows([Postings(np.array(keys))], chunks)
+    assert found.tolist() == chunks.keys.tolist()
+    twice, once, short = scores.tolist()
+    assert twice > once and short > once
+    assert windows([Postings(np.empty(0, np.int64))], chunks)[0].tolist() == []
+
+
+def test_a_document_counts_by_its_windows() -> None:
+    """The units of the best window have its score as the coarse one, whatever line of it the words are in."""
     other = "and the rest of what was written there is about the weather and the harbour of a town by the sea "
-    topics = ["shock tubes", "boundary layers", "blunt edges", "heat transfer"]
-    long = " ".join(f"There was a word on {topic} {other * 5}" for topic in topics)
-    short = (
-        f"In short: {', '.join(topics)} in flow, boundary and heat and shock and edge, again and again measured. " * 4
-    )
     index = Index()
-    filler = {f"{n}.md": textwrap.fill(f"Report {n}: {other * 8}", 75) for n in range(30)}
-    index.update({**filler, "long.md": textwrap.fill(long, 75), "short.md": textwrap.fill(short, 75)})
-    hits = index.search("what of the heat transfer at blunt edges in the boundary layer of shock tubes?", 3)
-    assert hits[0].path == "short.md"
+    index.update({f"{n}.md": textwrap.fill(f"Report {n} on kilns: {other * 8}", 75) for n in range(3)})
+    reader = index._reader
+    assert reader is not None
+    index.search("kilns")
+    keys, scores = reader.documents(read_query("kilns"))
+    (units,) = index._rows("SELECT count(*) FROM units")[0]
+    assert len(keys) == units and (scores > 0).all()
+    leg = reader.around(keys[:1], np.array([99.0]), (keys, scores), 1.0)
+    assert leg.keys.tolist() == keys.tolist() and leg.scores.tolist() == scores.tolist()
 
 
 def test_talks_and_notes_are_scored_as_before() -> None:

@@ -1,0 +1,163 @@
+"""Days in questions and in texts, and what they do to a search."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from deepnb.search import Index
+from deepnb.search.days import Span, asked_days, day_of, nearness
+
+TODAY = date(2024, 5, 21)
+"""A Tuesday."""
+
+
+def spans(question: str) -> list[str]:
+    """`2024-05-20`, `2024-05-01..2024-05-31`; `*` where no year was named."""
+    return [
+        (f"{s.first}" if s.first == s.last else f"{s.first}..{s.last}") + "*" * s.yearly
+        for s in asked_days(question, TODAY).spans
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("What did Ann do on 14 March 2024?", "2024-03-14"),
+        ("What did Ann do on March 14th, 2024?", "2024-03-14"),
+        ("what was noted on 2024-03-14", "2024-03-14"),
+        ("the meeting on the 14th of March", "2024-03-14*"),
+        ("In March 2023, where was she?", "2023-03-01..2023-03-31"),
+        ("in may?", "2024-05-01..2024-05-31*"),
+        ("plans for August", "2024-08-01..2024-08-31*"),
+        ("where did they live in 2019?", "2019-01-01..2019-12-31"),
+        ("what did I decide yesterday?", "2024-05-20"),
+        ("the day before yesterday", "2024-05-19"),
+        ("three days ago", "2024-05-18"),
+        ("last Tuesday", "2024-05-14"),
+        ("what did we say on Monday", "2024-05-20"),
+        ("last week", "2024-05-13..2024-05-19"),
+        ("two weeks ago", "2024-05-06..2024-05-12"),
+        ("the week before last", "2024-05-06..2024-05-12"),
+        ("last weekend", "2024-05-18..2024-05-19"),
+        ("last month", "2024-04-01..2024-04-30"),
+        ("a month ago", "2024-04-01..2024-04-30"),
+        ("last year", "2023-01-01..2023-12-31"),
+        ("昨天吃了什么", "2024-05-20"),
+        ("前天", "2024-05-19"),
+        ("大前天", "2024-05-18"),
+        ("三天前说了什么", "2024-05-18"),
+        ("上周", "2024-05-13..2024-05-19"),
+        ("上周三", "2024-05-15"),
+        ("上上周三", "2024-05-08"),
+        ("上个星期天", "2024-05-19"),
+        ("两周前", "2024-05-06..2024-05-12"),
+        ("上个月", "2024-04-01..2024-04-30"),
+        ("两个月前", "2024-03-01..2024-03-31"),
+        ("五月三日", "2024-05-03*"),
+        ("5月3号", "2024-05-03*"),
+        ("十一月二十一日", "2024-11-21*"),
+        ("2024年5月", "2024-05-01..2024-05-31"),
+        ("2023年5月3日", "2023-05-03"),
+        ("去年五月", "2023-05-01..2023-05-31"),
+        ("十二月份", "2024-12-01..2024-12-31*"),
+    ],
+)
+def test_the_days_of_a_question(question: str, says: str) -> None:
+    assert spans(question) == [says]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "may I ask who marches",
+        "the march of time",
+        "what is 5/6 of 12?",
+        "ERR-2024-03-99 and 1.2.3",
+        "on 2024-02-30",
+        "every Monday",
+        "next week",
+        "下周三",
+        "每周三",
+        "三个月大的猫",
+        "box-17",
+    ],
+)
+def test_what_names_no_day(question: str) -> None:
+    assert spans(question) == []
+
+
+def test_words_that_are_relative_are_not_searched_for_and_others_are() -> None:
+    assert "yesterday" not in asked_days("what did Ann say yesterday?", TODAY).rest
+    assert "March" in asked_days("what did Ann say on 14 March?", TODAY).rest
+    assert asked_days("yesterday?", TODAY).rest == "yesterday?"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1:56 pm on 8 May, 2023", "2023-05-08"),
+        ("2022年9月7日 下午6:41", "2022-09-07"),
+        ("/memory/2024-05-06.md", "2024-05-06"),
+        ("March 3, 2024", "2024-03-03"),
+        ("Saturday", "None"),
+        ("2024-13-45", "None"),
+    ],
+)
+def test_the_day_of_a_text(text: str, says: str) -> None:
+    assert str(day_of(text)) == says
+
+
+def test_nearness_falls_slowly_after_and_fast_before() -> None:
+    asked = date(2024, 5, 10)
+    days = [asked + timedelta(days=n) for n in (-2, -1, 0, 7, 14)]
+    near = nearness((Span(asked, asked),), np.array([*(d.toordinal() for d in days), np.nan], float))
+    assert near.round(3).tolist() == [0.135, 0.368, 1.0, 0.368, 0.135, 0.0]
+
+
+def test_without_a_year_the_latest_that_has_something_is_meant() -> None:
+    march = asked_days("on 14 March", TODAY).spans
+    days = np.array([date(2022, 3, 14).toordinal(), date(2021, 3, 14).toordinal()], float)
+    assert nearness(march, days).tolist() == [1.0, 0.5]
+
+
+NOTES = {
+    f"memory/2024-05-{day:02}.md": f"# Log\n\n- Nora had {dish} for supper, and it was good\n"
+    for day, dish in ((3, "trout"), (9, "dumplings"), (14, "pancakes"), (20, "lentils"))
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "dish"),
+    [
+        ("what did Nora have for supper on 9 May?", "dumplings"),
+        ("what did Nora have for supper on 2024-05-03?", "trout"),
+        ("what did Nora have for supper yesterday?", "lentils"),
+        ("what did Nora have for supper last Tuesday?", "pancakes"),
+        ("Nora 五月三日 supper", "trout"),
+        ("Nora 上周 supper", "pancakes"),
+    ],
+)
+def test_a_note_of_the_day_that_is_asked_about_comes_first(question: str, dish: str) -> None:
+    index = Index()
+    index.update(dict(NOTES))
+    assert dish in index.search(question, 1, today=TODAY)[0].text
+
+
+def test_the_day_is_that_of_the_line_the_heading_or_the_file_in_this_order() -> None:
+    index = Index()
+    text = "- before\n\n# 4 March 2023\n\n- below\n- 2023-03-09: own\n- below again\n\n5 May 2023\nafter\n\n## More\n\nend\n"
+    index.update({"memory/2020-01-02.md": text, "topics.md": "- none\n"})
+    rows = index._rows("SELECT day FROM units ORDER BY id")
+    days = [str(date.fromordinal(day))[2:] if day else "" for (day,) in rows]
+    march = "23-03-04"
+    assert days == ["20-01-02", march, march, "23-03-09", march, "23-05-05", "23-05-05", march, march, ""]
+
+
+def test_an_exact_identifier_stays_first_whatever_the_day() -> None:
+    index = Index()
+    index.update({**NOTES, "memory/2021-01-01.md": "- ERR_4711 came up once\n"})
+    hits = index.search("did Nora have supper on 9 May 2024 when ERR_4711 came up?", 2, today=TODAY)
+    assert "ERR_4711" in hits[0].text and "dumplings" in hits[1].text

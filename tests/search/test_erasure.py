@@ -1,0 +1,90 @@
+"""What is taken out of an index is in none of its files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepnb.search import Index
+
+GONE = ("quetzalcoatlus", "hoatzinbrut", "ERR_GONE_77")
+SECRET = f"# Nest\n\n- the {GONE[0]} sat on the {GONE[1]}, said {GONE[2]}\n- and 蜂鸟鹤鸵 was with it\n"
+OTHERS = {f"memory/{n}.md": f"- note {n} on bees and tea, as every day\n" * 20 for n in range(40)}
+
+
+def left(path: Path) -> list[str]:
+    """Which of the words are in the bytes of the index's files; their beginnings too, since FTS5 shares these."""
+    files = [file.read_bytes().lower() for file in path.parent.iterdir()]
+    words = [
+        part for word in (*GONE, "蜂鸟鹤鸵", "蜂鸟", "鹤鸵") for part in (word, word[2:], word[:-3]) if len(part) > 3
+    ]
+    return [word for word in words if any(word.lower().encode() in data for data in files)]
+
+
+@pytest.mark.parametrize("change", ["removed", "changed", "replaced", "synced"])
+@pytest.mark.parametrize("library", ["sqlite3", "apsw"])
+def test_what_was_removed_is_in_no_file_of_the_index(tmp_path: Path, change: str, library: str) -> None:
+    if library == "apsw":
+        pytest.importorskip("apsw")
+    path = tmp_path / "i.db"
+    index = Index(path, library=library)  # type: ignore[arg-type]
+    index.update({**OTHERS, "memory/nest.md": SECRET})
+    assert left(path) and index.search(GONE[0], 1)[0].path == "memory/nest.md"
+    new = {"removed": None, "changed": "# Nest\n\n- nothing was there\n", "replaced": "", "synced": None}[change]
+    if change == "synced":
+        index.sync(OTHERS)
+    else:
+        index.update({"memory/nest.md": new})
+    assert left(path) == []
+    assert (tmp_path / "i.db-wal").stat().st_size == 0
+    index.close()
+    assert left(path) == []
+    again = Index(path)
+    assert again.search(" ".join(GONE)) == [] and again.search("bees", 1)
+    assert not [word for (word,) in again._rows("SELECT word FROM vocabulary") if word in GONE]
+
+
+def test_words_that_other_files_have_stay_known(tmp_path: Path) -> None:
+    index = Index(tmp_path / "i.db")
+    index.update({"a.md": "the photograph of the kiln", "b.md": "a photograph"})
+    index.update({"a.md": None})
+    assert index.search("fotograph", 1)[0].path == "b.md"
+    assert [word for (word,) in index._rows("SELECT word FROM vocabulary ORDER BY word")] == ["a", "photograph"]
+
+
+def test_a_word_that_comes_back_is_found_again_by_those_that_look_like_it() -> None:
+    index = Index()
+    index.update({"a.md": "the photograph", "b.md": "bees"})
+    assert index.search("fotograph", 1)
+    index.update({"a.md": None})
+    assert index.search("fotograph") == []
+    index.update({"c.md": "two photographs"})
+    assert index.search("fotograph", 1)[0].path == "c.md"
+
+
+READER = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN")
+db.execute("SELECT count(*) FROM chunks").fetchone()
+print("reading", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_reader_in_the_way_delays_it_to_the_next_update(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    index = Index(path)
+    index.update({**OTHERS, "memory/nest.md": SECRET})
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert reader.stdin and reader.stdout and reader.stdout.readline() == "reading\n"
+    index.update({"memory/nest.md": None})
+    assert index.search(GONE[0]) == [] and left(path)
+    reader.communicate("\n", timeout=60)
+    index.update({})
+    assert left(path) == []

@@ -1,0 +1,98 @@
+"""What may be asked of an index and given to it: a budget is filled, a mistake is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepnb.core.errors import DeepnbError
+from deepnb.search import Index, writing
+from deepnb.search import index as index_module
+
+MANY = {
+    f"memory/{n}.md": "".join(f"- the bees of hive {n}-{i} are well and at work\n" for i in range(40))
+    for n in range(20)
+}
+
+
+def size(hits: list[Any]) -> int:
+    return sum(len(hit.text) + len(hit.heading) + 1 for hit in hits)
+
+
+@pytest.mark.parametrize("tokens", [200, 1000, 2000])
+@pytest.mark.parametrize("k", [None, 3, 6, 40])
+def test_a_budget_is_filled_and_kept(tokens: int, k: int | None) -> None:
+    index = Index()
+    index.update(dict(MANY))
+    hits = index.search("how are the bees of the hive?", k, tokens=tokens)
+    most = min(tokens * 4, 1600 * (k or 40))
+    assert most * 0.85 < size(hits) <= tokens * 4
+    assert k is None or len(hits) <= k
+
+
+def test_short_notes_fill_a_budget_by_their_number() -> None:
+    index = Index()
+    index.update({f"memory/{n}.md": f"- the bees of hive {n} are well\n" for n in range(300)})
+    hits = index.search("bees of the hive", tokens=2000)
+    assert len(hits) > 200 and size(hits) > 7900
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"fusion": "wieght"}, "unknown fusion 'wieght': did you mean 'weight'?"),
+        ({"fusion": "sum"}, "unknown fusion 'sum': use 'rank' or 'weight'"),
+        ({"legs": ["word"]}, "unknown leg 'word': did you mean 'words'?"),
+        ({"legs": "words"}, "legs can't be 'words': give a list"),
+        ({"vector_weight": 0.9}, "vector_weight and text_weight count with fusion='weight' only"),
+        ({"text_weight": 0.9, "fusion": "rank"}, "vector_weight and text_weight count with fusion='weight' only"),
+    ],
+)
+def test_an_unknown_name_is_not_ignored(how: dict[str, Any], says: str) -> None:
+    with pytest.raises(DeepnbError, match="^" + says.replace("(", r"\(").replace("?", r"\?")):
+        Index().search("bees", **how)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"a.md": b"bees"}, "the text of a.md is bytes: decode it"),
+        ({"a.md": Path("a.md")}, "the text of a.md is PosixPath: give a str"),
+        ({3: "bees"}, "a path can't be int"),
+        (Path("notes"), "update takes a mapping of paths to texts, not PosixPath"),
+        (["a.md"], "update takes a mapping of paths to texts, not list"),
+    ],
+)
+def test_what_is_no_text_is_one_line(files: Any, says: str) -> None:
+    with pytest.raises(DeepnbError, match=says):
+        Index().update(files)
+
+
+def test_a_path_object_names_a_file() -> None:
+    index = Index()
+    index.update({Path("memory") / "a.md": "bees"})  # type: ignore[dict-item]
+    assert index.files() == ["memory/a.md"]
+
+
+def test_a_directory_as_the_path_of_an_index_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(DeepnbError, match=r"is a directory: give the path of a file in it, such as index\.db"):
+        Index(tmp_path)
+
+
+def test_only_what_changed_is_hashed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[int] = []
+
+    def counted(text: str) -> bytes:
+        hashed.append(len(text))
+        return writing.content_hash(text)
+
+    monkeypatch.setattr(index_module, "content_hash", counted)
+    index = Index()
+    index.update(dict(MANY))
+    assert len(hashed) == len(MANY)
+    same = {path: "".join(list(text)) for path, text in MANY.items()}
+    index.update(same)
+    index.update({**same, "memory/3.md": "- new\n"})
+    assert hashed[len(MANY) :] == [6]
