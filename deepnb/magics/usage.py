@@ -232,7 +232,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "memory",
         "search",
-        "search all daily notes and MEMORY.md; --transcripts also searches the conversations",
+        "search all daily notes and MEMORY.md; -k N shows the best N passages, --transcripts also searches the conversations",
         (Arg("query", "QUERY", "text"),),
         (Flag("-k", "N", "number"), Flag("--transcripts")),
     ),

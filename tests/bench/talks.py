@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from deepagents.backends.protocol import FileDownloadResponse, GlobResult
 
@@ -123,21 +123,23 @@ def searches(talk: Talk, embedder: Any) -> Iterator[tuple[str, Search]]:
     index = Index(embedder=embedder)
     index.update(dict(talk.files))
     text = [leg for leg in LEGS if leg != "vector"]
-    yield "words alone", _leg(index, ["words"])
-    yield "n-grams alone", _leg(index, ["grams"])
-    yield OURS, _leg(index, text)
+    yield "words alone", _leg(index, ["words"], talk.today)
+    yield "n-grams alone", _leg(index, ["grams"], talk.today)
+    yield OURS, _leg(index, text, talk.today)
     if embedder is not None:
-        yield "vectors alone", _leg(index, ["vector"])
-        yield "fused with vectors", _leg(index, LEGS)
-        yield "0.7/0.3 union", lambda query, k, tokens: index.search(query, k, fusion="weight", tokens=tokens)
+        yield "vectors alone", _leg(index, ["vector"], talk.today)
+        yield "fused with vectors", _leg(index, LEGS, talk.today)
+        yield "0.7/0.3 union", _leg(index, LEGS, talk.today, "weight")
     yield TOOL, tool(talk)
     index.close()
     for line in dict.fromkeys(index.notices):
         print(line, file=sys.stderr)
 
 
-def _leg(index: Index, legs: Sequence[str]) -> Search:
-    return lambda query, k, tokens: index.search(query, k, legs=legs, passage=PASSAGE, tokens=tokens)
+def _leg(index: Index, legs: Sequence[str], today: date, fusion: Literal["rank", "weight"] = "rank") -> Search:
+    return lambda query, k, tokens: index.search(
+        query, k, legs=legs, fusion=fusion, passage=PASSAGE, tokens=tokens, today=today
+    )
 
 
 def tool(talk: Talk) -> Search:
@@ -268,15 +270,20 @@ def table(found: dict[str, dict[str, list[tuple[float, ...]]]]) -> str:
 
 
 def rows() -> Iterator[Row]:
-    """What is found of the evidence in the tests' own talks, beside plain passages.
+    """What is found of the evidence in the tests' own talks and diaries, beside plain passages.
 
     They are harder than LoCoMo on purpose: its bounds (0.92 and 0.87) are for its own file.
     """
-    found = results(talks(json.loads((DATA / "talks.json").read_text(encoding="utf-8"))))
-    means = {name: [sum(column) / len(column) for column in zip(*by["all"], strict=True)] for name, by in found.items()}
-    for name, what in (("some@6", "some evidence in the top 6"), ("2000t*", "evidence in 2,000 tokens")):
-        ours, plain = (means[search][COLUMNS.index(name)] for search in (OURS, PLAIN))
-        yield Row(what, ours, "of 1", plain, ours / plain)
+    for file in ("talks", "diaries"):
+        found = results(talks(json.loads((DATA / f"{file}.json").read_text(encoding="utf-8"))))
+        of = {name: [sum(col) / len(col) for col in zip(*by["all"], strict=True)] for name, by in found.items()}
+        for name, search, what in (
+            ("some@6", OURS, "some evidence in the top 6"),
+            ("2000t*", OURS, "evidence in 2,000 tokens"),
+            ("2000t*", TOOL, "evidence in the answer of memory_search"),
+        ):
+            ours, plain = of[search][COLUMNS.index(name)], of[PLAIN][COLUMNS.index(name)]
+            yield Row(f"{file}: {what}", ours, "of 1", plain, ours / plain)
 
 
 def load(name: str) -> Any:

@@ -83,7 +83,7 @@ def test_the_agent_sees_the_score_and_chooses_the_fusion():
     ("how", "says"),
     [({"fusion": "wieght"}, "did you mean 'weight'?"), ({"fusion": "sum"}, "use 'rank' or 'weight'")],
 )
-def test_an_unknown_fusion_is_an_error_that_names_the_nearest(how: dict[str, str], says: str):
+def test_an_unknown_fusion_is_an_error_that_names_the_nearest(how: dict[str, Any], says: str):
     s = session(call("memory_search", query="gateway", **how), "done")
     s.memory.write(OLD, "- the gateway host is box-17\n")
     s.run("where is the gateway?")

@@ -22,7 +22,7 @@ _SEARCH = (
     r"(?:在|从)(?:你的|我的|我们的)?(?:记忆|笔记|日记)(?:里|中)?(?:搜索|查找|搜一下|查一下|找一下|搜|查|找)\s*[:：,，]?\s*(?P<x>.+)",
     r"(?:笔记|日记)(?:里|中)(?:关于|对)(?P<x>.+?)(?:写了什么|说了什么|有什么|怎么说)",
 )  # fmt: skip
-_HIT = re.compile(r"(?P<path>\S.*?):(?P<line>\d+)(?:-\d+)? \([\w+, ]*\)")
+_HIT = re.compile(r"(?P<path>\S.*?):(?P<line>\d+)(?:-\d+)? \([\w+]*, \d+\.\d\d\)(?: .*)?")
 SHOWN = 3
 """Passages that are asked for, and lines quoted of them."""
 
