@@ -59,6 +59,9 @@ class MemorySearch:
         them. `may_read` says which files the asker would see if they were there: others stay in the index. `how` are
         the other arguments of `Index.search`.
         """
+        from deepnb.search.request import check_options
+
+        check_options(how)
         index = self._opened(files)
         index.embedder = self._embeddings()
         known = {**files, **(transcripts or {})}

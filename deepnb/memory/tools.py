@@ -22,8 +22,8 @@ MOST, LINES, LONGEST = 50, 200, 40_000
 
 _NOTE = """Add to today's daily note: a decision and its reason, a result, an open task. \
 Lasting preferences and rules go to the memory file instead."""
-_SEARCH = """Search long-term memory and all daily notes, also those of days that are not shown to you. \
-Gives path:lines (what found it, score) and text; a date or "last week" in the query counts. \
+_SEARCH = """Search long-term memory and all daily notes, also those of days that are not shown to you; \
+dates in the query count. Gives path:lines (found by, score) and text. \
 Search before saying that you do not know something about earlier work."""
 _GET = """Read lines of a memory file or daily note, such as one that memory_search found."""
 
@@ -93,11 +93,8 @@ class MemoryToolsMiddleware(AgentMiddleware):
 
     def _search_tools(self) -> list[BaseTool]:
         whole = {"type": "integer"}
-        k = {
-            **whole,
-            "description": "How many passages share the answer: fewer are longer. Leave it out for as many as fit.",
-        }
-        fusion = {"type": "string", "enum": ["rank", "weight"], "default": "rank"}
+        k = {**whole, "description": "At most; without it, as many as fit."}
+        fusion = {"type": "string", "enum": ["rank", "weight"]}
         query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
         place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
         return [

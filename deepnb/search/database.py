@@ -86,6 +86,11 @@ class Database:
         finally:
             self.rows(f"PRAGMA busy_timeout = {SECONDS * 1000}")
 
+    def vacuum(self) -> None:
+        """Write the file anew, without what older versions deleted in it and left there; not while others use it."""
+        with suppress(BusyError, *self._errors):
+            self.rows("VACUUM")
+
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[None]:
         """All or nothing, against one state of the file; a writer keeps others from writing meanwhile."""

@@ -33,18 +33,7 @@ from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.scoring import Scored
 from deepnb.search.words import Query, plain, read_query
-from deepnb.search.writing import (
-    READING,
-    batches,
-    bump,
-    clear,
-    content_hash,
-    erase_file,
-    prepared,
-    purge,
-    texts,
-    write_file,
-)
+from deepnb.search.writing import batches, bump, content_hash, erase_file, purge, read_anew, write_file
 
 _T = TypeVar("_T")
 
@@ -96,6 +85,7 @@ class Index:
             if self._db is not None:
                 self._db.close()
             self._db = self._reader = None
+            self._hashes.clear()
 
     def __enter__(self) -> Index:
         return self
@@ -127,6 +117,9 @@ class Index:
             named = "SELECT path, hash FROM files WHERE path IN (SELECT value FROM json_each(?))"
             known = dict(db.rows(named, (json.dumps(list(files)),)))
             changed = removed = chunks = 0
+            for path in known:
+                if files[path] is None:
+                    self._hashes.pop(path, None)
             for batch in batches(files, known, self._hash):
                 erased = False
                 with db.transaction(write=True):
@@ -305,8 +298,10 @@ class Index:
     def _connect(self) -> None:
         db = Database(self.path, self._library)
         try:
-            migrate(db)
-            _read_anew(db)
+            older = migrate(db)
+            read_anew(db)
+            if older:
+                db.vacuum()
         except BaseException as error:
             db.close()
             if "fts5" in str(error) and not has_fts5():
@@ -315,6 +310,7 @@ class Index:
                 ) from None
             raise
         self._db, self._reader, self._place = db, Reader(db), _place(self.path)
+        self._log_has_erased = _has_log(self.path)
 
     def _set_aside(self) -> None:
         """Put the damaged file beside the new one, so that nothing is lost if it was no index."""
@@ -342,20 +338,6 @@ class Index:
                 return act()
 
 
-def _read_anew(db: Database) -> None:
-    """Index every file again from its chunks where an older version has cut it in another way."""
-    if db.value("SELECT value FROM meta WHERE name = 'reading'") == READING:
-        return
-    with db.transaction(write=True):
-        if db.value("SELECT value FROM meta WHERE name = 'reading'") != READING:
-            every = list(texts(db))
-            clear(db)
-            for path, text in every:
-                write_file(db, prepared(path, text, content_hash(text)))
-            db.rows("UPDATE meta SET value = ? WHERE name = 'reading'", (READING,))
-            bump(db)
-
-
 def _checked(files: Mapping[str, str | None]) -> dict[str, str | None]:
     """Paths and texts, as they were given.
 
@@ -380,6 +362,14 @@ def _place(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _has_log(path: str) -> bool:
+    """Whether there is a log that another process, or one that was killed, has left: what was erased may be in it."""
+    try:
+        return os.stat(f"{path}-wal").st_size > 0
+    except OSError:
+        return False
 
 
 def _line(error: Exception) -> str:

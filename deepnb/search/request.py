@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import date
 from difflib import get_close_matches
 
@@ -72,8 +72,15 @@ class Request:
         return Room(min(longest, max(share, SHORTEST)), self.tokens * TOKEN)
 
 
+def check_options(how: Iterable[str]) -> None:
+    """Errors: `DeepnbError` for a name that is no option of a search."""
+    for name in how:
+        _known("option", name, tuple(field.name for field in fields(Request))[1:])
+
+
 def _known(what: str, name: str, names: tuple[str, ...]) -> None:
     if name not in names:
         near = get_close_matches(str(name), names, 1)
-        do = f"did you mean {near[0]!r}?" if near else f"use {' or '.join(map(repr, names))}"
+        listed = f"{', '.join(names[:-1])} or {names[-1]}"
+        do = f"did you mean {near[0]}?" if near else f"use {listed}"
         raise InvalidError(f"unknown {what} {name!r}", do)

@@ -68,8 +68,8 @@ def read_again(db: Database) -> None:
     db.rows("UPDATE meta SET value = 0 WHERE name = 'reading'")
 
 
-def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = MIGRATIONS) -> None:
-    """Bring the tables up to date. One process does it, the others wait.
+def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = MIGRATIONS) -> bool:
+    """Bring the tables up to date; whether they were an older version's. One process does it, the others wait.
 
     Errors: `DeepnbError` where the file is another program's, or a newer deepnb's; it is left as it is.
     """
@@ -83,6 +83,7 @@ def migrate(db: Database, migrations: tuple[Callable[[Database], None], ...] = M
         if version < len(migrations):
             db.rows(f"PRAGMA application_id = {APPLICATION}")
             db.rows(f"PRAGMA user_version = {len(migrations)}")
+    return 0 < version < len(migrations)
 
 
 def _check(db: Database) -> int:

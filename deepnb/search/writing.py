@@ -135,6 +135,20 @@ def erase_file(db: Database, path: str) -> bool:
     return True
 
 
+def read_anew(db: Database) -> None:
+    """Index every file again from its chunks where an older version has cut it in another way."""
+    if db.value("SELECT value FROM meta WHERE name = 'reading'") == READING:
+        return
+    with db.transaction(write=True):
+        if db.value("SELECT value FROM meta WHERE name = 'reading'") != READING:
+            every = list(texts(db))
+            clear(db)
+            for path, text in every:
+                write_file(db, prepared(path, text, content_hash(text)))
+            db.rows("UPDATE meta SET value = ? WHERE name = 'reading'", (READING,))
+            bump(db)
+
+
 def purge(db: Database) -> None:
     """Take what was erased out of the full-text index for good, in a transaction of the caller's.
 

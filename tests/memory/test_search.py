@@ -81,7 +81,7 @@ def test_the_agent_sees_the_score_and_chooses_the_fusion():
 
 @pytest.mark.parametrize(
     ("how", "says"),
-    [({"fusion": "wieght"}, "did you mean 'weight'?"), ({"fusion": "sum"}, "use 'rank' or 'weight'")],
+    [({"fusion": "wieght"}, "did you mean weight?"), ({"fusion": "sum"}, "use rank or weight")],
 )
 def test_an_unknown_fusion_is_an_error_that_names_the_nearest(how: dict[str, Any], says: str):
     s = session(call("memory_search", query="gateway", **how), "done")
@@ -90,6 +90,11 @@ def test_an_unknown_fusion_is_an_error_that_names_the_nearest(how: dict[str, Any
     assert results(s)[0] == f"Error: unknown fusion {how['fusion']!r}: {says}"
     with pytest.raises(DeepnbError, match="unknown fusion"):
         s.memory.search("gateway", **how)
+
+
+def test_a_mistyped_option_names_the_nearest():
+    with pytest.raises(DeepnbError, match=r"unknown option 'recensy': did you mean recency\?"):
+        session().memory.search("gateway", recensy=30)
 
 
 def many(s: Session) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from deepnb.search import Index
+from deepnb.search import Index, schema
+from deepnb.search.database import Database
 
 GONE = ("quetzalcoatlus", "hoatzinbrut", "ERR_GONE_77")
 SECRET = f"# Nest\n\n- the {GONE[0]} sat on the {GONE[1]}, said {GONE[2]}\n- and 蜂鸟鹤鸵 was with it\n"
@@ -86,5 +87,40 @@ def test_a_reader_in_the_way_delays_it_to_the_next_update(tmp_path: Path) -> Non
     index.update({"memory/nest.md": None})
     assert index.search(GONE[0]) == [] and left(path)
     reader.communicate("\n", timeout=60)
+    index.update({})
+    assert left(path) == []
+
+
+def test_a_log_that_a_killed_process_left_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    killed = """
+import os, sys
+from deepnb.search import Index
+from deepnb.search.database import Database
+Database.empty_log = lambda self: False
+index = Index(sys.argv[1])
+index.update({"nest.md": sys.argv[2]})
+index.update({"nest.md": None})
+os._exit(9)
+"""
+    assert subprocess.run([sys.executable, "-c", killed, str(path), SECRET], check=False).returncode == 9
+    assert left(path)
+    Index(path).update({})
+    assert left(path) == []
+
+
+def test_what_an_older_version_left_behind_goes_as_the_index_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    db = Database(str(path), "sqlite3")
+    schema.migrate(db, schema.MIGRATIONS[:3])
+    db.rows("PRAGMA secure_delete = OFF")
+    row = (1 << 18, "", 0, SECRET * 40, 1 << 43, 1 << 43, None)
+    db.rows("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    db.rows("INSERT INTO words (rowid, body) VALUES (?, ?)", (1, SECRET))
+    db.rows("DELETE FROM chunks")
+    db.rows("DELETE FROM words")
+    db.close()
+    assert left(path)
+    index = Index(path)
     index.update({})
     assert left(path) == []

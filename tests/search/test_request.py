@@ -42,9 +42,9 @@ def test_short_notes_fill_a_budget_by_their_number() -> None:
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"fusion": "wieght"}, "unknown fusion 'wieght': did you mean 'weight'?"),
-        ({"fusion": "sum"}, "unknown fusion 'sum': use 'rank' or 'weight'"),
-        ({"legs": ["word"]}, "unknown leg 'word': did you mean 'words'?"),
+        ({"fusion": "wieght"}, "unknown fusion 'wieght': did you mean weight?"),
+        ({"fusion": "sum"}, "unknown fusion 'sum': use rank or weight"),
+        ({"legs": ["word"]}, "unknown leg 'word': did you mean words?"),
         ({"legs": "words"}, "legs can't be 'words': give a list"),
         ({"vector_weight": 0.9}, "vector_weight and text_weight count with fusion='weight' only"),
         ({"text_weight": 0.9, "fusion": "rank"}, "vector_weight and text_weight count with fusion='weight' only"),
