@@ -47,3 +47,10 @@ def chunks_of(keys: Keys) -> Keys:
 def lengths_of(keys: Keys) -> Scores:
     """Characters, to the nearest sixteen."""
     return ((keys & 31) * 16 + 8).astype(np.float64)
+
+
+def among(keys: Keys, some: Keys) -> NDArray[np.bool_]:
+    """Which of the keys are in `some`, which is in order; numpy's own `isin` takes several times as long."""
+    if not len(some):
+        return np.zeros(len(keys), np.bool_)
+    return np.asarray(some[np.minimum(np.searchsorted(some, keys), len(some) - 1)] == keys)

@@ -9,7 +9,7 @@ from deepnb.search.database import Database
 from deepnb.search.forms import other_forms
 from deepnb.search.fusion import EXACT, Leg
 from deepnb.search.grams import LONGEST, Vocabulary
-from deepnb.search.keys import Keys, Scores, chunks_of
+from deepnb.search.keys import Keys, Scores, among, chunks_of
 from deepnb.search.passages import Row
 from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
 from deepnb.search.vectors import Embeddings, Vectors, embeddings, nearest, units_of
@@ -57,7 +57,7 @@ class Reader:
             return
         units = self.db.value("SELECT count(*) FROM units")
         self._size = Size(units, self.db.value("SELECT count(*) FROM chunks"))
-        rows = self.db.rows("SELECT id, path, document FROM files")
+        rows = self.db.rows("SELECT id, path, document FROM files ORDER BY id")
         self.paths = {number: path for number, path, _ in rows}
         self._documents = np.array([number for number, _, document in rows if document], np.int64)
         self._chunks = None
@@ -86,7 +86,7 @@ class Reader:
 
     def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weight: float) -> Leg:
         """The coarse score of a leg; in documents it is that of the windows."""
-        other = ~np.isin(keys >> 43, self._documents)
+        other = ~among(keys >> 43, self._documents)
         every = np.concatenate([keys[other], documents[0]])
         order = np.argsort(every)
         return Leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
@@ -212,8 +212,8 @@ class Reader:
 
 def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
     """The leg without the files that are not allowed."""
-    files = np.array([number for number, path in paths.items() if allowed(path)], np.int64)
-    kept = np.isin(leg.keys >> 43, files)
+    files = np.array(sorted(number for number, path in paths.items() if allowed(path)), np.int64)
+    kept = among(leg.keys >> 43, files)
     return Leg(leg.keys[kept], leg.scores[kept], leg.weight)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepnb.search.keys import Keys, Scores
+from deepnb.search.keys import Keys, Scores, among
 from deepnb.search.scoring import ENOUGH, K1, Postings, how_often, idf, unique
 
 B = 0.75
@@ -49,7 +49,7 @@ def windows(words: Sequence[Postings], chunks: Chunks) -> tuple[Keys, Scores]:
         total += rare * counts * (K1 + 1) / (counts + norm)
     best = np.lexsort((pairs, -total))[:BEST]
     both = np.concatenate([pairs[best], pairs[best] + 1])
-    keys = unique(both[np.isin(both, chunks.keys)])
+    keys = unique(both[among(both, chunks.keys)])
     scores = np.zeros(len(keys))
     for window, score in zip(pairs[best], total[best], strict=True):
         inside = (keys == window) | (keys == window + 1)
@@ -58,12 +58,12 @@ def windows(words: Sequence[Postings], chunks: Chunks) -> tuple[Keys, Scores]:
 
 
 def _candidates(words: Sequence[Postings], chunks: Chunks) -> Keys:
-    """The pairs with the rarer words in them, till there are enough."""
+    """The pairs with the rarer words in them, as long as these are not too many."""
     taken: list[Keys] = []
     for postings in sorted(words, key=lambda one: one.chunk_count):
-        mine = unique(postings.chunks)
-        taken.append(mine[np.isin(mine, chunks.keys)])
-        if sum(map(len, taken)) > ENOUGH:
+        if taken and sum(map(len, taken)) + postings.chunk_count > ENOUGH:
             break
+        mine = unique(postings.chunks)
+        taken.append(mine[among(mine, chunks.keys)])
     every = unique(np.concatenate(taken)) if taken else np.empty(0, np.int64)
     return unique(np.concatenate([every, every - 1]))
