@@ -19,6 +19,8 @@ from deepnb.search.keys import Scores
 AFTER, BEFORE = 7.0, 1.0
 """Days after a date, and before it, in which nearness falls to a third: one tells of what was rather than of what will
 be."""
+MOST = 20
+"""Different days, weeks and so on that are read out of one question."""
 EARLIER = 0.5
 """What the same day of an earlier year is worth, where the question has no year."""
 
@@ -80,7 +82,7 @@ class Asked:
 
 
 def asked_days(question: str, today: date) -> Asked:
-    """The days that a question names; a number or a month is a word of it, too, and stays."""
+    """The days that a question names; a number, a month or a day of the week is a word of it, too, and stays."""
     spans: list[Span] = []
     text, rest = question, question
     for pattern, read, relative in _PATTERNS:
@@ -92,7 +94,7 @@ def asked_days(question: str, today: date) -> Asked:
                 spans.append(span)
                 text = text.replace(found[0], " " * len(found[0]), 1)
                 rest = rest.replace(found[0], " ", 1) if relative else rest
-    return Asked(tuple(spans), rest if rest.strip(" ?？.。") else question)
+    return Asked(tuple(dict.fromkeys(spans))[:MOST], rest if rest.strip(" ?？.。") else question)
 
 
 def day_of(text: str, before: int | None = None) -> date | None:
@@ -280,7 +282,10 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         rf"(?<!个){_ZH_MONTH}份?(?!前|后)",
         rf"\b(?:in|during|since|of) {_YEAR}",
     )
+    weekday, zh_weekday = rf"(?P<weekday>{'|'.join(_DAYS)})\b", "(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"
     relative: tuple[tuple[str, Read], ...] = (
+        (rf"\b(?P<which>last|past) {weekday}", _weekday),
+        (rf"(?P<which>上上个?|上个?){zh_weekday}", _zh_weekday),
         (rf"\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b", _ago),
         (rf"(?P<count>{_ZH}{{1,3}})个?(?P<unit>天|日|周|星期|礼拜|月|年)(?:以|之)?前", _ago),
         (r"大前天", _days_back(3)),
@@ -288,8 +293,6 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         (r"\byesterday\b|\blast night\b|昨天|昨日|昨晚|昨夜", _days_back(1)),
         (r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|今早|今晚", _days_back(0)),
         (r"\bthe (?P<unit>week|month) before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", _before_last),
-        (rf"\b(?:on )?(?P<which>last|this|past|on) (?P<weekday>{'|'.join(_DAYS)})\b", _weekday),
-        (r"(?<![下每])(?P<which>上上个?|上个?|这个?|本)?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])", _zh_weekday),
         (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year)\b", _last),
         (r"(?P<which>上个?|这个?|本)(?P<unit>周末|周|星期|礼拜|月)", _last),
         (_ZH_YEAR, _date),
@@ -298,6 +301,8 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
         yield re.compile(pattern, re.IGNORECASE), _date, False
     for pattern, read in relative:
         yield re.compile(pattern, re.IGNORECASE), read, True
+    yield re.compile(rf"\b(?P<which>this|on) {weekday}", re.IGNORECASE), _weekday, False
+    yield re.compile(rf"(?<![下每])(?P<which>这个?|本)?{zh_weekday}"), _zh_weekday, False
 
 
 _PATTERNS = tuple(_patterns())

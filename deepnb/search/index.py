@@ -32,7 +32,7 @@ from deepnb.search.reading import Reader, within
 from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.scoring import Scored
-from deepnb.search.words import Query, plain, read_query
+from deepnb.search.words import QUERY, Query, plain, read_query
 from deepnb.search.writing import batches, bump, content_hash, erase_file, purge, read_anew, write_file
 
 _T = TypeVar("_T")
@@ -210,7 +210,7 @@ class Index:
         return self._mended(lambda: self._search(request))
 
     def _search(self, request: Request) -> list[Hit]:
-        asked = asked_days(request.query, request.today or date.today())
+        asked = asked_days(request.query[:QUERY], request.today or date.today())
         query = read_query(asked.rest)
         vector = self._query_vector(request.query) if "vector" in request.legs else None
         with self._open() as db, db.transaction():

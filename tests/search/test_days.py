@@ -92,6 +92,7 @@ def test_what_names_no_day(question: str) -> None:
 def test_words_that_are_relative_are_not_searched_for_and_others_are() -> None:
     assert "yesterday" not in asked_days("what did Ann say yesterday?", TODAY).rest
     assert "March" in asked_days("what did Ann say on 14 March?", TODAY).rest
+    assert "Sunday" in asked_days("what do we do on Sunday?", TODAY).rest, "a plan may say so"
     assert asked_days("yesterday?", TODAY).rest == "yesterday?"
 
 
@@ -161,3 +162,10 @@ def test_an_exact_identifier_stays_first_whatever_the_day() -> None:
     index.update({**NOTES, "memory/2021-01-01.md": "- ERR_4711 came up once\n"})
     hits = index.search("did Nora have supper on 9 May 2024 when ERR_4711 came up?", 2, today=TODAY)
     assert "ERR_4711" in hits[0].text and "dumplings" in hits[1].text
+
+
+def test_a_long_question_full_of_days_is_answered() -> None:
+    index = Index()
+    index.update(dict(NOTES))
+    asked = " ".join(f"{n} days ago on {n % 28 + 1} May" for n in range(4000))
+    assert index.search(f"supper {asked}", 2, today=TODAY)
