@@ -1,7 +1,7 @@
 """The flush: before a part of the thread leaves the prompt, what should outlast it goes into the daily note.
 
-The model is asked once, silently, with one tool that can do nothing but add to today's note. Where no
-model answers, or it does not keep to that, rules choose.
+The model is asked once, silently, with one tool that can do nothing but add to today's note; what it answers in
+plain words is added, too. Where no model answers, rules choose.
 """
 
 import re
@@ -41,8 +41,12 @@ Where nothing is worth keeping, answer NO_REPLY and nothing else.
 
 OPENING, CLOSING = "<leaving>", "</leaving>"
 TOOL = "note"
-NOTHING = ("NO_REPLY", "NO_FLUSH")
-"""What a model answers where there is nothing to keep."""
+_NOTHING = re.compile(
+    r"(?i:\A\W*no[\W_]*(?:reply|flush)\W*\Z)"  # all it says, whatever stands round it
+    r"|(?i:\A\W*no_(?:reply|flush)\b(?!@))"  # the first word, with a reason after it
+    r"|\bNO_(?:REPLY|FLUSH)\b"
+)
+"""What a model answers where there is nothing to keep, in the forms in which models write it."""
 
 SCHEMA = {
     "type": "function",
@@ -116,13 +120,14 @@ class Flusher:
         except Exception:
             return list(worth_keeping(_said(going))), "rules"
         calls = [c for c in getattr(answer, "tool_calls", ()) if c["name"] == TOOL]
-        if calls:
-            return _clean("\n".join(str(c["args"].get("text", "")) for c in calls)), "model"
-        text = message_text(answer).strip()
-        if any(word in text for word in NOTHING):
+        text = "\n".join(str(c["args"].get("text", "")) for c in calls) if calls else message_text(answer)
+        if not calls and not text.strip():  # no answer
+            return list(worth_keeping(_said(going))), "rules"
+        if _NOTHING.search(text):
             return [], "model"
-        bullets = [line for line in _clean(text) if line.lstrip().startswith(("- ", "* ", "• "))]
-        return (bullets, "model") if bullets else (list(worth_keeping(_said(going))), "rules")
+        lines = _clean(text)
+        bullets = [line for line in lines if line.lstrip().startswith(("- ", "* ", "• "))]
+        return list(lines if calls else bullets or _prose(lines)), "model"
 
     def _asked(self, going: Sequence[BaseMessage], file: str, note: str) -> Any:
         already = f"\nThe note so far ends with:\n<note>\n{note[-_SHOWN:]}\n</note>\n" if note else ""
@@ -156,6 +161,14 @@ class Flusher:
 def _clean(text: str) -> list[str]:
     """The lines of a text that hold no part of a credential, which may go over several of them."""
     return [line for line in redact(text).splitlines() if _REDACTED not in line]
+
+
+def _prose(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of an answer in plain words as they go into a note: headings and fences left out, long ones by sentence."""
+    for line in lines:
+        if re.match(r"\s*(?:#|```|~~~)", line) or not re.search(r"\w", line):
+            continue
+        yield from [line] if len(line) <= _LONGEST else sentences(line)
 
 
 def _said(going: Iterable[BaseMessage]) -> list[str]:

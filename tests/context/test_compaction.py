@@ -214,17 +214,45 @@ def test_what_a_flush_puts_down_stands_in_the_daily_note_once():
     assert [e.origin for e in entries] == ["flush"]
 
 
-@pytest.mark.parametrize("answer", ["NO_REPLY", "NO_FLUSH", " NO_REPLY.\n"])
-def test_where_nothing_is_worth_keeping_no_note_is_made(answer: str):
+NOTHING = [
+    "NO_REPLY", "NO_FLUSH", " NO_REPLY.\n", "no_reply.", "No_Reply", '"No reply"', "`NO_FLUSH`.", "**no reply**", "no-flush!",
+    "```\nno_reply\n```", "«No Reply»", "no_reply: all of it is in the note", "All of it is in the note: NO_REPLY",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", [*NOTHING, call("note", text="no_reply."), call("note", text="  ")])
+def test_where_nothing_is_worth_keeping_no_note_is_made(answer: Any):
     s = session(Phased(flush=answer))
     for prompt in "abcd":
         s.run(f"I prefer {prompt}")
-    assert flushes(s)
+    assert {(f.flush.how, f.flush.lines) for f in flushes(s)} == {("model", ())}
     assert not [p for p in s.files if p.startswith("/memory/")]
 
 
-@pytest.mark.parametrize("answer", [RuntimeError("down"), "I would rather talk."])
-def test_where_no_model_puts_anything_down_rules_do(answer: Any):
+LONG = " ".join(f"Door {i} stays shut until the hall is clear of all its guests." for i in range(12))
+PROSE = [
+    ("The user ships on 2026-12-01.", ["The user ships on 2026-12-01."]),
+    ("# Worth keeping\n\nAda leads the team.\nShe is in hall 7.\n\n---", ["Ada leads the team.", "She is in hall 7."]),
+    ("Here it is:\n\n- Ada leads\n- Hall 7", ["Ada leads", "Hall 7"]),
+    ("No reply from Ada yet.", ["No reply from Ada yet."]),
+    ("no_reply@example.org sends the mails.", ["no_reply@example.org sends the mails."]),
+    ("- Ada was asked\n- No reply", ["Ada was asked", "No reply"]),
+    (LONG, LONG.replace("guests. ", "guests.\n").split("\n")),
+]
+
+
+@pytest.mark.parametrize(("answer", "lines"), PROSE)
+def test_an_answer_in_plain_words_is_the_note(answer: str, lines: list[str]):
+    s = session(Phased(flush=answer))
+    s.run("We decided to ship on 2026-12-01.")
+    for prompt in "bcd":
+        s.run(prompt)
+    first = flushes(s)[0].flush
+    assert (first.how, list(first.lines)) == ("model", [f"- {line}" for line in lines])
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("down"), "", " \n"])
+def test_where_no_model_answers_rules_choose(answer: Any):
     s = session(Phased(flush=answer))
     s.run("We decided to ship on 2026-12-01. What is the weather?")
     for prompt in "bcd":
