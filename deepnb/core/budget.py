@@ -1,7 +1,7 @@
 """What fills the context window, and how far it is to the trigger."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
@@ -26,6 +26,8 @@ class Rule:
     keep: Size
     window: int | None
     """The model's `max_input_tokens`, or None where it is not known."""
+    note: str = ""
+    """Why less is kept than was asked for, in one line."""
 
     @property
     def trigger_tokens(self) -> int | None:
@@ -45,16 +47,43 @@ class Rule:
             return max(1, whole(Fraction(str(value)) * self.window))
         return None
 
+    @property
+    def conflict(self) -> str:
+        """That a compaction would keep all that set it off, in one line; empty where it keeps less, or nobody can know."""
+        alike = self.keep[0] == self.trigger[0]
+        kept, limit = (self.keep[1], self.trigger[1]) if alike else (self.keep_tokens, self.trigger_tokens)
+        if kept is None or limit is None or kept < limit:
+            return ""
+        of = "" if alike else f" of a window of {self.window:,} tokens"
+        return f"keep={self.keep!r} is not less than trigger={self.trigger!r}{of}"
+
+
+def asked_rule(window: int | None, trigger: Size | None = None, keep: Size | None = None) -> Rule:
+    """What was asked for, the rest as by default; it may have a conflict."""
+    known = window is not None or (keep is not None and keep[0] == "fraction")
+    usual: tuple[Size, Size] = (
+        (("fraction", 0.85), ("fraction", 0.10)) if known else (("tokens", 170_000), ("messages", 6))
+    )
+    return Rule(trigger or usual[0], keep or usual[1], window)
+
 
 def rule_for(window: int | None, trigger: Size | None = None, keep: Size | None = None) -> Rule:
-    """The rule in force: 0.85 of a known window, else 170,000 tokens; or what was asked for."""
+    """The rule in force: 0.85 of a known window, else 170,000 tokens; or what was asked for.
+
+    Where a compaction would keep as much as sets it off, the default is kept instead, or a like part of the trigger.
+    """
     if window is None and any(size is not None and size[0] == "fraction" for size in (trigger, keep)):
         raise InvalidError(
             "a fraction of the window needs a window", "set the number of tokens with %config DeepNB.window = N"
         )
-    if window is not None:
-        return Rule(trigger or ("fraction", 0.85), keep or ("fraction", 0.10), window)
-    return Rule(trigger or ("tokens", 170_000), keep or ("messages", 6), None)
+    asked = asked_rule(window, trigger, keep)
+    if not asked.conflict:
+        return asked
+    usual = asked_rule(window, trigger)
+    limit, unit = asked.trigger_tokens or asked.trigger[1], "messages" if asked.trigger_tokens is None else "tokens"
+    part = replace(asked, keep=(unit, max(1, int(limit * 10 // 85))))
+    found = next((rule for rule in (usual, part) if not rule.conflict), usual)
+    return found if keep is None else replace(found, note=f"{asked.conflict}: {found.keep!r} is kept instead")
 
 
 @dataclass(frozen=True)

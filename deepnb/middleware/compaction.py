@@ -30,7 +30,7 @@ from deepnb.middleware.guard import refusal
 from deepnb.middleware.memory import BUDGET
 from deepnb.skills.middleware import PROMPT
 from deepnb.wiring.model import main_model
-from deepnb.wiring.options import Options, changed
+from deepnb.wiring.options import Options, changed, check_sizes
 
 
 class _State(FilesystemState, SummarizationState):
@@ -67,6 +67,7 @@ class CompactionMiddleware(SummarizationMiddleware):
             flush: Ask the model first what is worth keeping, and add that to `/memory/YYYY-MM-DD.md`.
         """
         own = main_model(changed(Options(), {"model": model, "trigger": trigger, "keep": keep}))
+        check_sizes(own.rule.note)
         backend = backend or StateBackend()
         super().__init__(
             own.model,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 OFFLINE = "offline"
+OFFLINE_WINDOW = 8_000
+"""The window of the teaching model, in tokens."""
 
 PROVIDERS: Mapping[str, tuple[str, str | None]] = {
     "anthropic": ("langchain-anthropic", "ANTHROPIC_API_KEY"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from deepnb.core.budget import asked_rule
 from deepnb.core.values import Snapshot, Turns
 from deepnb.running.catalogs import Catalogs
 from deepnb.running.current import Current
@@ -16,11 +18,13 @@ from deepnb.running.state import State
 from deepnb.running.thread import Pool, Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
-from deepnb.wiring.options import Options, changed
+from deepnb.wiring.options import Options, changed, check_sizes, sizes_in
 
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.wiring.build import Built
+
+_LOG = logging.getLogger("deepnb")
 
 
 class Workspace:
@@ -81,6 +85,10 @@ class Workspace:
         self.current.idle()
         options = changed(self.options, changes)
         built = self.graphs.of(options)
+        if built.rule.note and sizes_in(changes):
+            check_sizes(asked_rule(built.rule.window, options.trigger, options.keep).conflict)
+        elif built.rule.note:
+            _LOG.warning("%s", built.rule.note)
         self.current.options = options
         self.current.tell()
         return built

@@ -8,7 +8,7 @@ from deepnb.context.encodings import encoding_of
 from deepnb.core import tokenizer
 from deepnb.core.budget import Rule, rule_for
 from deepnb.models.resolve import is_teaching, resolve
-from deepnb.wiring.options import Options
+from deepnb.wiring.options import Options, window_of
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ def own_model(options: Options, model: Any) -> Measured:
     """A subagent's own: its window is what its profile says; a fraction of one that is not known is no rule for it."""
     resolved = resolve(model, namespace=options.namespace)
     sizes = [size for size in (options.trigger, options.keep) if size is not None]
-    if _window(resolved.model) is None and any(kind == "fraction" for kind, _ in sizes):
+    if window_of(resolved.model) is None and any(kind == "fraction" for kind, _ in sizes):
         options = replace(options, trigger=None, keep=None)
     return _measured(resolved.model, resolved.label, options)
 
 
 def _measured(model: Any, label: str, options: Options) -> Measured:
-    rule = rule_for(_window(model), options.trigger, options.keep)
+    rule = rule_for(window_of(model), options.trigger, options.keep)
     return Measured(model, label, rule, _meter(model, rule))
 
 
@@ -52,12 +52,6 @@ def _meter(model: Any, rule: Rule) -> Meter:
         return None if count is None else Counter(count, exact=True, name="tiktoken")
 
     return Meter(BY_SCRIPT, rule, better)
-
-
-def _window(model: Any) -> int | None:
-    profile = getattr(model, "profile", None)
-    window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
-    return window if isinstance(window, int) and not isinstance(window, bool) else None
 
 
 def _with_window(model: Any, window: int | None) -> Any:

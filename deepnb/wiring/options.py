@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from deepnb.core.approvals import policy_of
-from deepnb.core.budget import Kind, Size
+from deepnb.core.budget import Kind, Size, asked_rule
 from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.core.paths import check_path
 from deepnb.core.prices import Price
 from deepnb.core.prompt import SYSTEM_PROMPT
 from deepnb.core.subagents import Subagent
+from deepnb.models.names import OFFLINE, OFFLINE_WINDOW
 from deepnb.wiring.parts import check_parts
 from deepnb.wiring.subagent_specs import subagents
 
@@ -92,6 +93,8 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     _check(made)
     if "backend" in given and made.backend is not None:
         made = replace(made, backend=_backend(made))
+    if made.keep is not None and sizes_in(given):
+        check_sizes(asked_rule(_window(made), made.trigger, made.keep).conflict)
     return made
 
 
@@ -101,6 +104,31 @@ def _backend(o: Options) -> Any:
 
     found = given_backend(o.backend, o.store, o.assistant_id)
     return found.root if isinstance(o.backend, str) else o.backend
+
+
+def sizes_in(changes: Mapping[str, Any]) -> bool:
+    """Whether changes say when to compact, or how much is kept: a model of another window says neither."""
+    return not changes.keys().isdisjoint(("trigger", "keep"))
+
+
+def check_sizes(conflict: str) -> None:
+    """An error where trigger and keep don't go together."""
+    if conflict:
+        raise InvalidError(conflict, 'give a smaller keep, such as keep=("fraction", 0.1), or a larger trigger')
+
+
+def window_of(model: Any) -> int | None:
+    """The context window that a chat model's profile declares."""
+    profile = getattr(model, "profile", None)
+    window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
+    return window if isinstance(window, int) and not isinstance(window, bool) else None
+
+
+def _window(o: Options) -> int | None:
+    """The context window, as far as it is known without making the model."""
+    if o.max_input_tokens is not None or o.model == OFFLINE:
+        return o.max_input_tokens or OFFLINE_WINDOW
+    return window_of(o.namespace.get(o.model) if isinstance(o.model, str) else o.model)
 
 
 def _check(o: Options) -> None:

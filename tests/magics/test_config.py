@@ -89,6 +89,21 @@ def test_window_and_trigger_reach_the_gauge(shell: Shell) -> None:
     assert "compacts at 85 % of the window (6,800 of 8,000 tokens)" in shell.ok("%agent budget")
 
 
+def test_a_trigger_that_does_not_go_with_keep_is_one_line(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
+    shell.session.configure(keep=("fraction", 0.4))
+    ran = shell.run("%config DeepNB.trigger = 0.4")
+    assert ran.error is None
+    (line,) = caplog.messages
+    assert "keep=('fraction', 0.4) is not less than trigger=('fraction', 0.4): give a smaller keep" in line
+    assert trait(shell, "trigger") == 0.85
+    shell.session.configure(keep=("tokens", 6_000))
+    caplog.clear()
+    shell.ok("%config DeepNB.window = 7000")
+    (line,) = caplog.messages
+    assert line.endswith("of a window of 7,000 tokens: ('fraction', 0.1) is kept instead")
+    assert trait(shell, "window") == 7_000
+
+
 def test_model_is_that_of_the_next_turn(shell: Shell) -> None:
     shell.ok("from tests.support.scripted import Scripted\nmine = Scripted(answers=['from mine'])")
     shell.ok("%config DeepNB.model = 'mine'")

@@ -22,6 +22,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from deepnb.core.subagents import TASK
 from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import message_text, pieces
+from deepnb.models.names import OFFLINE_WINDOW
 from deepnb.models.teaching.conversation import conversation
 from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
@@ -35,7 +36,7 @@ class TeachingModel(BaseChatModel):
     Usage is exact by its own tokenizer (`deepnb.core.tokenizer`).
     """
 
-    window: int = 8000
+    window: int = OFFLINE_WINDOW
     """The context window it declares, in tokens."""
     delay: float = 0.0
     """Seconds between two tokens, for demonstrations."""
