@@ -201,7 +201,8 @@ def _offload(offload: values.Offload) -> dict[str, Any]:
 
 def _usage(usage: values.Usage) -> dict[str, Any]:
     cost = {} if usage.cost is None else {"cost": usage.cost}
-    return {"input": usage.input, "output": usage.output, "cached": usage.cached, **cost}
+    counted = {} if usage.exact else {"exact": False}
+    return {"input": usage.input, "output": usage.output, "cached": usage.cached, **cost, **counted}
 
 
 def _some(**facts: Any) -> dict[str, Any]:

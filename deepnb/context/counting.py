@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from deepnb.context.approximate import approximate
 from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.core.request import Request, Sent
-from deepnb.engine.request import message_pieces, tool_name, tool_text
+from deepnb.engine.request import message_pieces, thinking_text, tool_name, tool_text
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,11 @@ class Meter:
     def count(self, text: str) -> int:
         """Tokens of a text, by the counter in use."""
         return self.counter.count(text)
+
+    def answer(self, message: BaseMessage) -> int:
+        """Tokens of what a model answered: its text, its calls and what it thought."""
+        memo = self._current()
+        return sum(piece.tokens for piece in memo.message(message)) + memo.counter.count(thinking_text(message))
 
     def budget(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Budget:
         """What a request costs, by part."""

@@ -43,10 +43,16 @@ class Recorder:
         self, messages: Sequence[BaseMessage], tools: Sequence[Any], path: Path, purpose: Purpose, agent: str = ""
     ) -> tuple[Budget, Request]:
         """What a request of an agent costs by part, and its pieces."""
-        meter = self._nested[agent][0] if agent in self._nested else self._meter
-        budget, request = meter.measured(messages, tools, self._last.get((path, purpose)))
+        budget, request = self._meter_of(agent).measured(messages, tools, self._last.get((path, purpose)))
         self._last[path, purpose] = request
         return budget, request
+
+    def answered(self, message: BaseMessage, agent: str = "") -> int:
+        """Tokens of an agent's answer, by our own count."""
+        return self._meter_of(agent).answer(message)
+
+    def _meter_of(self, agent: str) -> Meter:
+        return self._nested[agent][0] if agent in self._nested else self._meter
 
     def label(self, agent: str) -> str:
         """What the model of a subagent is called that has one of its own; empty for any other."""

@@ -23,7 +23,8 @@ nested agent, outermost first; left out for the main agent). Then, by `type`, le
 | | `cause`, `before` and `after` (tokens), `anchors` (what the summary lost and stands beside it), `hidden` |
 | | (how many more there was no room for) |
 | `notice` | `text` |
-| `end` | a turn ended: `seconds`, `usage`, `interrupted`, `error`, `text` (what an unfinished answer said) |
+| `end` | a turn ended: `seconds`, `usage` (with `exact` false where part of it is our own count), `interrupted`, |
+| | `error`, `text` (what an unfinished answer said) |
 | `rewind`, `fork`, `undo` | a thread was taken back or left: `what`, `head` |
 | `head` | the thread stands elsewhere for another reason: `head` |
 

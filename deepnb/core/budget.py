@@ -80,8 +80,9 @@ def rule_for(window: int | None, trigger: Size | None = None, keep: Size | None 
     if not asked.conflict:
         return asked
     usual = asked_rule(window, trigger)
-    limit, unit = asked.trigger_tokens or asked.trigger[1], "messages" if asked.trigger_tokens is None else "tokens"
-    part = replace(asked, keep=(unit, max(1, int(limit * 10 // 85))))
+    limit = asked.trigger_tokens
+    unit: Kind = "messages" if limit is None else "tokens"
+    part = replace(asked, keep=(unit, max(1, int((limit or asked.trigger[1]) * 10 // 85))))
     found = next((rule for rule in (usual, part) if not rule.conflict), usual)
     return found if keep is None else replace(found, note=f"{asked.conflict}: {found.keep!r} is kept instead")
 

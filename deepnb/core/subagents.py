@@ -82,3 +82,5 @@ class Spent:
     input: int = 0
     """Tokens, as the provider reported them, or as they were counted where it did not."""
     output: int = 0
+    exact: bool = True
+    """Whether all of them were reported."""

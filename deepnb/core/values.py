@@ -41,6 +41,8 @@ class Usage:
     output: int = 0
     cached: int = 0
     cost: float | None = None
+    exact: bool = True
+    """False where part of it is deepnb's own count, since a call was not reported (shown as `~`)."""
 
     def __add__(self, other: Usage) -> Usage:
         costs = [u.cost for u in (self, other) if u.input or u.output or u.cost is not None]
@@ -49,6 +51,7 @@ class Usage:
             self.output + other.output,
             self.cached + other.cached,
             sum(map(float, filter(None, costs))) if costs and None not in costs else None,
+            self.exact and other.exact,
         )
 
 
@@ -230,6 +233,13 @@ class Call:
     """The name of the subagent that made the call; empty for the main agent."""
     request: Request | None = field(default=None, compare=False, repr=False)
     """What was sent, piece by piece."""
+    answered: int = 0
+    """Tokens of the answer by deepnb's own count, where the provider reported no usage."""
+
+    @property
+    def spent(self) -> Usage:
+        """Its tokens: as reported, or else as counted."""
+        return self.usage or Usage(self.budget.total, self.answered, exact=False)
 
 
 @dataclass(frozen=True, slots=True)

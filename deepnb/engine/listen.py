@@ -44,6 +44,9 @@ class Ledger(Protocol):
     ) -> tuple[Budget, Request]:
         """What a request of an agent costs by part, and its pieces."""
 
+    def answered(self, message: BaseMessage, agent: str) -> int:
+        """Tokens of an agent's answer, by our own count."""
+
     def label(self, agent: str) -> str:
         """What the model of a subagent is called that has one of its own; empty for any other."""
 
@@ -185,10 +188,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             del self._models[run_id]
         self._spoke.discard(run_id)
         self._thought.discard(run_id)
-        spent = usage(message)
-        self._spent += spent.input + spent.output if spent else 0
-        paid = self._ledger.with_cost(spent, call.model, call.path, call.agent) if spent else None
-        ended = replace(call, usage=paid, seconds=time.perf_counter() - began)
+        reported = usage(message)
+        paid = self._ledger.with_cost(reported, call.model, call.path, call.agent) if reported else None
+        counted = self._ledger.answered(message, call.agent) if message is not None and reported is None else 0
+        ended = replace(call, usage=paid, seconds=time.perf_counter() - began, answered=counted)
+        self._spent += ended.spent.input + ended.spent.output
         self._emit(values.ModelEnded(ended, call.path))
         if call.purpose == "answer" and message is not None:
             self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
@@ -260,7 +264,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def _count(self, path: values.Path, agent: str) -> None:
         """Steps are those of one agent, the main one or one nested in it; tokens those of all."""
         if self._max_tokens is not None and self._spent >= self._max_tokens:
-            raise LimitReached(f"reached the limit of {self._max_tokens:,} tokens")
+            tokens = f"{self._max_tokens:,} token{'s' if self._max_tokens != 1 else ''}"
+            raise LimitReached(f"reached the limit of {tokens}")
         if self._max_steps is not None and self._steps[path] >= self._max_steps:
             steps = f"{self._max_steps} step{'s' if self._max_steps != 1 else ''}"
             raise LimitReached(f"reached the limit of {steps}{f' in the subagent {agent}' if path else ''}")
@@ -323,10 +328,9 @@ def _is_heard() -> bool:
 
 
 def usage(message: BaseMessage | None) -> values.Usage | None:
-    """Tokens as the provider reported them with its answer; None where it did not."""
-    if not isinstance(message, AIMessage) or not message.usage_metadata:
+    """Tokens as the provider reported them with its answer; None where it did not: no request is of no tokens."""
+    if not isinstance(message, AIMessage) or not (spent := message.usage_metadata) or not spent["input_tokens"]:
         return None
-    spent = message.usage_metadata
     cached = (spent.get("input_token_details") or {}).get("cache_read") or 0
     return values.Usage(spent["input_tokens"], spent["output_tokens"], cached)
 

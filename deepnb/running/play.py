@@ -155,7 +155,7 @@ def answer(events: Iterable[Event]) -> str:
 
 def usage(events: Iterable[Event]) -> Usage:
     """Tokens of all model calls, nested agents and summaries included."""
-    return sum((e.call.usage for e in events if isinstance(e, ModelEnded) and e.call.usage), Usage())
+    return sum((e.call.spent for e in events if isinstance(e, ModelEnded)), Usage())
 
 
 def last_budget(events: Iterable[Event]) -> Budget | None:

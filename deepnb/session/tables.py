@@ -64,9 +64,9 @@ def spent(turns: Sequence[Turn]) -> dict[str, Spent]:
     made: dict[str, Spent] = {name: Spent(runs=n) for name, n in runs.items()}
     for call in (c for t in turns for c in t.calls if c.agent):
         used = made.get(call.agent, Spent())
-        tokens = (call.usage.input, call.usage.output) if call.usage else (call.budget.total, 0)
+        tokens = Usage(used.input, used.output, exact=used.exact) + call.spent
         made[call.agent] = replace(
-            used, calls=used.calls + 1, input=used.input + tokens[0], output=used.output + tokens[1]
+            used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact
         )
     return made
 

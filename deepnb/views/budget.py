@@ -9,6 +9,7 @@ from deepnb.views import html as h
 from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline
 from deepnb.views.numbers import cost as cost_words
 from deepnb.views.numbers import counted, percent
+from deepnb.views.numbers import tokens as written
 from deepnb.views.table import table_html, table_text
 from deepnb.views.text import COLUMNS, indent, page, short, title_line
 
@@ -191,7 +192,7 @@ def left_words(budget: Budget) -> str:
 
 def figure(budget: Budget, tokens: int) -> str:
     """`1,234`, or `~1,234` where the count is an estimate."""
-    return f"{tokens:,}" if budget.exact else f"~{tokens:,}"
+    return written(tokens, budget.exact)
 
 
 def gauge_line(budget: Budget, columns: int = 30) -> str:
@@ -224,7 +225,8 @@ def _nested(spent: Mapping[str, Spent]) -> tuple[str, ...]:
     calls, tokens = (sum(one.calls for one in spent.values()), sum(one.input + one.output for one in spent.values()))
     if not calls:
         return ()
-    return (f"plus {counted(tokens, 'token')} in {counted(calls, 'subagent call')}: see %agent subagents",)
+    exact = all(one.exact for one in spent.values())
+    return (f"plus {counted(tokens, 'token', exact)} in {counted(calls, 'subagent call')}: see %agent subagents",)
 
 
 def _fraction(value: float) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepnb.core.values import Call, Turn
+from deepnb.core.values import Call, Turn, Usage
 from deepnb.views import html as h
-from deepnb.views.numbers import cost, counted, seconds
+from deepnb.views.numbers import cost, counted, seconds, tokens
 from deepnb.views.text import page
 
 
@@ -42,9 +42,9 @@ def model_words(model: str) -> str:
 
 
 def _nested_tokens(calls: Sequence[Call]) -> str:
-    """How much of a turn's tokens is of subagents, where that was reported."""
-    tokens = sum(call.usage.input + call.usage.output for call in calls if call.usage)
-    return f", {tokens:,} of these in subagents" if tokens else ""
+    """How much of a turn's tokens is of subagents."""
+    spent = sum((call.spent for call in calls), Usage())
+    return f", {tokens(spent.input + spent.output, spent.exact)} of these in subagents" if calls else ""
 
 
 def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] = ()) -> FooterView:
@@ -54,7 +54,8 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
     facts += [model_words(turn.model)] if turn.model else []
     nested = [call for call in turn.calls if call.path]
     facts.append(counted(len(turn.calls), "call") + (f", {len(nested)} in subagents" if nested else ""))
-    facts.append(f"{usage.input:,} in / {usage.cached:,} cached / {usage.output:,} out{_nested_tokens(nested)}")
+    sent, answered = tokens(usage.input, usage.exact), tokens(usage.output, usage.exact)
+    facts.append(f"{sent} in / {usage.cached:,} cached / {answered} out{_nested_tokens(nested)}")
     facts += [cost(usage.cost)] if usage.cost is not None else []
     facts.append(seconds(turn.seconds))
     problem = None

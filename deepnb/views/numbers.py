@@ -13,9 +13,14 @@ def cost(dollars: float) -> str:
     return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 
+def tokens(count: int, exact: bool = True) -> str:
+    """`1,234`; `~1,234` for an estimate."""
+    return f"{'' if exact else '~'}{count:,}"
+
+
 def counted(count: int, noun: str, exact: bool = True) -> str:
     """`1 call`, `2 calls`, `1,234 tokens`; `~1,234 tokens` for an estimate."""
-    return f"{'' if exact else '~'}{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{tokens(count, exact)} {noun}{'' if count == 1 else 's'}"
 
 
 def percent(part: float, whole: float) -> str:

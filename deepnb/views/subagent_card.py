@@ -9,7 +9,7 @@ from typing import Protocol
 from deepnb.core.subagents import TASK
 from deepnb.core.values import Usage
 from deepnb.views import html as h
-from deepnb.views.numbers import counted, seconds
+from deepnb.views.numbers import counted, seconds, tokens
 from deepnb.views.text import clean, indent, middle_cut, page, short
 from deepnb.views.tool import COLOURS, WORDS, Tool, call_line, long_text
 
@@ -94,5 +94,4 @@ def _who(tool: Tool) -> str:
 def _spent(calls: int, usage: Usage) -> list[str]:
     if not calls:
         return []
-    known = usage.input or usage.output
-    return [counted(calls, "call"), *([f"{usage.input:,} in / {usage.output:,} out"] if known else [])]
+    return [counted(calls, "call"), f"{tokens(usage.input, usage.exact)} in / {tokens(usage.output, usage.exact)} out"]

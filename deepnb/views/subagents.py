@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from deepnb.core.subagents import Listed, Spent
 from deepnb.views import html as h
-from deepnb.views.numbers import counted
+from deepnb.views.numbers import counted, tokens
 from deepnb.views.table import table_html
 from deepnb.views.text import pad, page, quoted, short, title_line, width
 
@@ -37,8 +37,8 @@ class SubagentRow:
         listed, spent = self.listed, self.spent
         skills = f" · skills: {', '.join(listed.agent.skills)}" if listed.agent.skills else ""
         lines = [listed.path or listed.source, f"tools: {self.tools} · model: {self.model}{skills}"]
-        tokens = f"{counted(spent.input, 'token')} in / {spent.output:,} out"
-        lines += [f"{counted(spent.calls, 'call')}, {tokens} in this thread"] if spent.calls else []
+        used = f"{counted(spent.input, 'token', spent.exact)} in / {tokens(spent.output, spent.exact)} out"
+        lines += [f"{counted(spent.calls, 'call')}, {used} in this thread"] if spent.calls else []
         lines += [f"problem: {listed.problem}"] if listed.problem else []
         return (*lines, *(f"note: {note}" for note in listed.notes))
 
@@ -128,7 +128,10 @@ def _cells(row: SubagentRow) -> tuple[str, ...]:
     path = h.el("div", h.code(where), style=h.MUTED)
     spent = row.spent
     kept = [fact for fact in facts if not fact.endswith("in this thread")]
-    figures = (f"{spent.runs:,}", f"{spent.calls:,}", f"{spent.input:,}", f"{spent.output:,}")
+    figures = (
+        *(f"{n:,}" for n in (spent.runs, spent.calls)),
+        *(tokens(n, spent.exact) for n in (spent.input, spent.output)),
+    )
     return h.el("b", row.name), h.join(row.listed.agent.description, path, *map(_fact, kept)), *figures
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from deepnb.core.values import ThreadInfo, Turn
 from deepnb.views import html as h
-from deepnb.views.numbers import counted, seconds
+from deepnb.views.numbers import counted, seconds, tokens
 from deepnb.views.table import TableView, table_view
 from deepnb.views.text import short
 
@@ -81,7 +81,7 @@ def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
             f"{turn.number}",
             short(turn.prompt, _WORDS),
             short(turn.text, _WORDS),
-            f"{turn.usage.input:,} / {turn.usage.output:,}",
+            f"{tokens(turn.usage.input, turn.usage.exact)} / {tokens(turn.usage.output, turn.usage.exact)}",
             seconds(turn.seconds),
             ", ".join(flags(turn)),
         )

@@ -229,7 +229,7 @@ class Segments:
         nested = nested or Segments()
         if isinstance(event, values.ModelEnded) and known:
             tool = self._at(self._tools[path[0]])
-            tool.calls, tool.usage = tool.calls + 1, tool.usage + (event.call.usage or values.Usage())
+            tool.calls, tool.usage = tool.calls + 1, tool.usage + event.call.spent
         if nested.add(event, path[1:]) is None:
             return None
         at = self._tool(path[0], "task")

@@ -108,10 +108,11 @@ def test_a_tool_that_raises_ends_the_turn_in_one_line():
     assert s.run("q").text == "sorry"
 
 
-def test_usage_is_none_where_none_was_reported():
+def test_what_no_provider_reported_is_counted():
     s = Session(model=Scripted(answers=["one"]))
     turn = s.run("p")
     assert turn.calls[0].usage is None
-    assert turn.usage == Usage()
+    assert turn.usage == Usage(turn.budget.total, turn.calls[0].answered, exact=False)
+    assert 0 < turn.calls[0].answered < 10
     assert turn.budget is not None
     assert turn.budget.reported is None
