@@ -59,7 +59,8 @@ class Meter:
     def answer(self, message: BaseMessage) -> int:
         """Tokens of what a model answered: its text, its calls and what it thought."""
         memo = self._current()
-        return sum(piece.tokens for piece in memo.message(message)) + memo.counter.count(thinking_text(message))
+        thought = thinking_text(message)
+        return sum(piece.tokens for piece in memo.message(message)) + (memo.counter.count(thought) if thought else 0)
 
     def budget(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Budget:
         """What a request costs, by part."""

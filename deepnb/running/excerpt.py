@@ -12,7 +12,7 @@ _LEAD = "From earlier in this conversation, word for word:"
 
 
 def excerpt(thread: Thread) -> BroughtBack | None:
-    """What is added to the next prompt; None where there is nothing, or a turn that failed left it in the thread."""
+    """What is added to the next prompt; None where there is nothing, or a turn that was interrupted left it in the thread."""
     found = thread.brought
     return None if found is None or _holds(thread, found) else found
 

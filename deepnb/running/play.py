@@ -51,7 +51,7 @@ class Played:
 def play(
     run: Run,
     before: Iterable[Event],
-    record: Callable[[Played], None],
+    record: Callable[[Played], Turn],
     write: Callable[[Event], None] = lambda event: None,
 ) -> Generator[Event | None, None, None]:
     """Yield the run's events, and None where a run that does not wait has none yet; `record` is called once, however the run ends, before this ends or raises.
@@ -61,6 +61,7 @@ def play(
     """
     events: list[Event] = []
     interrupted = error = None
+    failed: Exception | None = None
 
     try:
         for event in before:
@@ -86,15 +87,17 @@ def play(
         if not ended:
             interrupted += "; it is still running, and its result will be ignored"
         raise
-    except DeepnbError as failure:
-        error = failure.typed
-        raise
     except Exception as failure:
-        error = one_line(failure)
-        raise RunError(error, "nothing was lost; fix it and run the cell again") from failure
+        error = failure.typed if isinstance(failure, DeepnbError) else one_line(failure)
+        failed = failure
     finally:
         with uninterrupted():
-            record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))
+            turn = record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))
+    if isinstance(failed, DeepnbError):
+        raise failed
+    if failed is not None:
+        next_ = "fix it, then %agent resume" if turn.after.next else "nothing was lost; fix it and run the cell again"
+        raise RunError(one_line(failed), next_) from failed
 
 
 def given(prompt: str, before: Sequence[HumanMessage] = ()) -> dict[str, Any]:

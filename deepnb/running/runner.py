@@ -262,8 +262,9 @@ class Runner:
         began = perf_counter()
         prompt = [to_message(m) for m in value["messages"]] if begin else ()
 
-        def record(played: Played) -> None:
+        def record(played: Played) -> Turn:
             ended.append(self._record(thread, draft, played, perf_counter() - began))
+            return ended[-1]
 
         work.current.play(thread, draft)
         try:
@@ -279,6 +280,9 @@ class Runner:
         work = self._workspace
         work.current.stop()
         work.state.look(thread, played.values if played.whole else None)
+        if played.error is not None and not _has_answer(thread, draft):
+            with suppress(Exception):  # a checkpointer that takes no more: the turn stays as it was left
+                work.state.withdraw(thread, draft.before)
         if excerpt.is_answered(thread, played.events):
             work.threads.bring(thread, None)
         turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)
@@ -324,6 +328,12 @@ class Runner:
         work.backend.restored(what)
         work.transcripts.moved(thread.name, thread.snapshot.messages, "rewind", what)
         return (Notice(f"this cell was run again: turn {number}{later} undone (%agent undo restores it)"),)
+
+
+def _has_answer(thread: Thread, turn: Turn) -> bool:
+    """Whether a thread holds an answer of the main agent to a turn."""
+    known = {message.id for message in turn.before.messages}
+    return any(m.role == "assistant" and m.id not in known for m in thread.snapshot.messages)
 
 
 def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = None) -> Recorder:

@@ -136,6 +136,19 @@ class State:
             now = self._graphs.built.graph.get_state(thread.config).values
             self._update(thread.config, becoming(now, self._graphs.built.graph.get_state(_at(to)).values))
 
+    def withdraw(self, thread: Thread, to: Snapshot) -> None:
+        """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""
+        files = thread.files
+        if to.checkpoint is None:  # another program began the thread with this turn
+            from deepnb.engine.repair import becoming
+
+            self._update(thread.config, becoming(self._graphs.built.graph.get_state(thread.config).values, {}))
+        else:
+            self.back(thread, to)
+        self.look(thread, share=False)
+        if written := overlay(files, thread.files, lambda path: True):
+            self.put(thread, {"files": written})
+
     def rebase(self, thread: Thread) -> None:
         """Let the thread's memory block be made anew at its next call, and take the updates after it out.
 

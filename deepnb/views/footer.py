@@ -63,5 +63,7 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
         problem = f"error: {turn.error}"
     elif turn.interrupted is not None:
         problem = f"interrupted: {turn.interrupted}"
+    if turn.error is not None and turn.after.next:
+        notes = (*notes, "the turn can go on from where it stopped: %agent resume")
     names = ", ".join(name if name.startswith("{") else "{" + name + "}" for name in filled)
     return FooterView(tuple(facts), problem, (*([f"filled in: {names}"] if names else []), *notes))
