@@ -82,7 +82,11 @@ class ScriptedModel(BaseChatModel):
             if run_manager:
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_calls=answer.tool_calls))
+        yield ChatGenerationChunk(
+            message=AIMessageChunk(
+                content="", tool_calls=answer.tool_calls, invalid_tool_calls=answer.invalid_tool_calls
+            )
+        )
 
 
 @dataclass(frozen=True)

@@ -289,6 +289,8 @@ class ToolEnded:
     """`cut`: interrupted in the middle, no result was recorded."""
     seconds: float
     path: Path = ()
+    traceback: str = ""
+    """Of a tool that raised: where in the user's code."""
 
 
 @dataclass(frozen=True, slots=True)

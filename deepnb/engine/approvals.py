@@ -18,9 +18,11 @@ from langgraph.types import Command, interrupt
 
 from deepnb.core.approvals import Decision, Effect, PendingCall, Policy, decide, digest
 from deepnb.core.secrets import redact, redact_value
-from deepnb.core.values import Asked, Decided
+from deepnb.core.values import Asked, Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
 from deepnb.engine.listen import tell
+from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, with_all_calls
+from deepnb.engine.request import tool_name
 
 _OURS = "deepnb_approval"
 """Key of the part of an interrupt's value that is ours."""
@@ -56,18 +58,39 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         nest: Callable[[], tuple[str, ...]] = lambda: (),
         *,
         seal: bool = False,
+        offered: set[str] | None = None,
     ) -> None:
-        """`effect` says what a call does, `nest` gives the ids of the `task` calls round the agent."""
+        """`effect` says what a call does, `nest` gives the ids of the `task` calls round the agent.
+
+        `offered` are the tools that models were offered: some middleware runs tools of its own that the graph has not.
+        """
         super().__init__({}, interrupt_mode="per_call", edit_notice=EDITED)
         self.tools = []
         self._policy = policy
         self._effect = effect
         self._nest = nest
         self._seal = seal
+        self._offered = set() if offered is None else offered
 
     @property
     def name(self) -> str:
         return "ApprovalSeal" if self._seal else "ApprovalMiddleware"
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        with broken_arguments() as broken:
+            response = handler(request)
+        return with_all_calls(response, broken, self._bound(request))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        with broken_arguments() as broken:
+            response = await handler(request)
+        return with_all_calls(response, broken, self._bound(request))
+
+    def _bound(self, request: Any) -> set[str] | None:
+        """The tools of a request that may be given calls as they are; None for all, where no answer is a call as well."""
+        names = {name for tool in request.tools or () if (name := tool_name(tool))}
+        self._offered |= names
+        return None if request.response_format is None else names
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         plan = self._plan(request)
@@ -91,16 +114,20 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         name, args, id_ = call["name"], dict(call["args"]), call["id"] or ""
         if self._seal and _CLEARED.get() == (id_, digest(name, args)):
             return request, None
+        answers = _answers()
+        if not answers and (problem := impossible(request, self._offered)):
+            return _not_run(call, problem)
         effect = self._effect_of(request)
         rule = decide(self._policy(), name, effect)
         if rule == "deny":
             return _message(call, _denied(self._policy(), name))
-        answers = _answers()
         if rule == "allow" and not answers:
             return request, None
         value = self._value(request, effect)
         if rule == "allow" and not any(_fits(value, answer) for answer in answers):
             return request, None
+        if not answers and (problem := misfit(request)):
+            return _not_run(call, problem)
         while (given := self._given(value, interrupt(value))) is None:
             pass
         shown, reason = value["args"], str(given.get("reason") or "")
@@ -231,6 +258,14 @@ def _used(checkpointer: Any, thread: str, value: Mapping[str, Any]) -> bool:
 
 def _message(call: Mapping[str, Any], text: str) -> ToolMessage:
     return ToolMessage(redact(text), name=call["name"], tool_call_id=call["id"], status="error")
+
+
+def _not_run(call: Mapping[str, Any], text: str) -> ToolMessage:
+    """What the model is told of a call that no tool can take; the user sees it as one that failed."""
+    id_, name = call["id"] or "", call["name"]
+    tell(lambda path: ToolStarted(id_, name, redact_value(dict(call["args"])), path))
+    tell(lambda path: ToolEnded(id_, name, redact(text), "error", 0.0, path))
+    return _message(call, text)
 
 
 def _denied(policy: Policy, name: str) -> str:

@@ -19,12 +19,14 @@ from langgraph.errors import GraphBubbleUp
 
 from deepnb.core import values
 from deepnb.core.budget import Budget
+from deepnb.core.failures import failure_text, own_traceback
 from deepnb.core.messages import Added
 from deepnb.core.request import Request
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.probe import to_message
+from deepnb.engine.refused_calls import ArgumentTexts
 from deepnb.engine.request import message_text, thinking_text
 
 
@@ -102,6 +104,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._models: dict[UUID, tuple[values.Call, float]] = {}
         self._spoke: set[UUID] = set()
         self._thought: set[UUID] = set()
+        self._arguments: dict[UUID, ArgumentTexts] = {}
         self._busy: dict[UUID, int] = {}
         self._calls = ledger.calls
         self._cancelled = threading.Event()
@@ -170,12 +173,16 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             if thought := thinking_text(chunk.message):
                 self._grow(run_id, thought, values.ThinkingDelta)
             text = message_text(chunk.message)
+            if pieces := getattr(chunk.message, "tool_call_chunks", None):
+                self._arguments.setdefault(run_id, ArgumentTexts()).add(pieces)
         if text and isinstance(text, str):
             self._grow(run_id, text, values.TextDelta)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
         self._parent.pop(run_id, None)
+        if arguments := self._arguments.pop(run_id, None):
+            arguments.end()
         if (known := self._models.pop(run_id, None)) is None:
             return
         call, began = known
@@ -202,6 +209,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._busy.pop(run_id, None)
         self._models.pop(run_id, None)
         self._parent.pop(run_id, None)
+        self._arguments.pop(run_id, None)
         self._spoke.discard(run_id)
 
     # -- tools
@@ -240,12 +248,20 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         elif isinstance(error, KeyboardInterrupt):
             self._tool_ended(run_id, "interrupted", "cut")
         else:
-            self._tool_ended(run_id, f"{type(error).__name__}: {error}", "error")
+            self._tool_ended(run_id, failure_text(error), "error", own_traceback(error))
 
     def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **_: Any) -> None:
         """Events that our own middleware sends with `tell`."""
-        if name == keys.TELL:
-            self._emit(data(self._path(run_id)))
+        if name != keys.TELL:
+            return
+        event = data(self._path(run_id))
+        if isinstance(event, values.ToolEnded):
+            ended = [
+                run for run, (id_, *_) in self._tools.items() if id_ == event.id and self._above(run) == event.path
+            ]
+            for run in ended:
+                self._forget_tool(run)
+        self._emit(event)
 
     # -- what LangChain asks of a streaming handler
 
@@ -276,11 +292,15 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             (self._spoke if kind is values.TextDelta else self._thought).add(run_id)
             self._emit(kind(text, known[0].number, known[0].path))
 
-    def _tool_ended(self, run_id: UUID, result: str, status: Any) -> None:
-        path = self._path(self._parent.get(run_id))
+    def _tool_ended(self, run_id: UUID, result: str, status: Any, traceback: str = "") -> None:
+        path = self._above(run_id)
         if known := self._forget_tool(run_id):
             id_, name, began = known
-            self._emit(values.ToolEnded(id_, name, result, status, time.perf_counter() - began, path))
+            self._emit(values.ToolEnded(id_, name, result, status, time.perf_counter() - began, path, traceback))
+
+    def _above(self, run_id: UUID) -> values.Path:
+        """The path of the agent that made a tool call."""
+        return self._path(self._parent.get(run_id))
 
     def _forget_tool(self, run_id: UUID) -> tuple[str, str, float] | None:
         self._busy.pop(run_id, None)

@@ -47,6 +47,13 @@ def _nested_tokens(calls: Sequence[Call]) -> str:
     return f", {tokens(spent.input + spent.output, spent.exact)} of these in subagents" if calls else ""
 
 
+def _is_empty(turn: Turn) -> bool:
+    """Whether a turn that reached its end has an answer without text and without calls."""
+    last = turn.after.messages[-1] if turn.after.messages else None
+    ended = turn.error is None and turn.interrupted is None and not turn.asked and turn.calls
+    return bool(ended and last and last.role == "assistant" and not last.text.strip() and not last.tool_calls)
+
+
 def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] = ()) -> FooterView:
     """The footer of `turn`; `filled` names the placeholders that took a value of the kernel's."""
     usage = turn.usage
@@ -65,5 +72,7 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
         problem = f"interrupted: {turn.interrupted}"
     if turn.error is not None and turn.after.next:
         notes = (*notes, "the turn can go on from where it stopped: %agent resume")
+    elif _is_empty(turn):
+        notes = (*notes, "the model gave an empty answer: run the cell again, or ask in other words")
     names = ", ".join(name if name.startswith("{") else "{" + name + "}" for name in filled)
     return FooterView(tuple(facts), problem, (*([f"filled in: {names}"] if names else []), *notes))

@@ -36,6 +36,7 @@ class Tool:
     result: str | None = None
     status: Status = "running"
     seconds: float | None = None
+    traceback: str = ""
 
 
 def call_line(name: str, args: Mapping[str, Any], columns: int = _LINE) -> str:
@@ -75,6 +76,8 @@ def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
             h.label("result"),
             long_text(tool.result) if tool.result else " (empty)",
         ]
+    if tool.traceback:
+        body.append(h.fold("traceback", h.pre(tool.traceback, low=True), framed=False))
     return h.fold(h.join(h.code(call_line(tool.name, tool.args)), state), *(body or [h.muted("no arguments")]))
 
 

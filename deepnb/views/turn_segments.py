@@ -215,6 +215,7 @@ class Segments:
                 at = self._tool(event.id, event.name)
                 tool = self._at(at)
                 tool.result, tool.status, tool.seconds = event.result, event.status, event.seconds
+                tool.traceback = event.traceback
                 return at
             case values.Notice(text=text):
                 return self._append(Note(text))

@@ -64,7 +64,10 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     tools = [*namespace_tools(options.namespace), *options.tools]
     there = in_force(options, agents)
     does = effects(options, there, host)
-    approvals, seal = (ApprovalMiddleware(host.policy, does.of, lambda: writer().agent, seal=s) for s in (False, True))
+    offered: set[str] = set()
+    approvals, seal = (
+        ApprovalMiddleware(host.policy, does.of, lambda: writer().agent, seal=s, offered=offered) for s in (False, True)
+    )
     layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), approvals, seal)
     backend = ScopedBackend(guarded, host.scope)
     inside = ScopedBackend(guarded, lambda: host.scope().inside)

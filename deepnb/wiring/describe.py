@@ -40,6 +40,7 @@ _KNOWN: Mapping[str, Layer] = {
             "keeps credentials out of files, and what tools say out of memory until you accept it",
             "deepnb",
         ),
+        Layer("ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
         Layer("AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
         Layer("ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
     )

@@ -14,6 +14,7 @@ from deepnb.engine.async_tools import AsyncToolsMiddleware, is_async
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.file_tools import FileToolsMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
+from deepnb.engine.tool_errors import ToolErrorsMiddleware
 from deepnb.memory.budget import memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
@@ -94,7 +95,8 @@ class Layers:
             flush=flush,
             rebased=rebased,
         )
-        inner = (compaction, PatchToolCallsMiddleware(), self.guard, self.approvals, *self._async_tools())
+        calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())
+        inner = (compaction, PatchToolCallsMiddleware(), *calls)
         return Common((*self._files(backend, names), *((task,) if task else ()), *inner), compaction, flush)
 
     def own(self) -> tuple[Any, ...]:

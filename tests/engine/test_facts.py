@@ -14,6 +14,8 @@ from deepagents.middleware.filesystem import FilesystemState
 from deepagents.middleware.memory import MemoryMiddleware
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import StructuredTool
 from langgraph.channels.delta import DeltaChannel
@@ -123,6 +125,33 @@ def test_a_tool_that_is_only_a_coroutine_fails_in_a_sync_run():
     graph = agent(call("get_time"), "done", tools=[StructuredTool.from_function(coroutine=get_time)])
     with pytest.raises(NotImplementedError):
         ask(graph, "a")
+
+
+def test_an_exception_in_a_tool_ends_the_run():
+    def fails() -> str:
+        """Fail."""
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        ask(agent(call("fails"), "never", tools=[fails]), "p")
+
+
+def test_a_call_whose_arguments_are_not_json_ends_the_run():
+    wrong: Any = [{"name": "ls", "args": "path=/", "id": "c1", "error": None, "type": "invalid_tool_call"}]
+    assert len(ask(agent(AIMessage("", invalid_tool_calls=wrong), "never"), "p").requests) == 1
+
+
+def test_of_streamed_arguments_that_are_no_json_as_much_is_taken_as_can_be_read():
+    chunk = tool_call_chunk(name="write_file", args='{"content": "half of i', id="c1", index=0)
+    message = AIMessageChunk(content="", tool_call_chunks=[chunk])
+    assert (message.tool_calls[0]["args"], message.invalid_tool_calls) == ({"content": "half of i"}, [])
+
+
+def test_a_failed_run_leaves_its_prompt_in_the_thread():
+    graph = agent(RuntimeError("down"), "fine")
+    with pytest.raises(RuntimeError):
+        ask(graph, "p")
+    assert [m.content for m in graph.get_state(CONFIG).values["messages"]] == ["p"]
 
 
 def test_the_later_base_of_a_state_says_which_channel_it_is():

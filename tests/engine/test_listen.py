@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.models.teaching import TeachingModel
-from tests.support.scripted import Paid, Scripted, call, unasked
+from tests.support.scripted import Paid, Scripted, call
 
 TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
 
@@ -93,19 +92,6 @@ def test_a_model_that_does_not_stream_still_gives_its_text():
     assert turn.text == "all at once"
     kinds = [type(e) for e in turn.events]
     assert kinds == [ModelStarted, ModelEnded, ToolStarted, ToolEnded, ModelStarted, TextDelta, ModelEnded]
-
-
-def test_a_tool_that_raises_ends_the_turn_in_one_line():
-    def broken() -> str:
-        """Break."""
-        raise ValueError("no such\nthing")
-
-    s = Session(model=Scripted(answers=[call("broken"), "sorry"]), **unasked(broken))
-    with pytest.raises(DeepnbError, match=r"^ValueError: no such: nothing was lost; fix it and run the cell again$"):
-        s.run("p")
-    (ended,) = [e for e in s.turns[0].events if isinstance(e, ToolEnded)]
-    assert (ended.status, ended.result) == ("error", "ValueError: no such\nthing")
-    assert s.run("q").text == "sorry"
 
 
 def test_what_no_provider_reported_is_counted():

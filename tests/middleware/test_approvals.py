@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import CompositeBackend, FilesystemBackend, StateBackend
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from deepnb import DeepnbError
 from deepnb.middleware import ApprovalMiddleware
@@ -141,3 +145,38 @@ def test_a_credential_does_not_reach_the_request_for_approval() -> None:
     graph = agent(call("pay", amount=3, to=key))
     assert key not in str(asked(begin(graph)))
     assert results(answer(graph, {"type": "approve"})) == [f"paid 3 to {key}"], "what runs is what was asked for"
+
+
+BROKEN = AIMessage(
+    "",
+    invalid_tool_calls=[{"name": "pay", "args": '{"amount": 3', "id": "x", "error": None, "type": "invalid_tool_call"}],
+)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (call("pya", amount=3), "there is no tool 'pya'. Did you mean pay? Nothing was run. The tools are: balance, "),
+        (call("pay", amount="much"), "the arguments do not fit pay: amount: Input should be a valid integer"),
+        (call("pay"), "the arguments do not fit pay: amount: Field required"),
+        (BROKEN, "the arguments of this call are not JSON, or were cut off."),
+    ],
+)
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+def test_a_call_that_no_tool_can_take_is_told_at_once(wrong: Any, why: str, way: str) -> None:
+    graph = agent(wrong)
+    result = begin(graph) if way == "invoke" else asyncio.run(graph.ainvoke({"messages": "go"}, CONFIG))
+    assert not asked(result)
+    assert results(result)[0].startswith(f"Error: {why}")
+    assert result["messages"][-1].text == "done"
+
+
+def test_an_answer_in_a_given_form_is_none_of_its_calls() -> None:
+    class Sum(BaseModel):
+        total: int
+
+    model = ScriptedModel(answers=[call("Sum", total=3)])
+    graph = create_agent(
+        model, [pay], middleware=[ApprovalMiddleware()], response_format=ToolStrategy(Sum), checkpointer=InMemorySaver()
+    )
+    assert begin(graph)["structured_response"] == Sum(total=3)

@@ -198,7 +198,7 @@ def test_what_was_brought_back_and_what_was_pinned_goes_with_the_next_try_once()
             s.run("now?")
     assert s.brought_back is not None
     s.run("now?")
-    request = [m.text for m in model.requests[-1]]
+    request = [str(m.text) for m in model.requests[-1]]
     assert sum(t.startswith("From earlier") for t in request) == 1
     assert sum("csv-report" in t for t in request[1:]) == 1
     assert request.count("now?") == 1

@@ -301,7 +301,7 @@ def test_counting_a_turn_costs_what_is_new(monkeypatch):
         seen.clear()
         s.run(f"prompt {i}")
         asked.append([text for text in seen if text.startswith(("prompt", "ok"))])
-    assert asked[-1] == ["ok", "prompt 5"]
+    assert asked[-1] == ["prompt 5", "ok"]
 
 
 def test_growth_and_turns_left():

@@ -1,0 +1,63 @@
+"""What is said of an exception in a tool: its words, and the frames of the user's own code."""
+
+import sysconfig
+from collections.abc import Iterator
+from traceback import FrameSummary, StackSummary, walk_tb
+
+_LONGEST = 2_000
+"""Characters of an exception's words."""
+_FRAMES = 6
+"""Frames that are shown: the first, and the last of the others."""
+_LIBRARY_FRAMES = 2
+"""Frames that are shown where none is of the user's own code."""
+
+_ENGINE = frozenset(
+    {
+        "deepnb",
+        "deepagents",
+        "langchain",
+        "langchain_core",
+        "langgraph",
+        "pydantic",
+        "concurrent",
+        "asyncio",
+        "threading",
+    }
+)
+"""Packages that stand between a model's call and the tool."""
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def failure_text(error: BaseException) -> str:
+    """`Error: ValueError: no such column`: what the model is told, and the card says."""
+    try:
+        words = str(error).strip()
+    except Exception:  # of a class of the user's
+        words = ""
+    kind = type(error).__name__
+    return f"Error: {kind}: {words[:_LONGEST]}{'…' * (len(words) > _LONGEST)}" if words else f"Error: {kind}"
+
+
+def own_traceback(error: BaseException) -> str:
+    """Where in the user's own code it came from; in a library, where none of that is the user's; empty for our own."""
+    outside = [frame for frame, name in _frames(error) if name not in _ENGINE]
+    own = [frame for frame in outside if not frame.filename.startswith(_LIBRARIES)]
+    shown = own or outside[-_LIBRARY_FRAMES:]
+    if len(shown) > _FRAMES:
+        shown = [shown[0], *shown[1 - _FRAMES :]]
+    return "".join(map(_line, shown)).rstrip()
+
+
+def _frames(error: BaseException) -> Iterator[tuple[FrameSummary, str]]:
+    """(frame, top package of its module), the outermost first."""
+    walked = list(walk_tb(error.__traceback__))
+    for (frame, _), summary in zip(walked, StackSummary.extract(iter(walked)), strict=True):
+        yield summary, str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _line(frame: FrameSummary) -> str:
+    of_cell = "ipykernel_" in frame.filename or frame.filename.startswith("<ipython-input")
+    place = "In a cell" if of_cell else f'File "{frame.filename}"'
+    code = f"    {frame.line}\n" if frame.line else ""
+    return f"{place}, line {frame.lineno}, in {frame.name}\n{code}"

@@ -1,0 +1,142 @@
+"""Calls that no tool can take: a name that is none's, arguments that are not JSON or do not fit.
+
+The model is told at once, and nobody is asked. LangChain ends the run at a call whose arguments are not JSON, and of a
+streamed one it takes what it can read of them; here such a call becomes one like any other, which gets its result.
+"""
+
+import difflib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from langchain.agents.middleware.types import ModelResponse
+from langchain_core.messages import AIMessage
+from pydantic import ValidationError
+
+_NOT_JSON = "__not_json__"
+"""The one argument of a call whose arguments are not JSON: their text."""
+
+_NAME = 80
+"""Characters of a name that is none's."""
+_PROBLEMS = 5
+"""Arguments that are said not to fit."""
+
+_BROKEN: ContextVar[dict[str, str] | None] = ContextVar("broken", default=None)
+"""Id of a call -> its arguments, of the calls of the answer under way that are not JSON."""
+
+
+class ArgumentTexts:
+    """The arguments of an answer's calls as they are streamed."""
+
+    def __init__(self) -> None:
+        self._calls: dict[object, tuple[list[str], list[str]]] = {}
+
+    def add(self, chunks: Iterable[Mapping[str, Any]]) -> None:
+        """Pieces of calls; those of one call have its index."""
+        for chunk in chunks:
+            key = object() if chunk.get("index") is None else chunk["index"]  # one without is whole
+            ids, parts = self._calls.setdefault(key, ([], []))
+            ids += [chunk["id"]] if chunk.get("id") else []
+            parts += [chunk["args"]] if chunk.get("args") else []
+
+    def end(self) -> None:
+        """The answer is whole: whoever reads it is told which of its calls are broken."""
+        if (broken := _BROKEN.get()) is not None:
+            texts = ((ids[0], "".join(parts)) for ids, parts in self._calls.values() if ids)
+            broken.update((id_, text) for id_, text in texts if text.strip() and not _is_object(text))
+
+
+@contextmanager
+def broken_arguments() -> Iterator[Mapping[str, str]]:
+    """Id of a call -> its arguments, of the calls of a model's answer in the block whose arguments are not JSON."""
+    broken: dict[str, str] = {}
+    token = _BROKEN.set(broken)
+    try:
+        yield broken
+    finally:
+        _BROKEN.reset(token)
+
+
+def with_all_calls(response: Any, broken: Mapping[str, str], only: Collection[str] | None = None) -> Any:
+    """A model's response in which the broken calls are calls, too; with `only`, those of these tools."""
+    if not isinstance(response, ModelResponse):
+        return response
+    result = [_with_all_calls(m, broken, only) if isinstance(m, AIMessage) else m for m in response.result]
+    same = all(a is b for a, b in zip(result, response.result, strict=True))
+    return response if same else replace(response, result=result)
+
+
+def _with_all_calls(message: AIMessage, broken: Mapping[str, str], only: Collection[str] | None) -> AIMessage:
+    def is_ours(call: Mapping[str, Any]) -> bool:
+        return only is None or call["name"] in only
+
+    wrong = [call for call in message.invalid_tool_calls if is_ours(call)]
+    read = {
+        str(c["id"]): {_NOT_JSON: broken[str(c["id"])]}
+        for c in message.tool_calls
+        if str(c["id"]) in broken and is_ours(c)
+    }
+    if not wrong and not read:
+        return message
+    calls: list[Any] = [{**call, "args": read.get(str(call["id"]), call["args"])} for call in message.tool_calls]
+    for one in wrong:
+        args = {_NOT_JSON: one["args"] or ""}
+        calls.append(
+            {"name": one["name"] or "", "args": args, "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
+        )
+    rest = [call for call in message.invalid_tool_calls if call not in wrong]
+    return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": rest})
+
+
+def impossible(request: Any, offered: Collection[str]) -> str | None:
+    """Why a call can't be made at all, as the model is told; `offered` are tools that only other middleware knows."""
+    name, args = request.tool_call["name"], request.tool_call["args"]
+    if set(args) == {_NOT_JSON}:
+        return (
+            "Error: the arguments of this call are not JSON, or were cut off. Nothing was run. Call it again with one"
+            " whole JSON object, in smaller pieces if it is long."
+        )
+    if request.tool is not None or name in offered:
+        return None
+    names = sorted(str(tool.name) for tool in getattr(request.runtime, "tools", None) or ())
+    near = difflib.get_close_matches(name, names, 1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    return f"Error: there is no tool {name[:_NAME]!r}.{meant} Nothing was run. The tools are: {', '.join(names) or 'none'}."
+
+
+def misfit(request: Any) -> str | None:
+    """Why the arguments of a call don't fit its tool, as the model is told."""
+    tool, args = request.tool, request.tool_call["args"]
+    schema = getattr(tool, "tool_call_schema", None)
+    try:
+        if isinstance(schema, dict):  # as MCP servers give it; what is inside of it the server checks
+            problems: Sequence[str] = [f"{name}: missing" for name in schema.get("required", ()) if name not in args]
+        elif schema is not None and hasattr(schema, "model_validate"):
+            problems = _problems(schema, args)
+        else:
+            return None
+    except Exception:  # a schema of the user's that can't be used for that: the tool itself checks what it is given
+        return None
+    if not problems:
+        return None
+    more = f"; and {len(problems) - _PROBLEMS} more" if len(problems) > _PROBLEMS else ""
+    return f"Error: the arguments do not fit {tool.name}: {'; '.join(problems[:_PROBLEMS])}{more}. Nothing was run."
+
+
+def _problems(schema: Any, args: Mapping[str, Any]) -> Sequence[str]:
+    try:
+        schema.model_validate(dict(args))
+    except ValidationError as error:
+        return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
+    return ()
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except ValueError:
+        return False

@@ -1,0 +1,330 @@
+"""An exception in a tool is its result; a call that no tool can take gets one, too, and nobody is asked about it."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.tools import tool as made_tool
+from langgraph.types import interrupt
+
+from deepnb import Asked, DeepnbError, Session, ToolEnded, ToolStarted
+from deepnb.core.values import Turn
+from deepnb.views.turn import TurnView
+from deepnb.views.turn_segments import turn_segments
+from tests.support.scripted import Scripted, call, unasked
+
+TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
+
+
+class Odd(BaseException):
+    """No Exception."""
+
+
+def helper(text: str) -> float:
+    return float(text)  # the line that fails
+
+
+def sync_fails(text: str) -> str:
+    """Turn a text into a number."""
+    return str(helper(text))
+
+
+async def async_fails(text: str) -> str:
+    """Turn a text into a number."""
+    await asyncio.sleep(0)
+    return str(helper(text))
+
+
+def odd(text: str) -> str:
+    """Raise what is no Exception."""
+    raise Odd(text)
+
+
+async def async_odd(text: str) -> str:
+    """Raise what is no Exception."""
+    raise Odd(text)
+
+
+def cancelled(text: str) -> str:
+    """Raise what a cancelled task raises."""
+    raise asyncio.CancelledError(text)
+
+
+def pay(amount: int, to: str = "Ada") -> str:
+    """Pay somebody."""
+    return f"paid {amount} to {to}"
+
+
+NOT_A_FLOAT = "Error: ValueError: could not convert string to float: 'x'"
+FAILING = [
+    (sync_fails, NOT_A_FLOAT),
+    (async_fails, NOT_A_FLOAT),
+    (odd, "Error: Odd: x"),
+    (async_odd, "Error: Odd: x"),
+    (cancelled, "Error: CancelledError: x"),
+]
+
+
+def session(*answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers)), **options)
+
+
+def ended(turn: Turn) -> list[ToolEnded]:
+    return [e for e in turn.events if isinstance(e, ToolEnded)]
+
+
+def results(s: Session) -> list[ToolMessage]:
+    """The results in the last request."""
+    return [m for m in s.options.model.requests[-1] if isinstance(m, ToolMessage)]
+
+
+# -- a tool that raises
+
+
+@pytest.mark.parametrize(("fails", "text"), FAILING, ids=lambda x: getattr(x, "__name__", ""))
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("way", ["run", "arun"])
+def test_what_a_tool_raises_is_its_result(fails: Callable[..., Any], text: str, nested: bool, way: str) -> None:
+    answers = [call(fails.__name__, id="a", text="x"), "sorry"]
+    s = session(*([TASK, *answers, "end"] if nested else answers), **unasked(fails))
+    turn = s.run("p") if way == "run" else asyncio.run(s.arun("p"))
+    assert (turn.error, turn.interrupted, turn.text) == (None, None, "end" if nested else "sorry")
+    request = s.options.model.requests[2 if nested else 1]
+    (result,) = [m for m in request if isinstance(m, ToolMessage)]
+    assert (result.text, result.status, result.tool_call_id) == (text, "error", "a")
+    first = ended(turn)[0]
+    assert (first.id, first.result, first.status, first.path) == ("a", text, "error", ("t1",) if nested else ())
+    started = [e.id for e in turn.events if isinstance(e, ToolStarted)]
+    assert sorted(e.id for e in ended(turn)) == sorted(started), "each call ends once"
+
+
+@pytest.mark.parametrize("fails", [sync_fails, async_fails, odd])
+def test_its_card_is_red_and_has_a_short_traceback_of_the_users_own_code(fails: Callable[..., Any]) -> None:
+    turn = session(call(fails.__name__, text="x"), "sorry", **unasked(fails)).run("p")
+    traceback = ended(turn)[0].traceback
+    lines = traceback.splitlines()
+    assert all("test_tool_errors.py" in line for line in lines[::2])
+    assert lines[-1].strip() == ("raise Odd(text)" if fails is odd else "return float(text)  # the line that fails")
+    assert len(lines) == (2 if fails is odd else 4)
+    html = turn_segments(turn).html()
+    assert "traceback" in html and ">error<" in html and "langchain" not in html
+    assert "→ " + fails.__name__ in TurnView(turn).text() and " error " in TurnView(turn).text()
+
+
+def test_of_an_exception_in_a_library_its_last_frames_are_shown() -> None:
+    def average(numbers: list[float]) -> float:
+        """The mean."""
+        return statistics.mean(numbers)
+
+    library = made_tool("mean", description="The mean.")(statistics.mean)
+    turn = session(call("average", numbers=[]), "sorry", **unasked(average)).run("p")
+    traceback = ended(turn)[0].traceback
+    assert "statistics.mean(numbers)" in traceback and "statistics.py" not in traceback
+    turn = session(call("mean", data=[]), "sorry", **unasked(library)).run("p")
+    traceback = ended(turn)[0].traceback
+    assert "statistics.py" in traceback and "langchain" not in traceback
+
+
+def test_tools_beside_it_keep_their_results_and_what_they_wrote() -> None:
+    both = call("sync_fails", id="a", text="x")
+    both.tool_calls.append(
+        {"name": "write_file", "args": {"file_path": "/a.md", "content": "y"}, "id": "b", "type": "tool_call"}
+    )
+    s = session(both, "end", **unasked(sync_fails))
+    s.run("p")
+    assert s.files["/a.md"] == "y"
+    assert [(m.tool_call_id, m.status) for m in results(s)] == [("a", "error"), ("b", "success")]
+
+
+def test_the_users_own_middleware_round_a_tool_counts_as_the_tool() -> None:
+    class Broken(AgentMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            raise RuntimeError("in the middleware")
+
+    s = session(call("ls", path="/"), "end", middleware=[Broken()])
+    assert s.run("p").text == "end"
+    assert [m.text for m in results(s)] == ["Error: RuntimeError: in the middleware"]
+
+
+def test_an_interrupt_is_no_result() -> None:
+    def stop() -> str:
+        """Stop."""
+        raise KeyboardInterrupt
+
+    def ask() -> str:
+        """Ask."""
+        return str(interrupt("which?"))
+
+    s = session(call("stop"), "end", **unasked(stop))
+    with pytest.raises(KeyboardInterrupt):
+        s.run("p")
+    assert s.pending == "the tool stop was interrupted: %agent resume again, or %agent resume skip"
+    s = session(call("ask"), "end", **unasked(ask))
+    with pytest.raises(DeepnbError, match=r"the run stopped with interrupt\('which\?'\)"):
+        s.run("p")
+
+
+def test_the_words_of_an_exception_are_bounded_and_may_fail_themselves() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def long() -> str:
+        """Say much."""
+        raise ValueError("x" * 100_000)
+
+    def mute() -> str:
+        """Say nothing."""
+        raise Mute
+
+    s = session(call("long"), call("mute", id="c2"), "end", **unasked(long, mute))
+    assert s.run("p").text == "end"
+    first, second = (m.text for m in results(s))
+    assert (len(first) < 2_100, second) == (True, "Error: Mute")
+
+
+# -- a call that no tool can take
+
+
+@pytest.mark.parametrize("mode", ["outside", "writes", "read-only"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_made_up_name_is_told_at_once_with_the_nearest(mode: Any, nested: bool) -> None:
+    answers = [call("read_fil", id="a", file_path="/a.md"), call("launch", id="b"), "sorry"]
+    s = session(*([TASK, *answers, "end"] if nested else answers), approve=mode)
+    turn = s.run("p")
+    assert (turn.asked, s.pending, turn.error) == ((), None, None)
+    assert not any(isinstance(e, Asked) for e in turn.events)
+    near, far = [e for e in ended(turn) if e.name != "task"]
+    assert near.result.startswith(
+        "Error: there is no tool 'read_fil'. Did you mean read_file? Nothing was run. The tools are: "
+    )
+    assert far.result.startswith("Error: there is no tool 'launch'. Nothing was run. The tools are: ")
+    assert {"ls", "write_file"} <= set(far.result.partition("tools are: ")[2].rstrip(".").split(", "))
+    assert near.status == far.status == "error"
+    assert "→ read_fil(" in TurnView(turn).text()
+    request = s.options.model.requests[3 if nested else 2]
+    assert [m.text for m in request if isinstance(m, ToolMessage)] == [near.result, far.result]
+
+
+def broken_call(args: str, name: str = "write_file") -> AIMessage:
+    return AIMessage(
+        "", invalid_tool_calls=[{"name": name, "args": args, "id": "a", "error": None, "type": "invalid_tool_call"}]
+    )
+
+
+class Whole(Scripted):
+    """A model that can't stream."""
+
+    _stream = BaseChatModel._stream
+
+
+class InPieces(Scripted):
+    """Streams the arguments of its calls a character at a time."""
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Any:
+        for chunk in super()._stream(*args, **kwargs):
+            calls = getattr(chunk.message, "tool_call_chunks", [])
+            if not calls:
+                yield chunk
+            for at, one in enumerate(calls):
+                for i, letter in enumerate(one["args"]):
+                    name, id_ = (one["name"], one["id"]) if i == 0 else (None, None)
+                    piece = tool_call_chunk(name=name, args=letter, id=id_, index=at)
+                    yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[piece]))
+
+
+NOT_JSON = [
+    '{"file_path": "/a.md", "content": "half of i',
+    '{"file_path": "/a.md", "content": "x",}',
+    "file_path=/a.md",
+    "[1]",
+    '"a"',
+]
+
+
+@pytest.mark.parametrize("kind", [Scripted, Whole, InPieces])
+@pytest.mark.parametrize("args", NOT_JSON)
+def test_arguments_that_are_not_json_are_told_at_once_and_nothing_is_run(kind: Any, args: str) -> None:
+    s = Session(model=kind(answers=[broken_call(args), broken_call(args, "pay"), "sorry"]), tools=[pay])
+    turn = s.run("p")
+    assert (turn.text, turn.asked, list(s.files)) == ("sorry", (), [])
+    assert [e.name for e in ended(turn)] == ["write_file", "pay"]
+    for event, message in zip(ended(turn), results(s), strict=True):
+        assert event.result == message.text
+        assert event.result.startswith(
+            "Error: the arguments of this call are not JSON, or were cut off. Nothing was run."
+        )
+    calls = [c for m in s.options.model.requests[-1] for c in getattr(m, "tool_calls", ())]
+    assert [c["args"] for c in calls] == [{"__not_json__": args}] * 2, "the model sees what it wrote"
+
+
+@pytest.mark.parametrize("kind", [Whole, InPieces])
+def test_a_good_call_beside_it_is_made(kind: Any) -> None:
+    both = broken_call('{"a": ')
+    both.tool_calls.append(
+        {"name": "write_file", "args": {"file_path": "/b.md", "content": "y"}, "id": "b", "type": "tool_call"}
+    )
+    s = Session(model=kind(answers=[both, "end"]))
+    s.run("p")
+    assert s.files["/b.md"] == "y"
+    assert {m.tool_call_id: m.status for m in results(s)} == {"a": "error", "b": "success"}
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        ({}, "amount: Field required"),
+        ({"amount": "much"}, "amount: Input should be a valid integer"),
+        ({"amount": 5, "to": ["Ada"]}, "to: Input should be a valid string"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_at_once_and_a_good_call_asks(args: dict[str, Any], problem: str) -> None:
+    s = session(call("pay", id="a", **args), call("pay", id="b", amount=5), "paid", tools=[pay])
+    turn = s.run("p")
+    (wrong,) = ended(turn)
+    assert wrong.result.startswith(f"Error: the arguments do not fit pay: {problem}")
+    assert wrong.result.endswith("Nothing was run.")
+    assert [c.id for c in s.asked] == ["b"]
+    list(s.resume([s.asked[0].approve()]))
+    assert (s.text, [m.status for m in results(s)]) == ("paid", ["error", "success"])
+
+
+def test_a_tool_that_middleware_alone_knows_still_asks() -> None:
+    ran: list[str] = []
+
+    class Dynamic(AgentMiddleware):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(tools=[*request.tools, made_tool(pay)]))
+
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            if request.tool is None and request.tool_call["name"] == "pay":
+                ran.append("pay")
+                return ToolMessage("paid", name="pay", tool_call_id=request.tool_call["id"])
+            return handler(request)
+
+    s = session(call("pay", amount=5), "done", middleware=[Dynamic()])
+    s.run("p")
+    assert ([c.name for c in s.asked], ran) == (["pay"], [])
+    list(s.resume([s.asked[0].approve()]))
+    assert (s.text, ran) == ("done", ["pay"])
+
+
+# -- an answer of nothing
+
+
+def test_an_empty_answer_says_so() -> None:
+    line = "the model gave an empty answer: run the cell again, or ask in other words"
+    s = session("", call("ls", path="/"), " \n", "fine", call("ls", path="/"))
+    assert line in TurnView(s.run("a")).text()
+    assert line in TurnView(s.run("b")).text()
+    assert line not in TurnView(s.run("c")).text()
+    assert line not in TurnView(s.run("d", max_steps=1)).text()
