@@ -113,5 +113,5 @@ def test_a_mistake_after_the_click_is_said_below_the_card(kernel: Kernel, work: 
     kernel.ok(f'm = Scripted(answers=[{WRITE.format("a")}, RuntimeError("the line is dead"), "again"])\n%agent use m')
     cell = Cell(kernel, "%agent go")
     cell.click("Approve")
-    assert any("the line is dead: nothing was lost" in text for text in cell.texts)
+    assert any("the line is dead: fix it, then %agent resume" in text for text in cell.texts)
     assert (work / "a").exists() and "again" in kernel.ok("%agent resume").text

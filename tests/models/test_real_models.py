@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -125,7 +126,7 @@ def one_line(s: Session, what: str) -> str:
     line = str(caught.value)
     assert "\n" not in line
     assert s.turns[-1].error is not None
-    assert [m.text for m in s.snapshot.messages if m.role == "user"][-1] == "hi"
+    assert (s.turns[-1].prompt, list(s.snapshot.messages)) == ("hi", [])
     return line
 
 
@@ -133,7 +134,7 @@ def goes_on(s: Session, server: OpenAIServer) -> None:
     server.answers[:] = [Say("Back again.")]
     assert s.run("again").text == "Back again."
     assert s.turns[-1].error is None
-    assert [m.text for m in s.snapshot.messages] == ["hi", "again", "Back again."]
+    assert [m.text for m in s.snapshot.messages] == ["again", "Back again."]
 
 
 @pytest.mark.parametrize(
@@ -153,13 +154,13 @@ def test_an_error_is_one_line_and_the_session_goes_on(server, answer, what):
     goes_on(s, server)
 
 
-def test_a_failed_turn_can_be_resumed(server):
+def test_the_prompt_of_a_failed_turn_is_sent_once_when_its_cell_is_run_again(server):
     server.answers[:] = [Fail(500), Say("Now it works.")]
     s = Session(model=chat(server))
     one_line(s, "scripted failure")
-    assert s.pending == "interrupted before model: %agent resume"
-    list(s.resume())
-    assert (s.text, len(s.turns), s.turns[0].error) == ("Now it works.", 1, None)
+    assert s.pending is None
+    assert s.run("hi").text == "Now it works."
+    assert [m["content"] for m in server.requests[-1]["messages"] if m["role"] == "user"] == ["hi"]
 
 
 def test_a_server_that_is_not_there():
@@ -182,6 +183,22 @@ def test_a_stream_that_breaks_off_in_a_tool_call(server):
     s.run("hi")
     assert dict(s.files) == {}
     assert s.run("again").text == "Sorry."
+
+
+def test_a_call_that_was_cut_in_its_arguments_is_not_run(server):
+    cut = '{"file_path": "/a.md", "content": "half of i'
+    call = {"index": 0, "id": "x", "type": "function", "function": {"name": "write_file", "arguments": cut}}
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    choices = [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "length"}]
+    body = f"data: {json.dumps({**chunk, 'choices': choices})}\n\ndata: [DONE]\n\n"
+    server.answers[:] = [Raw(body.encode()), Say("Sorry.")]
+    s = Session(model=chat(server))
+    assert s.run("write it").text == "Sorry."
+    assert dict(s.files) == {}
+    said, result = server.requests[-1]["messages"][-2:]
+    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"__not_json__": cut}
+    assert (result["role"], result["tool_call_id"]) == ("tool", "x")
+    assert result["content"].startswith("Error: the arguments of this call are not JSON, or were cut off.")
 
 
 # -- names
