@@ -20,7 +20,7 @@ from deepnb.core.approvals import Decision, Effect, PendingCall, Policy, decide,
 from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Asked, Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
-from deepnb.engine.listen import tell
+from deepnb.engine.listen import is_heard, tell
 from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, with_all_calls
 from deepnb.engine.request import tool_name
 
@@ -77,12 +77,12 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         return "ApprovalSeal" if self._seal else "ApprovalMiddleware"
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        with broken_arguments() as broken:
+        with broken_arguments(listen=not is_heard()) as broken:
             response = handler(request)
         return with_all_calls(response, broken, self._bound(request))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        with broken_arguments() as broken:
+        with broken_arguments(listen=not is_heard()) as broken:
             response = await handler(request)
         return with_all_calls(response, broken, self._bound(request))
 

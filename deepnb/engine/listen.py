@@ -329,7 +329,7 @@ def tell(event: Callable[[values.Path], values.Event]) -> None:
     In a graph that nobody of ours listens to, what the user should see is logged, and nothing else is sent: an
     event is no value that a server's stream could hold.
     """
-    if _is_heard():
+    if is_heard():
         dispatch_custom_event(keys.TELL, event)
     elif isinstance(notice := event(()), values.Notice):
         _LOG.warning("%s", notice.text)
@@ -340,7 +340,7 @@ def tell_notice(line: str) -> None:
     tell(lambda path: values.Notice(line, path))
 
 
-def _is_heard() -> bool:
+def is_heard() -> bool:
     """Whether a Listener is among the callbacks of the run."""
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from langchain.agents.middleware.types import ModelResponse
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
+from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
 from pydantic import ValidationError
 
 _NOT_JSON = "__not_json__"
@@ -50,14 +52,38 @@ class ArgumentTexts:
             broken.update((id_, text) for id_, text in texts if text.strip() and not _is_object(text))
 
 
+class _Listener(BaseCallbackHandler):
+    """Hears the arguments of streamed calls, in a graph that nobody of ours listens to."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._answers: dict[UUID, ArgumentTexts] = {}
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
+        if pieces := getattr(getattr(chunk, "message", None), "tool_call_chunks", None):
+            self._answers.setdefault(run_id, ArgumentTexts()).add(pieces)
+
+    def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
+        if arguments := self._answers.pop(run_id, None):
+            arguments.end()
+
+
 @contextmanager
-def broken_arguments() -> Iterator[Mapping[str, str]]:
-    """Id of a call -> its arguments, of the calls of a model's answer in the block whose arguments are not JSON."""
+def broken_arguments(*, listen: bool) -> Iterator[Mapping[str, str]]:
+    """Id of a call -> its arguments, of the calls of a model's answer in the block whose arguments are not JSON.
+
+    With `listen` streamed answers are listened to; else somebody else does, with `ArgumentTexts`.
+    """
     broken: dict[str, str] = {}
     token = _BROKEN.set(broken)
+    config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else None
+    inner = var_child_runnable_config.set(config) if config else None
     try:
         yield broken
     finally:
+        if inner is not None:
+            var_child_runnable_config.reset(inner)
         _BROKEN.reset(token)
 
 

@@ -30,6 +30,9 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
         agent.invoke(Command(resume={"type": "edit", "edited_action": {"name": "pay", "args": {"amount": 5}}}), config)
 
     `{"decisions": [...]}` with one decision in it is good, too. Any other answer asks again.
+
+    A call of a tool that does not exist, or whose arguments are not JSON or do not fit, asks nothing: it gets an error
+    as its result. Tools that other middleware adds to a request are known where that middleware stands outside this one.
     """
 
     def __init__(

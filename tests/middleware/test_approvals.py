@@ -162,11 +162,26 @@ BROKEN = AIMessage(
         (BROKEN, "the arguments of this call are not JSON, or were cut off."),
     ],
 )
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
 def test_a_call_that_no_tool_can_take_is_told_at_once(wrong: Any, why: str, way: str) -> None:
     graph = agent(wrong)
-    result = begin(graph) if way == "invoke" else asyncio.run(graph.ainvoke({"messages": "go"}, CONFIG))
-    assert not asked(result)
+    given: Any = {"messages": "go"}
+
+    async def read() -> None:
+        async for _ in graph.astream(given, CONFIG, stream_mode="messages"):
+            pass
+
+    if way == "invoke":
+        graph.invoke(given, CONFIG)
+    elif way == "ainvoke":
+        asyncio.run(graph.ainvoke(given, CONFIG))
+    elif way == "stream":
+        list(graph.stream(given, CONFIG, stream_mode="messages"))
+    else:
+        asyncio.run(read())
+    state = graph.get_state(CONFIG)
+    result = state.values
+    assert not state.interrupts
     assert results(result)[0].startswith(f"Error: {why}")
     assert result["messages"][-1].text == "done"
 
