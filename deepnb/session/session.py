@@ -73,7 +73,7 @@ class Session:
     - assistant_id: keeps the files of this assistant in the store apart from those of others
     - max_input_tokens: the context window in tokens; None takes what the model's profile says
     - trigger: when the context is compacted: ("fraction", 0.85), or a number of "tokens" or "messages"
-    - keep: how much of the thread's end a compaction keeps, in the same form
+    - keep: how much of the thread's end a compaction keeps, in the same form; less than the trigger
     - eviction_threshold: a tool result of more tokens goes into a file; None never
     - memory: paths of the memory files, in order; the agent writes to the first
     - memory_refresh: how the prompt learns of a change: "delta" (a diff), "call" (a new block), "thread" (never)
@@ -87,7 +87,7 @@ class Session:
     - approve: which calls need approval: "outside" (what can't be undone), "writes", "read-only" (nothing may
       change anything), or a mapping of tools to "ask", "allow", "deny", where "*" takes one of those three modes
     - max_steps: model calls of one agent in one turn; None is no limit
-    - max_tokens: tokens of all model calls in one turn; None is no limit
+    - max_tokens: tokens of all model calls in one turn, counted where none are reported; None is no limit
     - prices: model name to US dollars for a million tokens of (input, cached input, output)
     - namespace: the variables that the agent may look at
     - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins

@@ -189,3 +189,21 @@ def test_an_interrupt_before_the_turn_is_one_line(shell: Shell, monkeypatch: pyt
     monkeypatch.setattr(shell.session._workspace.graphs, "of", interrupted)
     assert shell.fails("%agent hello there") == "interrupted before the turn started: run the cell again"
     assert shell.fails("%agent use offline") == "interrupted: run the cell again"
+
+
+def test_a_failed_cell_that_is_run_again_sends_its_prompt_once(shell: Shell) -> None:
+    shell.ok("from tests.support.scripted import Scripted\nm = Scripted(answers=[RuntimeError('down')] * 3 + ['up'])")
+    shell.ok("%agent use m")
+    for _ in range(3):
+        line = shell.fails("%%agent\ndo it")
+        assert line.endswith("RuntimeError: down: nothing was lost; fix it and run the cell again")
+    assert "up" in shell.ok("%%agent\ndo it")
+    texts = [message.text for message in shell.ip.user_ns["m"].requests[-1][1:]]
+    assert texts == ["do it"]
+
+
+def test_a_made_up_tool_stops_no_cell(shell: Shell) -> None:
+    shell.ok("from tests.support.scripted import Scripted, call\nm = Scripted(answers=[call('launch'), 'sorry'])")
+    shell.ok("%agent use m")
+    out = shell.ok("%%agent\ndo it")
+    assert "→ launch()  error" in out and "there is no tool 'launch'" in out and "sorry" in out
