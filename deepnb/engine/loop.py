@@ -14,20 +14,30 @@ _POLL = 0.05
 
 def run(work: Awaitable[T]) -> T:
     """What a coroutine gives, run on the loop with the caller's context variables; an interrupt cancels it there."""
-    done = asyncio.run_coroutine_threadsafe(_coroutine(work), _loop())
+    done = asyncio.run_coroutine_threadsafe(_ended(work), _loop())
     try:
         while True:
             try:
-                return done.result(_POLL)
+                return _given(done.result(_POLL))
             except TimeoutError:
                 if done.done():  # in the meantime, or with a TimeoutError of its own
-                    return done.result()
+                    return _given(done.result())
     finally:
         done.cancel()
 
 
-async def _coroutine(work: Awaitable[T]) -> T:
-    return await work
+async def _ended(work: Awaitable[T]) -> tuple[T] | BaseException:
+    """What it gives, or the exception that would end the loop with it."""
+    try:
+        return (await work,)
+    except (KeyboardInterrupt, SystemExit) as stop:
+        return stop
+
+
+def _given(ended: tuple[T] | BaseException) -> T:
+    if isinstance(ended, BaseException):
+        raise ended
+    return ended[0]
 
 
 @cache

@@ -125,8 +125,8 @@ class Runner:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._streams: WeakSet[TurnStream] = WeakSet()
-        self._noted = ""
-        """What was last said of the rule of compaction."""
+        self._noted: set[str] = set()
+        """What the last turn's rules of compaction say of themselves."""
 
     def close(self) -> None:
         """Stop the turn that is running, with all kept that was reached."""
@@ -203,7 +203,7 @@ class Runner:
                 raise waits(thread, thread is work.current.thread)
             work.graphs.begin(work.catalogs.usable_agents())
             built = self._built_for(model)
-            notices = (*self._rule_note(built), *self._taken_back(thread, cell, rerun))
+            notices = (*self._rule_notes(built), *self._taken_back(thread, cell, rerun))
             work.state.settle(thread)
             work.backend.begin()
             before = replace(thread.snapshot, next=())
@@ -301,10 +301,11 @@ class Runner:
         work = self._workspace
         return work.built if model is None else work.graphs.of(replace(work.options, model=model))
 
-    def _rule_note(self, built: Built) -> tuple[Event, ...]:
-        """That less is kept at a compaction than was asked for; said when it comes to be so."""
-        before, self._noted = self._noted, built.rule.note
-        return (Notice(self._noted),) if self._noted not in ("", before) else ()
+    def _rule_notes(self, built: Built) -> tuple[Event, ...]:
+        """That less is kept at a compaction than was asked for, by the main agent or by a subagent; said when it comes to be so."""
+        nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}
+        before, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
+        return tuple(map(Notice, sorted(self._noted - before)))
 
     def _pinned(self, thread: Thread) -> Sequence[Any]:
         """The messages that hold what is pinned in a thread."""

@@ -42,8 +42,13 @@ def turns(
 
 
 def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
-    """The turns of a thread that another session went on with: those we know all of, then the others."""
-    kept = [a if a.prompt == b.prompt else b for a, b in zip(known, stored, strict=False)]
+    """The turns of a thread that another session went on with: those we know all of, then the others.
+
+    One that failed and was taken out of the thread is none of the checkpointer's.
+    """
+    there = [turn for turn in known if turn.error is None or len(turn.after.messages) > len(turn.before.messages)]
+    pairs = zip(there, stored, strict=False)
+    kept = [replace(a, number=b.number) if a.prompt == b.prompt else b for a, b in pairs]
     return [*kept, *stored[len(kept) :]]
 
 

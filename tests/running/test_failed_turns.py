@@ -223,6 +223,23 @@ def test_files_that_were_written_are_kept() -> None:
     assert s.turns[0].after.files == {"/log.txt": "begun"}
 
 
+def test_the_turns_of_a_thread_that_another_session_went_on_with() -> None:
+    saver = InMemorySaver()
+    s = session("one", DOWN, "two", "four", checkpointer=saver)
+    s.run("first")
+    with pytest.raises(DeepnbError):
+        s.run("do it")
+    s.run("do it")
+    session("three", checkpointer=saver).run("on")
+    s.run("and on")
+    assert [(t.number, t.prompt, t.text) for t in s.turns] == [
+        (1, "first", "one"),
+        (2, "do it", "two"),
+        (3, "on", "three"),
+        (4, "and on", "four"),
+    ]
+
+
 def test_a_failure_in_another_thread_than_the_current_one() -> None:
     s = session("one", DOWN, "two")
     s.new("side")

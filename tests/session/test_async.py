@@ -260,6 +260,16 @@ def _plain() -> str:
     return ""
 
 
+@pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt])
+def test_a_coroutine_that_stops_the_run_leaves_the_loop_running(stop: type[BaseException]):
+    async def leave() -> None:
+        raise stop
+
+    with pytest.raises(stop):
+        loop.run(leave())
+    assert loop.run(asyncio.sleep(0, "still there")) == "still there"
+
+
 def test_a_timeout_of_the_coroutines_own_is_raised():
     async def late() -> None:
         await asyncio.sleep(0.2)

@@ -97,6 +97,16 @@ def test_a_smaller_window_keeps_the_default_and_says_so_in_one_line(by: str, cap
     assert (s.rule.keep, s.rule.note) == (("tokens", 15_000), "")
 
 
+def test_of_a_subagent_with_a_smaller_window_it_is_said_too() -> None:
+    agent = {"name": "small", "description": "d", "system_prompt": "s", "model": scripted(4_000)}
+    s = Session(model=scripted(40_000), keep=("tokens", 15_000), subagents=[agent])
+    s.run("a")
+    (line,) = notices(s)
+    assert line.startswith("subagent small: keep=('tokens', 15000) is not less than trigger=")
+    s.run("b")
+    assert notices(s) == []
+
+
 @pytest.mark.parametrize(
     ("window", "trigger", "keep"),
     [
