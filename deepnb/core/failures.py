@@ -4,6 +4,8 @@ import sysconfig
 from collections.abc import Iterator
 from traceback import FrameSummary, StackSummary, walk_tb
 
+from deepnb.core.secrets import redact
+
 _LONGEST = 2_000
 """Characters of an exception's words."""
 _FRAMES = 6
@@ -40,13 +42,20 @@ def failure_text(error: BaseException) -> str:
 
 
 def own_traceback(error: BaseException) -> str:
-    """Where in the user's own code it came from; in a library, where none of that is the user's; empty for our own."""
+    """Where in the user's own code it came from, without credentials; in a library, where none of it is the user's.
+
+    Empty where all of it is of deepnb and its engine.
+    """
     outside = [frame for frame, name in _frames(error) if name not in _ENGINE]
-    own = [frame for frame in outside if not frame.filename.startswith(_LIBRARIES)]
+    own = [frame for frame in outside if not _is_library(frame.filename)]
     shown = own or outside[-_LIBRARY_FRAMES:]
     if len(shown) > _FRAMES:
         shown = [shown[0], *shown[1 - _FRAMES :]]
-    return "".join(map(_line, shown)).rstrip()
+    return redact("".join(map(_line, shown)).rstrip())
+
+
+def _is_library(file: str) -> bool:
+    return file.startswith(_LIBRARIES) or "site-packages" in file or "dist-packages" in file
 
 
 def _frames(error: BaseException) -> Iterator[tuple[FrameSummary, str]]:

@@ -17,7 +17,10 @@ _STOPS = (GraphBubbleUp, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 class ToolErrorsMiddleware(AgentMiddleware):
-    """Every agent has it, nested ones too; it stands outside the user's own middleware, whose errors are results as well."""
+    """Gives the model a result where a tool raised.
+
+    Every agent has it, nested ones too. It stands outside the user's own middleware, whose exceptions are results as well.
+    """
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         began = time.perf_counter()

@@ -134,6 +134,15 @@ def test_of_an_exception_in_a_library_its_last_frames_are_shown() -> None:
     assert "statistics.py" in traceback and "langchain" not in traceback
 
 
+def test_a_traceback_shows_no_credential() -> None:
+    def login() -> str:
+        """Log in."""
+        raise ValueError("no")  # password = "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3"
+
+    traceback = ended(session(call("login"), "sorry", **unasked(login)).run("p"))[0].traceback
+    assert 'raise ValueError("no")' in traceback and "Zq7Rw2Lm9" not in traceback
+
+
 def test_tools_beside_it_keep_their_results_and_what_they_wrote() -> None:
     both = call("sync_fails", id="a", text="x")
     both.tool_calls.append(
