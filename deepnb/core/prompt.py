@@ -10,21 +10,28 @@ MEMORY_OPEN, MEMORY_CLOSE = "<agent_memory>", "</agent_memory>"
 GUIDELINES_OPEN, GUIDELINES_CLOSE = "<memory_guidelines>", "</memory_guidelines>"
 SKILLS_OPEN, SKILLS_CLOSE = "<agent_skills>", "</agent_skills>"
 
-_SPANS = (("memory", MEMORY_OPEN, GUIDELINES_CLOSE), ("skills", SKILLS_OPEN, SKILLS_CLOSE))
+_SPANS = {"memory": (MEMORY_OPEN, GUIDELINES_CLOSE), "skills": (SKILLS_OPEN, SKILLS_CLOSE)}
 
 
 def system_parts(text: str) -> list[tuple[str, str]]:
     """(part, text) pieces of a system prompt, in order; joined they are `text` again.
 
-    A span reaches from its first opening tag to its last closing one, so a memory file that holds
-    a closing tag does not end the block early.
+    A span reaches from its first opening tag to its last closing one before the next span, so a memory file that
+    holds a closing tag does not end the block early.
     """
     out: list[tuple[str, str]] = []
-    for part, opening, closing in _SPANS:
-        start, end = text.find(opening), text.rfind(closing)
-        if 0 <= start < end:
-            end += len(closing)
-            out += [("system", text[:start])] if text[:start] else []
-            out.append((part, text[start:end]))
-            text = text[end:]
-    return out + ([("system", text)] if text else [])
+    at, left = 0, dict(_SPANS)
+    while found := sorted(
+        (start, part) for part, (opening, _) in left.items() if (start := text.find(opening, at)) >= 0
+    ):
+        start, part = found[0]
+        closing = left.pop(part)[1]
+        limit = found[1][0] if len(found) > 1 else len(text)
+        end = text.rfind(closing, start, limit)
+        if end < 0 and (end := text.rfind(closing, start)) < 0:
+            continue
+        end += len(closing)
+        out += [("system", text[at:start])] if start > at else []
+        out.append((part, text[start:end]))
+        at = end
+    return out + ([("system", text[at:])] if at < len(text) else [])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from deepnb.core.approvals import Decision, PendingCall, PendingCalls
 from deepnb.core.budget import Budget
+from deepnb.core.cached import last_cached
 from deepnb.core.diff import FileDiff, FileDiffs
 from deepnb.core.stack import Stack
 from deepnb.core.subagents import Listed, Spent
@@ -129,7 +130,8 @@ def budget_picture(session: Session) -> BudgetView:
     usage = sum((t.usage for t in session.turns), Usage())
     marks = [at for at in compactions if at < len(totals)]
     nested = session.subagents.spent()
-    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested)
+    cached = last_cached(session.turns)
+    return budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
 
 
 def history_picture(session: Session, search: str | None = None) -> HistoryView:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from deepnb.context.transcript import Line, agents, live_messages, said
 from deepnb.core.budget import PARTS
+from deepnb.core.cached import cache_drops
 from deepnb.core.journal import Entry
 from deepnb.core.subagents import TASK, Spent
 from deepnb.core.values import ToolStarted, Turn, Usage
@@ -23,8 +24,8 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     """One row per model call: what was sent by part, as counted here, and beside it what the provider reported.
 
     `agent` is main, or the name of a subagent, however deep it is nested. Figures are tokens; `cost` is US dollars,
-    and empty where no price was given; what the provider did
-    not report is empty, too.
+    and empty where no price was given; what the provider did not report is empty, too. `cache_drop` says why less
+    was cached than of the call before.
     """
     rows = [
         {
@@ -39,16 +40,16 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
             "reported": call.usage.input if call.usage else None,
             "cached": call.usage.cached if call.usage else None,
             "cached_share": _share(call.usage),
+            "cache_drop": drop,
             "output": call.usage.output if call.usage else None,
             "cost": call.usage.cost if call.usage else None,
             "seconds": round(call.seconds, 3),
         }
-        for turn in turns
-        for call in turn.calls
+        for turn, call, drop in cache_drops(turns)
     ]
     reported = ["reported", "cached", "output"]
     columns = ["turn", "call", "purpose", "agent", "model", *PARTS, "total", "exact"]
-    columns += ["reported", "cached", "cached_share", "output", "cost", "seconds"]
+    columns += ["reported", "cached", "cached_share", "cache_drop", "output", "cost", "seconds"]
     kinds = {**dict.fromkeys(reported, "Int64"), "cached_share": "Float64", "cost": "Float64"}
     return pd.DataFrame(rows, columns=columns).astype(kinds)
 

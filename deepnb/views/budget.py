@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.core.subagents import Spent
+from deepnb.core.values import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline
 from deepnb.views.numbers import cost as cost_words
@@ -54,6 +55,8 @@ class BudgetView:
     """Indices in `history` of the calls that a compaction came before."""
     cost: float | None = None
     """US dollars of all calls of the thread, where the prices are known."""
+    cached: tuple[Usage, str] | None = None
+    """Of the request, where the provider has a cache: its usage, and why less was cached than of the one before."""
     nested: Mapping[str, Spent] = field(default_factory=dict)
     """Name of a subagent -> what it spent in the thread."""
 
@@ -85,7 +88,7 @@ class BudgetView:
     def facts(self) -> tuple[str, ...]:
         """What the gauge says in words, a line each."""
         paid = (f"cost so far {cost_words(self.cost)}",) if self.cost is not None else ()
-        return (*_facts(self.budget), *_nested(self.nested), *paid) if self.budget else ()
+        return (*_facts(self.budget), *_cached(self.cached), *_nested(self.nested), *paid) if self.budget else ()
 
     @property
     def title(self) -> str:
@@ -148,9 +151,10 @@ def budget_view(
     compactions: Sequence[int] = (),
     cost: float | None = None,
     nested: Mapping[str, Spent] | None = None,
+    cached: tuple[Usage, str] | None = None,
 ) -> BudgetView:
     """The gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it."""
-    return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost, nested or {})
+    return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost, cached, nested or {})
 
 
 def part_look(part: str) -> tuple[str, str]:
@@ -218,6 +222,15 @@ def _facts(budget: Budget) -> tuple[str, ...]:
     elif not budget.exact:
         facts.append("~ marks an estimate, on the high side")
     return tuple(fact for fact in facts if fact)
+
+
+def _cached(cached: tuple[Usage, str] | None) -> tuple[str, ...]:
+    """The share of the request that the provider read from its cache."""
+    if cached is None:
+        return ()
+    usage, drop = cached
+    why = f": {drop}" if drop else ""
+    return (f"{percent(usage.cached, usage.input)} of the input was cached ({usage.cached:,} of {usage.input:,}){why}",)
 
 
 def _nested(spent: Mapping[str, Spent]) -> tuple[str, ...]:

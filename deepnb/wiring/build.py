@@ -56,7 +56,7 @@ class Built:
 
 
 def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Built:
-    """The agent for these options: the seeds' order, memory outermost, so that the trigger counts all that is sent.
+    """The agent for these options: all that adds to the prompt outside of compaction, so that the trigger counts it.
 
     `agents` are the subagents of its files.
     """
@@ -75,10 +75,10 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     def base(own: Measured, names: Sequence[str] | None, task: DelegationMiddleware | None) -> list[Any]:
         return list(layers.common(inside, own, names=names, task=task).middleware)
 
-    task, nested = delegation(options, there, inside, mine, tools, base, seal)
+    task, nested = delegation(options, there, inside, mine, tools, base, layers.own)
     memory = layers.memory(backend, mine)
-    common = layers.common(backend, mine, task=task, rebased=memory.rebased)
-    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *layers.own())
+    common = layers.common(backend, mine, task=task, memory=memory)
+    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *layers.own(options.middleware, mine))
     graph = create_agent(
         mine.model,
         tools,

@@ -20,6 +20,9 @@ _PRIVATE = frozenset({*keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFL
 Base = Callable[[Measured, Sequence[str] | None, DelegationMiddleware | None], list[Any]]
 """(its model, the names its tools are limited to, its `task` if it has one) -> what every nested agent has."""
 
+OwnLayers = Callable[[Sequence[Any], Measured], tuple[Any, ...]]
+"""(the middleware an agent was given, its model) -> that, and what must stand inside it."""
+
 
 def in_force(options: Options, files: Sequence[Subagent] = ()) -> tuple[Subagent, ...]:
     """The subagents there are: the general-purpose one unless another of its name stands in its place, the user's, those of files."""
@@ -35,11 +38,11 @@ def delegation(
     main: Measured,
     tools: Sequence[Any],
     base: Base,
-    seal: Any = None,
+    own_layers: OwnLayers,
 ) -> tuple[DelegationMiddleware | None, dict[str, Measured]]:
     """The middleware that gives `task`, None where there is nobody to call; and the models that are not the main agent's, by agent.
 
-    `seal` is put inside a subagent's own middleware.
+    `own_layers` gives what stands inside `base`.
     """
     if not options.enable_subagents:
         return None, {}
@@ -48,7 +51,7 @@ def delegation(
 
     def nested(agent: Subagent) -> Nested:
         def graph() -> Any:
-            return _graph(agent, options, backend, own.get(agent.name, main), tools, base, made[0], seal)
+            return _graph(agent, options, backend, own.get(agent.name, main), tools, base, made[0], own_layers)
 
         foreign = "runnable" in agent.more  # its file tools, if it has any, are not ours
         may_read = backend.may_read if foreign else None
@@ -85,7 +88,7 @@ def _graph(
     tools: Sequence[Any],
     base: Base,
     task: DelegationMiddleware,
-    seal: Any,
+    own_layers: OwnLayers,
 ) -> Any:
     more: Mapping[str, Any] = agent.more
     if "runnable" in more:
@@ -101,8 +104,7 @@ def _graph(
         "middleware": [
             *skills,
             *base(model, names, task if names is None or TASK in names else None),
-            *more.get("middleware", ()),
-            *([seal] if seal is not None and more.get("middleware") else ()),
+            *own_layers(more.get("middleware", ()), model),
         ],
         **{key: more[key] for key in ("response_format",) if key in more},
     }

@@ -13,6 +13,7 @@ from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.async_tools import AsyncToolsMiddleware, is_async
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.file_tools import FileToolsMiddleware
+from deepnb.engine.prompt_cache import PromptCacheMiddleware, is_marked_by_hand
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_errors import ToolErrorsMiddleware
 from deepnb.memory.budget import memory_budget
@@ -33,6 +34,8 @@ class Memory:
     """The layer of memory; empty where memory is switched off."""
 
     middleware: tuple[Any, ...] = ()
+    block: tuple[Any, ...] = ()
+    """What puts the block into the prompt."""
     rebased: Callable[[Any], Any] | None = None
     """What a compaction makes of the memory that the model has seen; None where it is read anew each turn."""
 
@@ -59,7 +62,11 @@ class Layers:
     """Stands inside middleware that is the user's own."""
 
     def memory(self, backend: Any, own: Measured) -> Memory:
-        """Outermost, so that the trigger counts all that is sent."""
+        """The tools and nested files, outermost; and the block, which comes last in the system prompt.
+
+        A block that is made anew costs a provider's cache no more than itself and the messages then. It stands
+        outside of compaction, so that the trigger counts it.
+        """
         if not self.options.enable_memory:
             return Memory()
         sources, refresh = self.options.memory, self.options.memory_refresh
@@ -67,7 +74,7 @@ class Layers:
         files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.host.now()[:10])
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.host.now, self.host.search)
-        return Memory((files, nested, tools), files.rebased if refresh == "delta" else None)
+        return Memory((nested, tools), (files,), files.rebased if refresh == "delta" else None)
 
     def skills(self, backend: Any) -> tuple[Any, ...]:
         """The skills of the session's directories."""
@@ -80,7 +87,7 @@ class Layers:
         *,
         names: Sequence[str] | None = None,
         task: DelegationMiddleware | None = None,
-        rebased: Callable[[Any], Any] | None = None,
+        memory: Memory = Memory(),
     ) -> Common:
         """What every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
         flush = Flusher(backend, own.model) if self.options.enable_memory else None
@@ -93,15 +100,17 @@ class Layers:
             clock=self.host.now,
             addition=history.addition,
             flush=flush,
-            rebased=rebased,
+            rebased=memory.rebased,
         )
         calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())
-        inner = (compaction, PatchToolCallsMiddleware(), *calls)
-        return Common((*self._files(backend, names), *((task,) if task else ()), *inner), compaction, flush)
+        files = (*self._files(backend, names), *((task,) if task else ()))
+        inner = (*memory.block, compaction, PatchToolCallsMiddleware(), *calls)
+        return Common((*files, *inner), compaction, flush)
 
-    def own(self) -> tuple[Any, ...]:
-        """The user's own middleware, innermost, and what sees to it that it lets no call past the user."""
-        return (*self.options.middleware, self.seal) if self.options.middleware else ()
+    def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
+        """The user's own middleware and what sees to it that it lets no call past the user; innermost the marks for a cache."""
+        seal = (self.seal,) if middleware else ()
+        return (*middleware, *seal, *((PromptCacheMiddleware(),) if is_marked_by_hand(own.model) else ()))
 
     def _async_tools(self) -> tuple[Any, ...]:
         """What runs tools that are only coroutines, where there may be one."""

@@ -3,100 +3,43 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from dataclasses import dataclass
 from typing import Any
 
+from tests.support.chat_server import ChatServer, Fail, Raw, Say, Use
+from tests.support.prefix_cache import Cached, PrefixCache
 
-@dataclass(frozen=True)
-class Say:
-    """An answer in text, a chunk for each word."""
-
-    text: str
-    cached: int = 0
-    """Tokens of the prompt reported as cached."""
-
-
-@dataclass(frozen=True)
-class Use:
-    """A tool call whose arguments come in fragments of `size` characters."""
-
-    name: str
-    args: dict[str, Any]
-    id: str = "call_1"
-    size: int = 7
-
-
-@dataclass(frozen=True)
-class Fail:
-    """A status other than 200."""
-
-    status: int
-    message: str = "scripted failure"
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Bytes sent as the body, whatever they are."""
-
-    body: bytes
+__all__ = ["Fail", "OpenAIServer", "Raw", "Say", "Use"]
 
 
 @dataclass
-class OpenAIServer:
-    """Use it as a context manager; answers are given in order, the last one is repeated."""
+class OpenAIServer(ChatServer):
+    """Speaks OpenAI's chat completions; with a `cache` it reports what of each prompt was cached."""
 
-    answers: list[Any]
-    requests: list[dict[str, Any]] = field(default_factory=list)
-
-    def __enter__(self) -> OpenAIServer:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                outer.requests.append({**body, "path": self.path, "key": self.headers.get("authorization", "")})
-                answer = outer.answers[min(len(outer.requests), len(outer.answers)) - 1]
-                status = answer.status if isinstance(answer, Fail) else 200
-                self.send_response(status)
-                self.send_header("content-type", "application/json" if status != 200 else "text/event-stream")
-                self.end_headers()
-                for piece in _body(answer):
-                    self.wfile.write(piece)
-                    self.wfile.flush()
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    cache: PrefixCache | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"{self.address}/v1"
+
+    def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
+        prompt = [json.dumps(request.get("tools")), *map(json.dumps, request["messages"])]
+        seen = self.cache.by_prefix("".join(prompt)) if self.cache is not None else None
+        return _body(answer, seen)
 
 
-def _body(answer: Any) -> Iterator[bytes]:
+def _body(answer: Any, seen: Cached | None) -> Iterator[bytes]:
     if isinstance(answer, Raw):
         yield answer.body
     elif isinstance(answer, Fail):
         yield json.dumps({"error": {"message": answer.message, "type": "scripted", "code": None}}).encode()
     else:
-        yield from map(_event, _chunks(answer))
+        yield from map(_event, _chunks(answer, seen))
         yield b"data: [DONE]\n\n"
 
 
-def _chunks(answer: Say | Use) -> Iterator[dict[str, Any]]:
+def _chunks(answer: Say | Use, seen: Cached | None) -> Iterator[dict[str, Any]]:
     yield _chunk({"role": "assistant", "content": ""})
     if isinstance(answer, Say):
         for i, word in enumerate(answer.text.split(" ")):
@@ -109,11 +52,12 @@ def _chunks(answer: Say | Use) -> Iterator[dict[str, Any]]:
             part = {"index": 0, "function": {"arguments": args[i : i + answer.size]}}
             yield _chunk({"tool_calls": [part]})
     yield _chunk({}, finish="tool_calls" if isinstance(answer, Use) else "stop")
+    sent, cached = (seen.input, seen.read) if seen else (100, getattr(answer, "cached", 0))
     usage = {
-        "prompt_tokens": 100,
+        "prompt_tokens": sent,
         "completion_tokens": 20,
-        "total_tokens": 120,
-        "prompt_tokens_details": {"cached_tokens": getattr(answer, "cached", 0)},
+        "total_tokens": sent + 20,
+        "prompt_tokens_details": {"cached_tokens": cached},
     }
     yield {**_chunk({}), "choices": [], "usage": usage}
 

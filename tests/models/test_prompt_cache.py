@@ -1,0 +1,202 @@
+"""How much of a request a provider reads from its cache, against servers that report it as the real ones do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from langchain_anthropic import ChatAnthropic
+from langchain_openai import ChatOpenAI
+
+from deepnb import Session
+from deepnb.core.values import Call, Turn
+from deepnb.magics.pictures import budget_picture
+from tests.support.anthropic_server import AnthropicServer, blocks
+from tests.support.openai_server import OpenAIServer, Say, Use
+from tests.support.prefix_cache import PrefixCache
+
+PROVIDERS = ("anthropic", "openai")
+NOTES = "".join(f"- fact {i}: the depot in quarter {i} opens at {i % 12} and closes at {i % 9}\n" for i in range(60))
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+def agent(step: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    """Answers a summary and a flush as they want to be; `step` gives the others, from the tool results since the prompt."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        tools = [t.get("name") or t["function"]["name"] for t in request.get("tools") or ()]
+        if not tools:
+            return Say("They listed files and counted depots.")
+        if tools == ["note"]:
+            return Say("NO_REPLY")
+        return step(_results(request["messages"]))
+
+    return answer
+
+
+def _results(messages: list[dict[str, Any]]) -> list[Any]:
+    """The tool results at the end of a request."""
+    found: list[Any] = []
+    for message in reversed(messages):
+        content = message["content"]
+        inner = [b for b in content if b["type"] == "tool_result"] if isinstance(content, list) else []
+        if message["role"] == "tool":
+            found.append(message)
+        elif inner:
+            found += inner
+        elif message["role"] != "assistant":
+            break
+    return found
+
+
+def looks_then_answers(results: list[Any]) -> Any:
+    return Say("Done: " + "the depots are counted. " * 20) if results else Use("ls", {"path": "/"})
+
+
+@contextmanager
+def serving(provider: str, answer: Any, **options: Any) -> Iterator[tuple[Session, Any]]:
+    if provider == "anthropic":
+        with AnthropicServer([answer]) as server:
+            model: Any = ChatAnthropic(model="claude-some", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[call-arg,arg-type]
+            yield Session(model=model, max_input_tokens=200_000, **options), server
+    else:
+        with OpenAIServer([answer], cache=PrefixCache()) as server:
+            model = ChatOpenAI(model="some-model", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[arg-type]
+            yield Session(model=model, max_input_tokens=200_000, **options), server
+
+
+def share(calls: tuple[Call, ...]) -> float:
+    spent = [call.usage for call in calls if call.usage]
+    assert len(spent) == len(calls) > 0
+    return sum(u.cached for u in spent) / sum(u.input for u in spent)
+
+
+def ran(s: Session, prompt: str) -> Turn:
+    turn = s.run(prompt)
+    assert not turn.error, turn.error
+    return turn
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_from_the_third_turn_on_at_least_80_percent_of_the_input_is_cached_also_after_a_memory_edit(provider):
+    with serving(provider, agent(looks_then_answers)) as (s, server):
+        s.memory.write("/AGENTS.md", NOTES)
+        shares = []
+        for number in range(1, 9):
+            if number in (4, 6, 7):
+                s.memory.add(f"the depot of turn {number} has moved to the harbour")
+            shares.append(share(ran(s, f"Count the depots, {number}. " + "And explain each. " * 10).calls))
+        assert "the depot of turn 4 has moved" in json.dumps(server.requests[-1]["messages"])  # told as a diff
+        assert all(one >= 0.8 for one in shares[2:]), shares
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_after_a_compaction_at_least_80_percent_are_cached_from_the_second_call_on(provider):
+    with serving(provider, agent(looks_then_answers), trigger=("tokens", 12_000), keep=("messages", 4)) as (s, _):
+        s.memory.write("/AGENTS.md", NOTES)
+        seen, calls = 0, []
+        for number in range(1, 30):
+            s.memory.add(f"the depot of turn {number} has moved to the harbour")
+            turn = ran(s, f"Count the depots, {number}. " + "And explain each of them to me. " * 60)
+            mine = tuple(c for c in turn.calls if c.purpose == "answer")
+            seen += turn.compacted
+            calls += [mine[-1:]] if turn.compacted else [mine] if seen else []
+            if seen == 2:
+                break
+        assert seen == 2
+        assert len(calls) > 3
+        assert all(share(one) >= 0.8 for one in calls), [share(one) for one in calls]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_block_made_anew_costs_neither_tools_nor_instructions(provider):
+    with serving(provider, agent(looks_then_answers)) as (s, _):
+        s.memory.write("/AGENTS.md", NOTES)
+        for number in range(3):
+            ran(s, f"Count the depots, {number}")
+        s.memory.forget("fact 3: the depot in quarter 3 opens at 3 and closes at 3")
+        first = ran(s, "Count them again").calls[0]
+        assert first.usage is not None
+        head = first.budget.parts["tools"] + first.budget.parts["system"] + first.budget.parts["skills"]
+        assert 0.5 * head < first.usage.cached < 0.9 * first.usage.input
+        drops = list(s.ledger()["cache_drop"])
+        assert [d for d in drops if d] == ["the memory block was made anew"]
+        assert drops[6] == "the memory block was made anew"  # the first call of the fourth turn
+        shown = budget_picture(s).text()
+        last = s.turns[-1].calls[-1].usage
+        assert f"of the input was cached ({last.cached:,} of {last.input:,})" in shown
+
+
+def test_a_step_of_many_tool_calls_loses_nothing():
+    def step(results: list[Any]) -> Any:
+        if len(results) >= 15:
+            return Say("All read.")
+        return [Use("ls", {"path": f"/{i}"}, id=f"call_{i}") for i in range(15)]
+
+    with serving("anthropic", agent(step)) as (s, _):
+        ran(s, "Look into all folders. " + "And explain each. " * 400)
+        first, second = s.turns[-1].calls
+        assert first.usage is not None
+        assert second.usage is not None
+        assert second.usage.cached >= first.usage.input
+
+
+def test_at_most_four_marks_stand_where_requests_are_alike():
+    with serving("anthropic", agent(looks_then_answers)) as (s, server):
+        s.memory.add("the depot is closed")
+        for _ in range(3):
+            ran(s, "Count them")
+        for request in server.requests:
+            marks = [text for text, marked in blocks(request) if marked]
+            assert 3 <= len(marks) <= 4
+            assert "<agent_memory>" not in marks[0]
+            assert "<agent_memory>" in marks[1]
+
+
+def test_marks_of_ones_own_are_left_alone():
+    from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
+
+    with serving("anthropic", agent(looks_then_answers), middleware=[AnthropicPromptCachingMiddleware()]) as (
+        s,
+        server,
+    ):
+        for _ in range(2):
+            ran(s, "Count them")
+        assert all(sum(marked for _, marked in blocks(r)) <= 4 for r in server.requests)
+        assert share(s.turns[-1].calls) > 0.5
+
+
+def test_a_subagent_has_marks_too():
+    def step(results: list[Any]) -> Any:
+        return Say("Done.") if results else Use("task", {"description": "look", "subagent_type": "general-purpose"})
+
+    answered = []
+
+    def answer(request: dict[str, Any]) -> Any:
+        names = [t["name"] for t in request["tools"]]
+        answered.append("cache_control" in request)
+        return (
+            Say("Nothing there.")
+            if "task" not in names or "look" in json.dumps(request["messages"][0])
+            else step(_results(request["messages"]))
+        )
+
+    with serving("anthropic", answer) as (s, _):
+        ran(s, "Ask somebody")
+    assert len(answered) == 3
+    assert all(answered)
+
+
+def test_other_models_are_sent_no_marks():
+    with serving("openai", agent(looks_then_answers)) as (s, server):
+        ran(s, "Count them")
+        assert "cache_control" not in json.dumps(server.requests)

@@ -1,0 +1,91 @@
+"""A small server on loopback that speaks Anthropic's messages protocol and caches prompts by marks; keeps requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.support.chat_server import ChatServer, Fail, Say, Use
+from tests.support.prefix_cache import Cached, PrefixCache, TooManyMarksError
+
+
+@dataclass
+class AnthropicServer(ChatServer):
+    """Answers may also be lists: text and several calls in one answer."""
+
+    cache: PrefixCache = field(default_factory=PrefixCache)
+
+    @property
+    def url(self) -> str:
+        return self.address
+
+    def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
+        if isinstance(answer, Fail):
+            yield json.dumps({"type": "error", "error": {"type": "api_error", "message": answer.message}}).encode()
+            return
+        try:
+            seen = self.cache.by_marks(blocks(request))
+        except TooManyMarksError as error:
+            failure = {"type": "invalid_request_error", "message": str(error)}
+            yield _event({"type": "error", "error": failure})
+            return
+        yield from map(_event, _events(answer if isinstance(answer, list) else [answer], seen))
+
+
+def blocks(request: dict[str, Any]) -> list[tuple[str, bool]]:
+    """(content, whether it has a mark) in the order in which they are cached; a mark on the request is on its last block."""
+    found = [*(request.get("tools") or ())]
+    system = request.get("system") or []
+    found += [{"type": "text", "text": system}] if isinstance(system, str) else system
+    for message in request["messages"]:
+        content = message["content"]
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            inner = block.get("content")
+            if isinstance(inner, str):  # text is short for one block of text
+                block = {**block, "content": [{"type": "text", "text": inner}]}
+            found.append({"role": message["role"], **block})
+    marks = ["cache_control" in block for block in found]
+    if "cache_control" in request and marks:
+        marks[-1] = True
+    bare = [{key: value for key, value in block.items() if key != "cache_control"} for block in found]
+    return [(json.dumps(block, ensure_ascii=False), mark) for block, mark in zip(bare, marks, strict=True)]
+
+
+def _events(answer: list[Any], seen: Cached) -> Iterator[dict[str, Any]]:
+    usage = {
+        "input_tokens": seen.input - seen.read - seen.written,
+        "cache_read_input_tokens": seen.read,
+        "cache_creation_input_tokens": seen.written,
+        "output_tokens": 1,
+    }
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "some-model", "content": []}
+    yield {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}}
+    for i, one in enumerate(answer):
+        yield from _block(i, one)
+    stop = "tool_use" if any(isinstance(one, Use) for one in answer) else "end_turn"
+    delta = {"stop_reason": stop, "stop_sequence": None}
+    yield {"type": "message_delta", "delta": delta, "usage": {**usage, "output_tokens": 20}}
+    yield {"type": "message_stop"}
+
+
+def _block(index: int, answer: Say | Use) -> Iterator[dict[str, Any]]:
+    if isinstance(answer, Say):
+        start: dict[str, Any] = {"type": "text", "text": ""}
+        deltas = [{"type": "text_delta", "text": answer.text}]
+    else:
+        start = {"type": "tool_use", "id": answer.id, "name": answer.name, "input": {}}
+        args = json.dumps(answer.args)
+        deltas = [
+            {"type": "input_json_delta", "partial_json": args[i : i + answer.size]}
+            for i in range(0, len(args), answer.size)
+        ]
+    yield {"type": "content_block_start", "index": index, "content_block": start}
+    for delta in deltas:
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+    yield {"type": "content_block_stop", "index": index}
+
+
+def _event(data: dict[str, Any]) -> bytes:
+    return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n".encode()
