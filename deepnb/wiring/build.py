@@ -15,6 +15,7 @@ from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
+from deepnb.engine.tool_descriptions import described
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.scoped import ScopedBackend
@@ -61,7 +62,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     `agents` are the subagents of its files.
     """
     mine, guarded = main_model(options), host.backend
-    tools = [*namespace_tools(options.namespace), *options.tools]
+    tools = described([*namespace_tools(options.namespace), *options.tools])
     there = in_force(options, agents)
     does = effects(options, there, host)
     offered: set[str] = set()

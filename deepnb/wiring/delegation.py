@@ -8,6 +8,7 @@ from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.subagents import FILE_TOOLS, GENERAL_PURPOSE, TASK, Subagent
 from deepnb.engine import keys
 from deepnb.engine.delegation import DelegationMiddleware, Nested, nested_graph
+from deepnb.engine.tool_descriptions import described
 from deepnb.skills.catalog import Found
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.skills.names import normal
@@ -121,7 +122,10 @@ def _tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
         raise NotFoundError(
             f"the subagent {agent.name!r} has no tool {strange!r} to choose from", f"use one of {', '.join(known)}"
         )
-    return [by_name.get(t) if isinstance(t, str) else t for t in agent.tools if not isinstance(t, str) or t in by_name]
+    chosen = [
+        by_name.get(t) if isinstance(t, str) else t for t in agent.tools if not isinstance(t, str) or t in by_name
+    ]
+    return described(chosen)
 
 
 def _skills(backend: Any, wanted: Sequence[str], sources: tuple[str, ...]) -> SkillsMiddleware:

@@ -24,7 +24,7 @@ def request(*messages: str, head: tuple[Sent, ...] = HEAD, part: str = "user") -
 
 
 def turn(number: int, calls: list[tuple[Request, int]], started: str = "", model: str = "m") -> Turn:
-    budget = Budget({}, Rule(None, ("tokens", 9), ("messages", 1)), True)
+    budget = Budget({}, Rule(("tokens", 9), ("messages", 1), None), True)
     made = [
         ModelEnded(Call(i, "answer", (), budget, usage=Usage(2_000, 5, cached), request=sent))
         for i, (sent, cached) in enumerate(calls, 1)
