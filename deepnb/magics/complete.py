@@ -32,7 +32,8 @@ class Names:
 
     def of(self, kind: str) -> tuple[str, ...]:
         """The names that a word of this kind may be."""
-        by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "file": self.memory}
+        by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "place": self.memory}
+        by_kind["file"] = self.memory
         by_kind["subagents"] = ("add", "remove", *self.subagents)
         by_kind |= {"skill": self.skills, "tool": self.tools, "source": ("user", "project", *self.sources)}
         return by_kind.get(kind, ())

@@ -16,12 +16,14 @@ KINDS: dict[str, str] = {
     "model": r"\w(?:\S*[^\s?!.,;:])?",
     "url": r"\w+://\S+",
     "path": r"\S+",
+    "place": r"/\S*",
+    "backend": r"disk:.+|store(?::\S+)?|state",
     "word": r"\S+",
     "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
-TAKES_THE_REST = ("text", "json", "file", "source", "subagents")
+TAKES_THE_REST = ("text", "json", "file", "source", "subagents", "backend")
 
 
 @dataclass(frozen=True)

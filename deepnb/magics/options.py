@@ -4,7 +4,6 @@ Parsed by hand: a prompt is taken as typed (apostrophes, quotes, braces, backsla
 shell quoting. Blanks at both ends of a line are dropped; a cell body loses one line end, nothing else.
 """
 
-import difflib
 import keyword
 import re
 from collections.abc import Mapping
@@ -13,16 +12,11 @@ from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.magics.grammar import KINDS, TAKES_THE_REST, Arg, Flag, Sub
+from deepnb.magics.slips import slip
+from deepnb.magics.spelling import nearest
 from deepnb.magics.usage import OPTIONS, subcommand, subcommands
 
 Value = str | int | bool | None
-
-# What people answer, also where it is one letter away from a subcommand: sent as prompts.
-REPLIES = frozenset(
-    {"bye", "done", "fine", "for", "go", "good", "great", "hello", "hey", "hi", "less", "more", "next", "no", "nope"}
-    | {"none", "now", "ok", "okay", "one", "or", "same", "see", "skip", "stop", "sure", "thank", "thanks", "then"}
-    | {"two", "us", "well", "what", "when", "who", "why", "work", "works", "wow", "wrong", "yeah", "yep", "yes", "you"}
-)
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
         return command
     values, prompt, ended = read_options(line)
     if not values and not ended:
-        _refuse_near_subcommand(line)
+        _refuse_slip(line)
     return _run(values, prompt)
 
 
@@ -143,24 +137,6 @@ def _flag_at_the_end(sub: Sub, rest: str) -> tuple[str, dict[str, Value]]:
         if flag.key not in last and found and (given := _flag_value(flag, bool(flag.label), found[2])) is not None:
             rest, last[flag.key] = found[1], given
     return rest, last
-
-
-def one_edit_apart(a: str, b: str) -> bool:
-    """Whether one insertion, deletion, replacement or swap of neighbours (or nothing) makes one word the other."""
-    if a == b:
-        return True
-    short, long = sorted((a, b), key=len)
-    same = next((i for i, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
-    if len(short) != len(long):
-        return short[same:] == long[same + 1 :]
-    swapped = short[same : same + 2] == long[same : same + 2][::-1]
-    return short[same + 1 :] == long[same + 1 :] or (swapped and short[same + 2 :] == long[same + 2 :])
-
-
-def nearest(word: str, known: tuple[str, ...]) -> str | None:
-    """The known word that was most likely meant, or None where none looks like it."""
-    close = next((k for k in known if one_edit_apart(word.casefold(), k)), None)
-    return close or next(iter(difflib.get_close_matches(word.casefold(), known, 1, 0.5)), None)
 
 
 def _run(values: dict[str, Any], prompt: str) -> AgentRun:
@@ -312,16 +288,13 @@ def _refuse_strange_flag(sub: Sub, rest: str) -> None:
             raise InvalidError(problem, f"usage: %{sub.magic} {sub.usage}")
 
 
-def _refuse_near_subcommand(line: str) -> None:
-    """Stop at a lone word one letter away from a subcommand: more likely a slip than a prompt."""
-    word = line.casefold()
-    if not re.fullmatch(r"[a-z]{2,}", word) or word in REPLIES:
-        return
-    close = next((sub.name for sub in subcommands("agent") if one_edit_apart(word, sub.name)), None)
-    if close:
-        raise InvalidError(
-            f"no subcommand {line!r}", f"type %agent {close}, or %agent -- {line} to send it as a prompt"
-        )
+def _refuse_slip(line: str) -> None:
+    """Stop at a short line that is more likely a mistyped subcommand than a prompt."""
+    if (meant := slip(line, fit)) is not None:
+        name = line.split()[0]
+        known = subcommand("agent", name) is not None
+        problem = f"invalid arguments in {_cut(line)!r}" if known else f"no subcommand {name!r}"
+        raise InvalidError(problem, f"{meant}, or %agent -- {line} to send it as a prompt")
 
 
 def _no_option(name: str) -> DeepnbError:

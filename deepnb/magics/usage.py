@@ -136,8 +136,8 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "mount",
         "keep the files below a path on disk, in the store, or in the kernel again; alone, list the mounts",
         (
-            Arg("path", "PATH", "path", needed=False),
-            Arg("spec", "disk:DIR|store[:NAMESPACE]|state", "file", needed=False),
+            Arg("path", "PATH", "place", needed=False),
+            Arg("spec", "disk:DIR|store[:NAMESPACE]|state", "backend", needed=False),
         ),
         (Flag("--yes"),),
     ),

@@ -1,0 +1,137 @@
+"""Whether a short line after %agent is a subcommand mistyped, and what to type instead: a slip costs no model call.
+
+A line of at most three words is one where its first word is a subcommand, or one letter away from one, and the rest
+nearly fits its usage: each word looks like something that subcommands take. Everything else is a prompt.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from deepnb.magics.grammar import Sub
+from deepnb.magics.spelling import ENGLISH, REPLIES, is_near, one_edit_apart
+from deepnb.magics.usage import MAGICS, PANELS, subcommand, subcommands
+
+Fit = Callable[[Sub, str], object]
+"""The arguments in what follows a subcommand, or None where it does not fit."""
+
+_MOST = 3
+_OPEN = ("name", "thread", "model", "tool", "search", "path", "place", "file", "word", "url", "subagents")
+"""Kinds of arguments that are words of the user's own."""
+_NUMBERS = ("number", "call", "which", "messages", "json")
+_NUMBER = re.compile(r"[#+-]?[0-9][0-9.,:;/-]*(?:st|nd|rd|th)?")
+# What stands in the place of an argument where a subcommand takes none of that name.
+_PLACE_WORDS = """
+all none first last latest newest oldest previous prev current now here start beginning end list show add remove delete on
+off yes back zero one two three four five six seven eight nine ten main tokens messages files cost csv json html md
+"""
+_PLACES = frozenset(_PLACE_WORDS.split())
+_BETWEEN = frozenset(
+    ["to", "at", "in", "of", "turn", "turns", "call", "calls", "step", "thread", "tool", "number", "nr", "no"]
+)
+
+
+def slip(line: str, fit: Fit) -> str | None:
+    """What to type instead of a line that was most likely meant as a subcommand; None for a prompt."""
+    words = line.split()
+    if not 1 <= len(words) <= _MOST or words[-1][-1] in "?!":
+        return None
+    if words[0] in MAGICS and (other := _other_magic(words, fit)):
+        return other
+    for sub, rest in _meant(words):
+        if not rest and (len(words) == 1 or sub.name == "".join(words).casefold()):
+            return f"type %agent {sub.name}"
+        first = words[0].casefold()
+        misspelled = words[0].islower() and first not in (sub.name, f"{sub.name}s", sub.name.removesuffix("s"))
+        if _nearly_fits(sub, rest) or (misspelled and _fits(sub, rest, fit)):
+            return f"usage: %agent {sub.usage}"
+    return None
+
+
+def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
+    """The subcommands that the beginning of a line may be meant as, each with the words behind it."""
+    first, rest = words[0].casefold().lstrip("/%!-"), words[1:]
+    first = first if rest else first.rstrip(".,;:")
+    for sub in subcommands("agent"):
+        if first == sub.name or (_may_be_a_slip(first, rest) and one_edit_apart(first, sub.name)):
+            yield sub, rest
+    for sub in subcommands("agent"):
+        if len(words) > 1 and "".join(words[:2]).casefold() == sub.name:  # dash board
+            yield sub, words[2:]
+        glued = first.removeprefix(sub.name)
+        if glued != first and (_NUMBER.fullmatch(glued) or glued in _choices(sub)):  # rewind3
+            yield sub, [glued, *rest]
+
+
+def _may_be_a_slip(first: str, rest: list[str]) -> bool:
+    return re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
+
+
+def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
+    """Whether each word looks like an argument, and one of them like one that can't be a word of the user's own."""
+    if not rest:
+        return True
+    if "".join(rest).casefold() in {choice.replace("-", "") for choice in _choices(sub)}:  # tools read only
+        return True
+    closed = [_is_closed(sub, word) for word in rest]
+    loose = [word.casefold() in _PLACES | _BETWEEN or _is_name(word) for word in rest]
+    if all(a or b for a, b in zip(closed, loose, strict=True)):
+        return any(closed) or not all(word.casefold() in _BETWEEN for word in rest)
+    takes_words = any(arg.kind in _OPEN for arg in sub.args)
+    return takes_words and any(_is_mark(sub, word) for word in rest)
+
+
+def _is_closed(sub: Sub, word: str) -> bool:
+    """Whether a word is, or nearly is, a number, a choice or an option that the subcommand has, or takes the place of one."""
+    numbered = (
+        not sub.args or any(arg.kind in _NUMBERS for arg in sub.args) or any(f.kind == "number" for f in sub.flags)
+    )
+    return (numbered and _NUMBER.fullmatch(word) is not None) or _is_mark(sub, word)
+
+
+def _is_mark(sub: Sub, word: str) -> bool:
+    """Whether a word is nearly one of the subcommand's choices, or one of its options with or without dashes."""
+    bare = word.lstrip("-\u2010\u2011\u2012\u2013\u2014\u2212")
+    flags = [flag.name.lstrip("-") for flag in sub.flags]
+    if word.startswith("/"):
+        return any(arg.kind == "place" for arg in sub.args)
+    if bare != word:
+        return bool(flags) or not sub.args
+    return any(is_near(re.split(r"[:=]", word)[0], choice) for choice in _choices(sub)) or any(
+        word == flag or (len(flag) > 3 and is_near(word, flag)) for flag in flags
+    )
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word is the name of a subcommand or a panel, as it is or mistyped."""
+    names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
+    lower = word.casefold()
+    return lower in names or (
+        lower not in ENGLISH and any(len(name) > 4 and one_edit_apart(lower, name) for name in names)
+    )
+
+
+def _choices(sub: Sub) -> tuple[str, ...]:
+    """The words that the subcommand's arguments are chosen from."""
+    found = [choice for arg in sub.args for choice in arg.choices]
+    kinds = {arg.kind for arg in sub.args}
+    found += [other.name for other in subcommands(sub.magic)] if "sub" in kinds else []
+    found += ["add", "remove", "delete", "list", "show"] if "subagents" in kinds else []
+    found += ["disk", "store", "state"] if "backend" in kinds else []
+    found += ["all"] if "which" in kinds else []
+    return tuple(found)
+
+
+def _fits(sub: Sub, rest: list[str], fit: Fit) -> bool:
+    return fit(sub, " ".join(rest)) is not None
+
+
+def _other_magic(words: list[str], fit: Fit) -> str | None:
+    """`%agent memory log` is meant as `%memory log`."""
+    magic, *rest = words
+    if not rest:
+        return f"type %{magic}" if magic != "agent" else None
+    sub = subcommand(magic, rest[0])
+    takes_text = sub is not None and any(arg.kind in ("text", "file", "source") for arg in sub.args)
+    if sub is None or (takes_text and rest[1:]) or not _fits(sub, rest[1:], fit):
+        return None
+    return f"type %{' '.join(words)}"
