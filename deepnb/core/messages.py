@@ -32,7 +32,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as the model sees it; `text` is its text content, media left out."""
+    """One message as the model sees it; `text` is its text content, media named by where they are kept."""
 
     id: str
     role: Role

@@ -113,9 +113,11 @@ class CompactionSteps(Upstream):
     ) -> Done:
         """Flush, offload, summarize, and keep beside the summary what it lost, and the skills `pinned` to this turn."""
         messages, previous = request.messages, request.state.get(keys.OFFLOAD)
-        going, _ = self._offload_inline_media(
+        going, failed = self._offload_inline_media(
             self._backend, [m for m in messages[:cutoff] if source_of(m) != MEMORY_UPDATE]
         )
+        if failed:
+            raise NotOffloaded(f"{failed} image{'s' if failed > 1 else ''} or other media can't be written")
         new = [m for m in going if source_of(m) not in _OURS]
         at = self._clock()
         flush = self._flushed(new, request.state, at, tell)

@@ -10,7 +10,7 @@ from deepnb.core.anchors import Anchor
 from deepnb.core.messages import Message, Messages, Role, ToolCall
 from deepnb.core.values import Flush, Offload, Skill, Snapshot
 from deepnb.engine import keys
-from deepnb.engine.request import message_text
+from deepnb.engine.request import message_text, shown_text
 
 OWN = "/.deepnb/"
 """Where deepnb keeps its journal."""
@@ -100,7 +100,7 @@ def to_message(message: BaseMessage) -> Message:
     return Message(
         id=message.id or "",
         role=_ROLE.get(message.type, "user"),
-        text=message_text(message),
+        text=shown_text(message),
         tool_calls=tuple(ToolCall(c["id"] or "", c["name"], dict(c["args"])) for c in calls),
         name=message.name,
         tool_call_id=getattr(message, "tool_call_id", None),

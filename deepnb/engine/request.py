@@ -87,6 +87,26 @@ def message_text(message: BaseMessage) -> str:
     )
 
 
+def shown_text(message: BaseMessage) -> str:
+    """The text of a message with its media named where they are: `[image: PATH or URL]`, each on a line of its own."""
+    if isinstance(message.content, str) or all(isinstance(b, str) or b.get("type") == "text" for b in message.content):
+        return message_text(message)
+    blocks: list[Any] = list(message.content_blocks)
+    parts = [str(b.get("text") or "") if b.get("type") == "text" else _medium(b) for b in blocks]
+    return "\n\n".join(filter(None, parts))
+
+
+def _medium(block: Mapping[str, Any]) -> str:
+    """What stands in a text for an image, a sound or a file; empty for blocks of another kind."""
+    kind = block.get("type")
+    if kind not in ("image", "audio", "video", "file", "text-plain"):
+        return ""
+    inline = str(block.get("url") or "").startswith("data:")
+    where = block.get("file_id") if not block.get("url") or inline else block["url"]
+    what = where or block.get("mime_type") or "data"
+    return f"[{'file' if kind == 'text-plain' else kind}: {what}]"
+
+
 def thinking_text(message: BaseMessage) -> str:
     """What a model thought, as its provider tells it; LangChain gives it one form, blocks of type `reasoning`."""
     if isinstance(message.content, str) and not message.additional_kwargs.get("reasoning_content"):

@@ -1,0 +1,77 @@
+"""Images and other media in what a compaction removes: saved as files, and named where they stood."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage, ToolMessage
+
+from deepnb import DeepnbError, Session, reads
+from deepnb.backends.guarded import GuardedBackend
+from deepnb.engine.probe import to_message
+from deepnb.testing import ScriptedModel, call
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+DATA = base64.b64encode(PNG).decode()
+URL = "https://example.com/plot.png"
+
+
+def picture(kind: str) -> Any:
+    """An image in each of the forms that messages have it in."""
+    return {
+        "standard": {"type": "image", "base64": DATA, "mime_type": "image/png"},
+        "data url": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}},
+        "url": {"type": "image", "url": URL},
+        "openai url": {"type": "image_url", "image_url": {"url": URL}},
+    }[kind]
+
+
+def compacted(*blocks: Any) -> Session:
+    """A session whose first turn, with these blocks in a tool's result, is in the history."""
+
+    @reads
+    def draw() -> list[Any]:
+        """Draw the plot."""
+        return [{"type": "text", "text": "the plot of June"}, *blocks]
+
+    s = Session(model=ScriptedModel(answers=[call("draw"), "drawn", "later", "a summary"]), tools=[draw])
+    s.run("draw it")
+    s.run("and now?")
+    s.compact()
+    return s
+
+
+@pytest.mark.parametrize("kind", ["standard", "data url"])
+def test_an_image_in_a_message_is_saved_and_named_in_the_history(kind):
+    s = compacted(picture(kind))
+    (section,) = s.history()
+    (path,) = (p for p in s.snapshot.binary if "/media/" in p)
+    assert f"the plot of June\n\n[image: {path}]" in section.text
+    assert s.backend.download_files([path])[0].content == PNG
+    assert DATA not in section.text
+
+
+@pytest.mark.parametrize("kind", ["url", "openai url"])
+def test_an_image_by_address_keeps_its_address(kind):
+    (section,) = compacted(picture(kind)).history()
+    assert f"the plot of June\n\n[image: {URL}]" in section.text
+
+
+def test_every_message_with_media_shows_that_it_has_some():
+    blocks = [{"type": "text", "text": "see"}, picture("standard"), {"type": "file", "file_id": "file-7"}]
+    assert to_message(HumanMessage(blocks)).text == "see\n\n[image: image/png]\n\n[file: file-7]"
+    assert to_message(ToolMessage([picture("url")], tool_call_id="1")).text == f"[image: {URL}]"
+    assert to_message(HumanMessage([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])).text == "ab"
+
+
+def test_without_a_place_for_the_image_nothing_is_removed(monkeypatch):
+    def refuse(self: Any, files: Any) -> Any:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(GuardedBackend, "upload_files", refuse)
+    with pytest.raises(DeepnbError, match="nothing was removed: 1 image or other media can't be written"):
+        compacted(picture("standard"))
