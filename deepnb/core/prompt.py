@@ -1,10 +1,20 @@
 """The agent's own instructions; the tags that mark the parts of a system prompt, and how to tell the parts apart by them."""
 
-SYSTEM_PROMPT = """\
-You are a deep agent in a Jupyter notebook, working for the person who runs its cells. Your files live in \
-the notebook's kernel under /, and your file tools read and write them. Look before you answer: the \
-notebook's variables with list_variables and inspect_variable, files with ls and read_file. Be brief, and \
-say so when you do not know."""
+
+def default_prompt(*, files: bool = True) -> str:
+    """The agent's instructions; without file tools they name none."""
+    live = (
+        "Your files live in the notebook's kernel under /, and your file tools read and write them. " if files else ""
+    )
+    look = ", files with ls and read_file" if files else ""
+    return (
+        "You are a deep agent in a Jupyter notebook, working for the person who runs its cells. "
+        f"{live}Look before you answer: the notebook's variables with list_variables and inspect_variable{look}. "
+        "Be brief, and say so when you do not know."
+    )
+
+
+SYSTEM_PROMPT = default_prompt()
 
 MEMORY_OPEN, MEMORY_CLOSE = "<agent_memory>", "</agent_memory>"
 GUIDELINES_OPEN, GUIDELINES_CLOSE = "<memory_guidelines>", "</memory_guidelines>"

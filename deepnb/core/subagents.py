@@ -54,6 +54,9 @@ Do the task with your tools, then answer in full: what your last message leaves 
 )
 """The one that is there by default."""
 
+WITHOUT_MEMORY = GENERAL_PURPOSE.description.replace(" but those of memory", "")
+"""Its description where the main agent has no memory."""
+
 
 @dataclass(frozen=True)
 class Listed:

@@ -123,6 +123,11 @@ def tool_name(tool: Any) -> str:
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", ""))
 
 
+def has_tool(request: Any, name: str) -> bool:
+    """Whether a model request binds a tool of this name."""
+    return any(tool_name(tool) == name for tool in request.tools or ())
+
+
 def tool_text(tool: Any) -> str:
     """A bound tool's schema as JSON, as providers are sent it."""
     if not isinstance(tool, Mapping):

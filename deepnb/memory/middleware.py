@@ -17,9 +17,9 @@ from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.core.secrets import credentials, reasons, redact
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
-from deepnb.engine.request import compacted, is_request, message_text, source_of, still_sent
+from deepnb.engine.request import compacted, has_tool, is_request, message_text, source_of, still_sent
 from deepnb.memory.budget import Count, fitted, plain
-from deepnb.memory.guidelines import memory_block, update_text
+from deepnb.memory.guidelines import WRITES, memory_block, update_text
 from deepnb.memory.layers import layers, note_day
 
 Refresh = Literal["thread", "call", "delta"]
@@ -94,17 +94,18 @@ class MemoryMiddleware(AgentMiddleware):
 
     def _with_memory(self, request: ModelRequest) -> ModelRequest:
         state: Mapping[str, Any] = request.state
-        block = self._block(state.get(keys.MEMORY) or {})
+        block = self._block(state.get(keys.MEMORY) or {}, request)
         return request.override(system_message=with_block(request.system_message, block))
 
-    def _block(self, contents: Mapping[str, str]) -> str:
-        return memory_block(fitted(contents, list(contents), self._budget, self._count), self.sources[0])
+    def _block(self, contents: Mapping[str, str], request: ModelRequest) -> str:
+        files = fitted(contents, list(contents), self._budget, self._count)
+        return memory_block(files, self.sources[0], writes=has_tool(request, WRITES))
 
     def rebased(self, request: ModelRequest) -> ModelRequest:
         """The request with the memory block as the files are now: for the call that compacts."""
         paths = self._layers(request.state)
         contents = masked_texts(texts(paths, self._backend.download_files(paths)))
-        return request.override(system_message=with_other_block(request.system_message, self._block(contents)))
+        return request.override(system_message=with_other_block(request.system_message, self._block(contents, request)))
 
 
 class FreshMemoryMiddleware(MemoryMiddleware):

@@ -20,11 +20,11 @@ from deepnb.core.prompt import MEMORY_OPEN
 from deepnb.core.skills import skill_line
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
-from deepnb.engine.request import message_text, source_of, still_sent
+from deepnb.engine.request import has_tool, message_text, source_of, still_sent
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import Count, Fitted, fitted, plain
 from deepnb.memory.flush import Flusher
-from deepnb.memory.guidelines import memory_block
+from deepnb.memory.guidelines import WRITES, memory_block
 from deepnb.memory.middleware import with_block
 from deepnb.middleware.guard import refusal
 from deepnb.middleware.memory import BUDGET
@@ -97,7 +97,7 @@ def _whole(request: Any, count: Count) -> Any:
     if memory is not None and MEMORY_OPEN not in text:
         budget = state.get(BUDGET)  # without one it is another's middleware, which injects all there is
         files = fitted(memory, list(memory), budget, count) if budget else [Fitted(p, plain(memory[p])) for p in memory]
-        blocks.append(memory_block(files, next(iter(memory), "")))
+        blocks.append(memory_block(files, next(iter(memory), ""), writes=has_tool(request, WRITES)))
     if skills and skills[0]["path"] not in text:
         lines = [skill_line(s["name"], s["description"], s["path"]) for s in skills]
         blocks.append(PROMPT.format(skills_list="\n".join(lines)))

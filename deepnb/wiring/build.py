@@ -10,6 +10,7 @@ from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer
 from deepnb.context.counting import Meter
 from deepnb.core.budget import Rule
+from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
 from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
@@ -83,7 +84,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     graph = create_agent(
         mine.model,
         tools,
-        system_prompt=options.system_prompt or None,
+        system_prompt=_prompt(options) or None,
         middleware=stack,
         state_schema=KernelState,
         checkpointer=host.checkpointer,
@@ -103,6 +104,12 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         nested=nested,
         stack=stack,
     )
+
+
+def _prompt(options: Options) -> str:
+    """The instructions; ours name no tool that is not there."""
+    own = options.system_prompt != SYSTEM_PROMPT
+    return options.system_prompt if own else default_prompt(files=options.enable_filesystem)
 
 
 def _tool_lines(stack: Sequence[Any], tools: list[Any]) -> dict[str, str]:

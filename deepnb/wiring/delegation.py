@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
-from deepnb.core.subagents import FILE_TOOLS, GENERAL_PURPOSE, TASK, Subagent
+from deepnb.core.subagents import FILE_TOOLS, GENERAL_PURPOSE, TASK, WITHOUT_MEMORY, Subagent
 from deepnb.engine import keys
 from deepnb.engine.delegation import DelegationMiddleware, Nested, nested_graph
 from deepnb.engine.tool_descriptions import described
@@ -29,7 +29,8 @@ def in_force(options: Options, files: Sequence[Subagent] = ()) -> tuple[Subagent
     """The subagents there are: the general-purpose one unless another of its name stands in its place, the user's, those of files."""
     given = (*options.subagents, *files)
     built_in = options.general_purpose and all(agent.name != GENERAL_PURPOSE.name for agent in given)
-    return (*((GENERAL_PURPOSE,) if built_in else ()), *given)
+    helper = GENERAL_PURPOSE if options.enable_memory else replace(GENERAL_PURPOSE, description=WITHOUT_MEMORY)
+    return (*((helper,) if built_in else ()), *given)
 
 
 def delegation(

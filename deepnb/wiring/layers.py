@@ -77,8 +77,9 @@ class Layers:
         return Memory((nested, tools), (files,), files.rebased if refresh == "delta" else None)
 
     def skills(self, backend: Any) -> tuple[Any, ...]:
-        """The skills of the session's directories."""
-        return (SkillsMiddleware(backend, self.options.skills),) if self.options.enable_skills else ()
+        """The skills of the session's directories; none without the file tools, which a skill is read with."""
+        there = self.options.enable_skills and self.options.enable_filesystem
+        return (SkillsMiddleware(backend, self.options.skills),) if there else ()
 
     def common(
         self,

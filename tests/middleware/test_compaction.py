@@ -59,7 +59,7 @@ def test_a_deep_agent_has_no_other_beside_it(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_trigger_counts_what_is_injected_inside_it(part: str, outside: bool) -> None:
     """Whichever of the two comes first in the list: of 3,000 tokens of a window of 4,000 none is in a message."""
     model = ScriptedModel(answers=["one", "(summary)", "two"], profile=ModelProfile(max_input_tokens=4_000))
-    long = "".join(f"- fact {n} of many, and some more words of it\n" for n in range(160))
+    long = "".join(f"- fact {n} of many, and some more words of it\n" for n in range(185))
     skills = {
         f"/skills/s{n}/SKILL.md": file(f"---\nname: s{n}\ndescription: {'word ' * 150}\n---\n") for n in range(15)
     }

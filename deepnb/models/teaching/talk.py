@@ -1,6 +1,6 @@
 """What needs no tools: who it is, small talk, and the honest last word."""
 
-from deepnb.core.prompt import SYSTEM_PROMPT
+from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.words import first_match, short
 
@@ -55,7 +55,7 @@ def confess(c: Conversation, request: str) -> str:
 def _instructions(c: Conversation) -> str:
     """How its instructions begin, where they are others than the main agent has by default: a subagent's, say."""
     first = next((line for line in c.base.splitlines() if line.strip()), "")
-    if not first or c.base.startswith(SYSTEM_PROMPT):
+    if not first or c.base.startswith((SYSTEM_PROMPT, default_prompt(files=False))):
         return ""
     return c.tell(
         f'\nMy instructions here begin: "{short(first, 100)}"', f"\n我在这里的指令开头是：“{short(first, 100)}”"
