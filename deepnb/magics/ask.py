@@ -23,6 +23,12 @@ from deepnb.views.view import View
 from deepnb.widgets.screen import Counted, Screen
 from deepnb.widgets.turn import QuietTurn, turn_display
 
+_ASKS = {
+    "json": "Answer with one JSON value and nothing around it.",
+    "code": "Answer with one fenced block of code.",
+}
+"""What `--format` adds to the prompt, as a paragraph of its own."""
+
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -32,8 +38,9 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt as one turn and show it."""
     filled = fill(run.prompt, scene.namespace) if cell and not run.raw else FilledPrompt(run.prompt, (), ())
     session = scene.session
+    asks = _ASKS.get(run.format)
     events = session.stream(
-        filled.text,
+        f"{filled.text}\n\n{asks}" if asks else filled.text,
         model=run.model,
         thread=run.thread,
         max_steps=run.max_steps,
@@ -46,7 +53,7 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         events,
         quiet=run.quiet or run.format != "markdown",
         filled=filled,
-        notes=[FORGETS] if first else [],
+        notes=[*([FORGETS] if first else []), *([f"added to the prompt: {asks}"] if asks else [])],
         deliver=lambda turn: _deliver(scene, run, turn),
     )
 

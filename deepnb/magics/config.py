@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from traitlets import Dict, Enum, Float, Int, TraitError, Unicode, Union, validate
+from traitlets import Dict, Enum, Float, Int, TraitError, TraitType, Unicode, Union, validate
 from traitlets.config import Configurable
 
 from deepnb.core.errors import DeepnbError
@@ -21,6 +21,42 @@ OPTIONS = {
 }
 
 
+_SIZES = ("fraction", "tokens", "messages")
+
+
+class ContextSize(TraitType[Any, Any]):
+    """A size of context: 0.85 is that part of the window, 50_000 so many tokens; or ("messages", 20)."""
+
+    info_text = 'a fraction of the window up to 1, a whole number of tokens, or ("messages", N)'
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        number = value
+        if isinstance(value, tuple | list) and len(value) == 2 and value[0] in _SIZES:
+            kind, number = value
+            if kind == "messages":
+                value = ("messages", number)
+            else:
+                value = float(number) if kind == "fraction" and isinstance(number, int) else number
+        good = isinstance(number, int) or (isinstance(number, float) and number <= 1)
+        if not good or isinstance(number, bool) or number <= 0:
+            self.error(obj, value)
+        return value
+
+
+def _size(value: Any) -> Any:
+    """A setting as it is among the agent's options."""
+    if value is None or isinstance(value, tuple):
+        return value
+    return ("fraction", float(value)) if value <= 1 else ("tokens", value)
+
+
+def _setting(size: Any, default: Any) -> Any:
+    """What stands among the agent's options, as a setting."""
+    if size is None:
+        return default
+    return size if size[0] == "messages" else size[1]
+
+
 class DeepNB(Configurable):
     """Settings of deepnb."""
 
@@ -30,9 +66,15 @@ class DeepNB(Configurable):
     window = Int(
         None, allow_none=True, min=1, help="The context window in tokens; None: the window the model declares."
     ).tag(config=True)
-    trigger = Float(0.85, min=0.01, max=1.0, help="The fraction of the window at which the context is compacted.").tag(
-        config=True
-    )
+    trigger = ContextSize(
+        0.85,
+        help='When the context is compacted: at a fraction of the window, at a number of tokens, or at ("messages", N).',
+    ).tag(config=True)
+    keep = ContextSize(
+        None,
+        allow_none=True,
+        help="How much of the thread a compaction keeps, in the same forms; None: 0.1 of the window, or 6 messages.",
+    ).tag(config=True)
     memory_refresh = Enum(
         ("delta", "call", "thread"),
         "delta",
@@ -66,7 +108,7 @@ class DeepNB(Configurable):
         super().__init__(**kwargs)
         self._changed = changed
         self._following = False
-        self.observe(self._tell, names=["model", "trigger", *OPTIONS])
+        self.observe(self._tell, names=["model", "trigger", "keep", *OPTIONS])
 
     @validate("clock")
     def _valid_clock(self, proposal: Any) -> str:
@@ -80,7 +122,7 @@ class DeepNB(Configurable):
     def options(self) -> dict[str, Any]:
         """The settings as changes of the agent's options."""
         found = {option: getattr(self, name) for name, option in OPTIONS.items()}
-        return {**found, "model": self.model, "trigger": self._trigger()}
+        return {**found, "model": self.model, "trigger": self._trigger(), "keep": _size(self.keep)}
 
     def follow(self, options: Any, model: str) -> None:
         """Take over what was changed elsewhere (`%agent use`, `session.configure`), telling nobody."""
@@ -93,8 +135,8 @@ class DeepNB(Configurable):
             self.max_subagent_depth = options.max_subagent_depth
             if options.max_steps is not None:
                 self.max_steps = options.max_steps
-            if options.trigger is None or options.trigger[0] == "fraction":
-                self.trigger = options.trigger[1] if options.trigger else 0.85
+            self.trigger = _setting(options.trigger, 0.85)
+            self.keep = _setting(options.keep, None)
 
     def settle(self, config: Any) -> None:
         """Put the values in force into a shell's config: `%config` leaves refused ones there for the next load."""
@@ -113,13 +155,14 @@ class DeepNB(Configurable):
         return at if at.tzinfo else at.replace(tzinfo=UTC)
 
     def _trigger(self) -> Any:
-        return None if self.trigger == 0.85 else ("fraction", self.trigger)
+        return None if self.trigger == 0.85 else _size(self.trigger)
 
     def _tell(self, change: Any) -> None:
         if self._following:
             return
         name, value = change["name"], change["new"]
-        changes: dict[str, Any] = {OPTIONS.get(name, name): self._trigger() if name == "trigger" else value}
+        sizes = {"trigger": self._trigger(), "keep": _size(self.keep)}
+        changes: dict[str, Any] = {OPTIONS.get(name, name): sizes.get(name, value)}
         if name == "model":
             changes["base_url"] = None
         try:

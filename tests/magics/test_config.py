@@ -13,6 +13,7 @@ SETTINGS = {
     "model": "'offline'",
     "window": "5000",
     "trigger": "0.5",
+    "keep": "('messages', 4)",
     "memory_refresh": "'thread'",
     "rerun": "'replace'",
     "approve": "'read-only'",
@@ -42,7 +43,9 @@ def test_every_setting_is_listed_with_its_help(shell: Shell) -> None:
         ("7", "model", "expected a unicode string"),
         ("'big'", "window", "expected an int"),
         ("0", "window", "not be less than 1"),
-        ("2.0", "trigger", "not be greater than"),
+        ("2.0", "trigger", "a fraction of the window up to 1"),
+        ("('words', 3)", "trigger", "a fraction of the window up to 1"),
+        ("0", "keep", "a fraction of the window up to 1"),
         ("'sometimes'", "memory_refresh", "'sometimes'"),
         ("'maybe'", "rerun", "'maybe'"),
         ("1000", "stream_hz", "not be greater than"),
@@ -102,6 +105,24 @@ def test_a_trigger_that_does_not_go_with_keep_is_one_line(shell: Shell, caplog: 
     (line,) = caplog.messages
     assert line.endswith("of a window of 7,000 tokens: ('fraction', 0.1) is kept instead")
     assert trait(shell, "window") == 7_000
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("4000", "compacts at 4,000 tokens, keeps the last 2 messages"),
+        ("('messages', 12)", "compacts at 12 messages, keeps the last 2 messages"),
+        ("('tokens', 4000)", "compacts at 4,000 tokens, keeps the last 2 messages"),
+        ("('fraction', 0.5)", "compacts at 50 % of the window (4,000 of 8,000 tokens), keeps the last 2 messages"),
+    ],
+)
+def test_trigger_and_keep_are_set_in_tokens_messages_or_fractions(shell: Shell, typed: str, told: str) -> None:
+    shell.ok("%config DeepNB.keep = ('messages', 2)")
+    shell.ok(f"%config DeepNB.trigger = {typed}")
+    shell.ok("%agent thanks")
+    assert told in shell.ok("%agent budget")
+    shell.session.configure(trigger=("tokens", 5_000), keep=None)
+    assert (trait(shell, "trigger"), trait(shell, "keep")) == (5_000, None)
 
 
 def test_model_is_that_of_the_next_turn(shell: Shell) -> None:

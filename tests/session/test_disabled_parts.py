@@ -13,7 +13,7 @@ from deepnb.testing import ScriptedModel
 
 PARTS = ("filesystem", "memory", "skills", "subagents")
 OFF = [{f"enable_{part}": False for i, part in enumerate(PARTS) if number >> i & 1} for number in range(1, 16)]
-WORDS = {"memory": r"memory|\bnotes?\b", "skills": r"skill", "subagents": r"subagent", "filesystem": r"\bfile tools\b"}
+WORDS = {"memory": r"memory|daily note", "skills": r"skill", "subagents": r"subagent", "filesystem": r"\bfile tools\b"}
 
 
 def sent(**options: Any) -> tuple[Sent, ...]:
