@@ -34,14 +34,14 @@ class Allowed:
 
 
 def words(value: str) -> list[str]:
-    """The tools of an `allowed-tools` as they are written: separated by spaces, parentheses kept together.
+    """The tools of an `allowed-tools` as they are written: separated by spaces or commas, parentheses kept together.
 
     One that is left open takes all that follows: else a tool under a condition would look like one without.
     """
     found, depth = [""], 0
     for char in value:
         depth = max(0, depth + (char == "(") - (char == ")"))
-        if char.isspace() and not depth:
+        if (char.isspace() or char == ",") and not depth:
             found.append("")
         else:
             found[-1] += char

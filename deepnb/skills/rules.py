@@ -1,7 +1,7 @@
 """What agentskills.io asks of a SKILL.md: one file's bytes -> the skill, and what to fix in it.
 
 The specification: https://agentskills.io/specification. Stricter than its reference validator in what it
-leaves unchecked (the types of `license` and `metadata`, an empty `compatibility`), and milder in one thing: a
+leaves unchecked (the types of `license` and `metadata`), and milder in one thing: a
 field it does not know is a note, since other programs have fields of their own.
 """
 
@@ -140,6 +140,9 @@ def _check_text(name: str, line: int, value: Value, made: _Made) -> None:
     text = value.text
     if value.other:
         made.note(line, f"other programs read {name} as a number, a date or a yes/no", f'write {name}: "{text}"')
+    if (value.nothing or not text.strip()) and name == "compatibility":
+        made.note(line, "compatibility is empty", "write what the skill needs, or remove it")
+        return
     if (value.nothing or not text.strip()) and name != "license":
         made.broken(line, f"{name} is empty", f"write {name}: followed by text, in quotes if it is {text or 'empty'}")
         return
@@ -197,7 +200,7 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
             return
         if "," in value.text:
             made.note(line, "allowed-tools has commas", "separate the tools with spaces")
-        yield from (tool for word in words(value.text) if (tool := word.strip(",")))
+        yield from words(value.text)
         return
     if isinstance(value, Fields):
         made.broken(
@@ -206,7 +209,7 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
         return
     for item in value.items:
         if isinstance(item, Text):
-            yield item.text
+            yield from words(item.text)
         else:
             made.broken(item.line, f"a tool of allowed-tools is a {_kind(item)}", "write its name")
     if all(isinstance(item, Text) for item in value.items):

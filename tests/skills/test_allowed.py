@@ -19,6 +19,8 @@ from tests.support.scripted import Scripted, call
         ("read_file", [("read_file", "")]),
         ("Read Bash(git:*)", [("read_file", ""), ("execute", "git:*")]),
         ("Bash(git add:*) Bash(git status:*)", [("execute", "git add:*"), ("execute", "git status:*")]),
+        ("Read,Write", [("read_file", ""), ("write_file", "")]),
+        (" Read ,\tWrite(a, b)", [("read_file", ""), ("write_file", "a, b")]),
         ("Read, Write", [("read_file", ""), ("write_file", "")]),
         ("Read\tRead  read_file", [("read_file", "")]),
         ("mcp__server__tool other-tool", [("mcp__server__tool", ""), ("other-tool", "")]),

@@ -44,7 +44,6 @@ STRICTER = {
     "null name": "nothing, for every other reader",
     "null description": "nothing, for every other reader",
     "license as a mapping": "the reference leaves its type unchecked",
-    "compatibility empty": "the specification says 1 to 500",
     "metadata as text": "the reference leaves its type unchecked",
     "metadata as a list": "the reference leaves its type unchecked",
     "metadata with a mapping": "the specification says from text to text",
