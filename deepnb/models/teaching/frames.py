@@ -12,6 +12,8 @@ _HEAD = re.compile(
     r"(?:^|(?<=\s))`?(?P<name>\w+)`?: DataFrame, (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?", re.M
 )
 _FIGURE = r"(?P<value>[^\s,(]+)(?: \((?P<label>[^)]*)\))?"
+_NAMES, _DESCRIBED = 30, 12
+"""Columns whose names are listed, or which are described, at most."""
 _ABOUT = (
     r"\bdata ?frames?\b|\bdf\b|\bthe (?:data|table|dataset)\b|\bcolumns?\b|\brows?\b|\b(?:kernel )?variables?\b",
     r"数据框|数据表|数据集|数据|变量|哪些列|列名|几列|多少列|几行|多少行",
@@ -25,6 +27,7 @@ _NAMED = (
 _HIGH = r"\b(?:highest|strongest|largest|biggest|greatest|most|max(?:imum)?|hottest|warmest|longest|heaviest|fastest|tallest|farthest|furthest|densest|oldest|best)\b|最(?:高|大|强|重|热|长|快|多|远|密|老)"
 _LOW = r"\b(?:lowest|weakest|smallest|least|min(?:imum)?|fewest|coldest|coolest|shortest|lightest|slowest|closest|nearest|youngest|worst)\b|最(?:低|小|弱|轻|冷|短|慢|少|近|年轻)"
 _MEAN = r"\b(?:mean|average|avg)\b|平均"
+_TOTAL = r"\b(?:most|fewest|least|best|worst|total|overall|altogether|in all|sum)\b|最(?:多|少)|总|合计|一共"
 _HINTS = (
     (r"heav|light(?:est)|weigh|质量|重量|最重|最轻", "mass weight"),
     (r"hot|cold|warm|cool|温度|最热|最冷", "temperature temp"),
@@ -46,6 +49,8 @@ class Column:
     name: str
     type: str
     summary: str
+    present: str = ""
+    """How many rows have a value."""
 
     def figure(self, what: str) -> tuple[str, str] | None:
         """(value, label of its row) of `min`, `mean` or `max`."""
@@ -62,6 +67,16 @@ class Frame:
     width: str
     columns: tuple[Column, ...]
 
+    def missing(self, column: Column) -> str:
+        """`, 2 missing`; empty where each row has a value."""
+        rows, present = self.rows.replace(",", ""), column.present
+        return f", {int(rows) - int(present):,} missing" if present.isdecimal() and present != rows else ""
+
+    @property
+    def hidden(self) -> int:
+        """How many columns are not described."""
+        return max(0, int(self.width.replace(",", "")) - len(self.columns))
+
 
 def parse_frame(text: str) -> tuple[Frame, str] | None:
     """The first description of a DataFrame in a text, and the text without it."""
@@ -75,7 +90,7 @@ def parse_frame(text: str) -> tuple[Frame, str] | None:
         if line.strip() and len(cells) < 3:
             break
         if len(cells) >= 3 and cells[:2] != ["column", "type"] and not set(cells[0]) <= set("-: "):
-            columns.append(Column(cells[0], cells[1], cells[-1]))
+            columns.append(Column(cells[0], cells[1], cells[-1], cells[2] if len(cells) > 3 else ""))
         end += len(line)
     rest = text[: head.start()] + _without_sample(text[end:].splitlines())
     return Frame(head["name"], head["rows"], head["columns"], tuple(columns)), rest
@@ -177,18 +192,63 @@ def answer(c: Conversation, frame: Frame, question: str) -> str:
     ):
         return _shape(c, frame)
     if first_match(question, r"\bcolumns\b|\bcolumn names\b|哪些列|列名|有什么列"):
-        return _shape(c, frame) + "\n" + "\n".join(f"- {k.name} ({k.type})" for k in frame.columns[:30])
+        return _listed(c, frame, [f"- {k.name} ({k.type})" for k in frame.columns[:_NAMES]])
     column = _column(frame, question)
+    if column and (group := _group(frame, column, question)) and (how := _gathers(frame, group, question)):
+        return _grouped(c, frame, group, column, how)
     for pattern, what in ((_HIGH, "max"), (_LOW, "min"), (_MEAN, "mean")):
         if first_match(question, pattern):
             return _figure(c, frame, column, what)
     if column:
         return c.tell(
-            f"`{column.name}` in {frame.name}: {column.type}, {column.summary}.",
-            f"{frame.name} 的 `{column.name}`：{column.type}，{column.summary}。",
+            f"`{column.name}` in {frame.name}: {column.type}, {column.summary}{frame.missing(column)}.",
+            f"{frame.name} 的 `{column.name}`：{column.type}，{column.summary}{frame.missing(column)}。",
         )
-    lines = "\n".join(f"- {k.name} ({k.type}): {short(k.summary, 70)}" for k in frame.columns[:12])
-    return _shape(c, frame) + (f"\n{lines}" if lines else "")
+    shown = frame.columns[:_DESCRIBED]
+    return _listed(c, frame, [f"- {k.name} ({k.type}): {short(k.summary, 70)}{frame.missing(k)}" for k in shown])
+
+
+def _listed(c: Conversation, frame: Frame, lines: list[str]) -> str:
+    """The shape and a line for each column, and how many have none."""
+    left = len(frame.columns) - len(lines) + frame.hidden
+    more = [c.tell(f"- and {left:,} more columns", f"- 另有 {left:,} 列")] if left and lines else []
+    return "\n".join([_shape(c, frame), *lines, *more])
+
+
+def _group(frame: Frame, column: Column, question: str) -> Column | None:
+    """The column of names that the question asks for one of, where a name has several rows: `which region ... most units`."""
+    asked = first_match(question, r"\b(?:which|what)\s+(?P<x>\w+)", r"(?:哪个|哪一个|哪种|哪些)\s*(?P<x>\w+)")
+    if asked is None:
+        return None
+    wanted = words(asked["x"].replace("_", " "))
+    for one in frame.columns:
+        distinct = re.match(r"([\d,]+) distinct", one.summary)
+        is_asked = words(one.name.replace("_", " ")) & wanted or one.name in asked["x"]
+        if one is not column and distinct and is_asked and distinct[1] != one.present:
+            return one
+    return None
+
+
+def _gathers(frame: Frame, group: Column, question: str) -> str:
+    """How the rows of a name are to be gathered; empty where a single row answers the question."""
+    if first_match(question, _MEAN):
+        return "mean"
+    if first_match(question, _TOTAL):
+        return "sum"
+    labels = next((k for k in frame.columns if " distinct: " in k.summary), None)  # a figure names its row by it
+    how = "max" if first_match(question, _HIGH) else "min" if first_match(question, _LOW) else ""
+    return how if labels is not group else ""
+
+
+def _grouped(c: Conversation, frame: Frame, group: Column, column: Column, how: str) -> str:
+    """That the description can't tell, and the line that does."""
+    code = f'{frame.name}.groupby("{group.name}")["{column.name}"].{how}()'
+    return c.tell(
+        f"Several rows of {frame.name} have the same {group.name}, and I only see what each column holds, so I can't tell "
+        f"that. This line gives {column.name} by {group.name}:\n\n```python\n{code}\n```",
+        f"{frame.name} 中同一个 {group.name} 有多行，而我只看得到各列的概况，所以答不出。下面按 {group.name} 计算 {column.name}：\n\n"
+        f"```python\n{code}\n```",
+    )
 
 
 def _shape(c: Conversation, frame: Frame) -> str:

@@ -8,6 +8,7 @@ INTENTS = (
     Intent("flush", summary.wants_flush, summary.put_down),
     Intent("delegate by name", delegating.wants_named, delegating.delegate),
     Intent("remember a file", memory.wants_remember_file, memory.remember_file),
+    Intent("add to a memory file", memory.wants_add, memory.add),
     Intent("note", notes.wants_note, notes.note),
     Intent("search memory", notes.wants_search, notes.search),
     Intent("remember", memory.wants_remember, memory.remember),

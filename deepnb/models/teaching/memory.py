@@ -27,6 +27,13 @@ _REMEMBER = (
     POLITE + r"(?:不要忘记|不要忘了|别忘记|别忘了|牢记|记住|记得|记下来?|记一下|记录一下)\s*[:：,，]?\s*(?P<x>.+)",
     POLITE + r"(?:从现在起|从今以后|以后)\s*[:：,，]?\s*(?P<x>.+)",
 )
+_FILE = r"`?/?(?P<path>(?:AGENTS|SOUL|IDENTITY|USER|TOOLS|MEMORY)\.md)`?"
+_ADD = (
+    POLITE + r"(?:add|append|write|put|note)\b(?: down)? (?:in|into|to)\b(?: the file)? " + _FILE + r"(?:\s+that\b|\s*[:,])\s*(?P<x>.+)",
+    POLITE + r"(?:add|append|write|put|note)\b(?: down)?\s+(?:that\b\s*)?[\"'“]?(?P<x>.+?)[\"'”]? (?:in|into|to)\b(?: the file)? " + _FILE,
+    POLITE + r"(?:在|往)\s*" + _FILE + r"\s*(?:里面?|中)?\s*(?:加上|添加|加一条|写上|写下|记下|记上)\s*[:：,，]?\s*(?P<x>.+)",
+    POLITE + r"把\s*[“\"]?(?P<x>.+?)[”\"]?\s*(?:加到|添加到|写到|写进|记到)\s*" + _FILE,
+)  # fmt: skip
 _REMEMBER_FILE = (
     POLITE
     + r"(?:read|open|look at|look into)\b.{0,40}?"
@@ -76,11 +83,28 @@ def wants_remember(c: Conversation) -> str | None:
     return None if asks and not first_match(c.request, _REMEMBER[0]) else fact.rstrip("?？")
 
 
+def wants_add(c: Conversation) -> tuple[str, str] | None:
+    """(the memory file that is named, the fact to add to it)"""
+    found = first_match(c.request, *_ADD)
+    fact = found["x"].strip().rstrip("。.!！ \n") if found else ""
+    return (f"/{found['path']}", fact) if found and fact else None
+
+
+def add(c: Conversation, wanted: tuple[str, str]) -> Script:
+    """Add a fact to a memory file that is named."""
+    return (yield from _remember(c, *wanted))
+
+
 def remember(c: Conversation, fact: str) -> Script:
+    """Add a fact to the memory file."""
+    return (yield from _remember(c, c.memory_path, fact))
+
+
+def _remember(c: Conversation, path: str, fact: str) -> Script:
     """Write anew where there is no file; else read what is there and add to its end."""
     if looks_secret(fact):
         return refusal(c)
-    path, line = c.memory_path, bullet(fact)
+    line = bullet(fact)
     done = c.tell(f"I will remember that. I wrote it to {path}: {line}", f"我记住了，已写入 {path}：{line}")
     wrote = [_written(s) for s in c.turn if s.tool in ("write_file", "edit_file") and s.path == path and not s.failed]
     if wrote:
@@ -148,7 +172,8 @@ def _written(step: Step) -> str:
 def _exists(c: Conversation, path: str) -> Generator[Use, Step, bool]:
     """Whether the file may be there. A prompt just made is believed; an older one may be out of date."""
     tools = [s.tool for s in c.turn]
-    if c.memory or c.stale or "read_file" in tools:
+    told = any(file.path == path for file in c.memory) if path != c.memory_path else bool(c.memory)
+    if told or c.stale or "read_file" in tools:
         return True
     if tools[:1] == ["write_file"] or not c.earlier:
         return False

@@ -1,0 +1,81 @@
+"""What the teaching model says of a DataFrame: no more than `inspect_variable` tells it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from deepnb import Session
+
+SALES = pd.DataFrame(
+    {
+        "region": ["North", "South", "North", "South", "West"],
+        "shop": ["a", "b", "c", "d", "e"],
+        "units": [5, 9, 6, 1, 7],
+        "price": [1.0, None, 2.0, None, 3.0],
+    }
+)
+
+
+def answer(question: str, **tables: Any) -> str:
+    return Session(namespace=tables or {"sales": SALES}).run(question).text
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("which region sold the most units?", 'sales.groupby("region")["units"].sum()'),
+        ("which region sold the fewest units in all?", 'sales.groupby("region")["units"].sum()'),
+        ("which region has the highest mean price?", 'sales.groupby("region")["price"].mean()'),
+        ("sales 里哪个 region 的 units 最多？", 'sales.groupby("region")["units"].sum()'),
+    ],
+)
+def test_a_question_about_groups_of_rows_is_not_answered_with_the_largest_row(question, code):
+    text = answer(question)
+    assert code in text
+    assert "South" not in text
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("which region has the highest price?", "West has the highest price in sales: 3."),
+        ("what is the highest number of units?", "South has the highest units in sales: 9."),
+    ],
+)
+def test_a_question_that_one_row_answers_is(question, says):
+    assert answer(question) == says
+
+
+def test_it_says_how_many_values_are_missing():
+    assert "- price (float64): min 1 (North), mean 2, max 3 (West), 2 missing" in answer("describe sales")
+    assert answer("tell me about the price column of sales").endswith("max 3 (West), 2 missing.")
+
+
+@pytest.mark.parametrize(("question", "more"), [("describe wide", 108), ("which columns does wide have?", 101)])
+def test_it_says_how_many_columns_it_leaves_out(question, more):
+    wide = pd.DataFrame({f"c{i}": [i, i + 1] for i in range(120)})
+    text = answer(question, wide=wide)
+    assert text.splitlines()[-1] == f"- and {more} more columns"
+    assert len([line for line in text.splitlines() if line.startswith("- c")]) == 120 - more
+
+
+@pytest.mark.parametrize(
+    ("said", "path", "line"),
+    [
+        ("Add to USER.md that I like tea", "/USER.md", "The user likes tea"),
+        ("please add to /TOOLS.md: make test runs the tests", "/TOOLS.md", "make test runs the tests"),
+        ("write 'ask before you delete' into SOUL.md", "/SOUL.md", "ask before you delete"),
+        ("在 USER.md 里加上我喜欢茶", "/USER.md", "用户喜欢茶"),
+        ("把“测试用 make”写进 TOOLS.md", "/TOOLS.md", "测试用 make"),
+    ],
+)
+def test_a_fact_is_added_to_the_memory_file_that_is_named(said, path, line):
+    s = Session()
+    s.memory.write(path, "- first\n")
+    s.run(said)
+    assert s.files[path] == f"- first\n- {line}\n"
+    s.run("add to AGENTS.md that tea is green")
+    assert s.files["/AGENTS.md"] == "- tea is green\n"
