@@ -269,7 +269,8 @@ def test_with_all_parts_off_nothing_is_left():
     ],
 )
 def test_a_part_costs_only_its_own(part, costs, tools, nodes):
-    off, on = everything_off(), everything_off(**{part: True})
+    base = {"enable_filesystem": True} if part == "enable_skills" else {}  # a skill is read with a file tool
+    off, on = everything_off(**base), everything_off(**base, **{part: True})
     a, b = off.budget().parts, on.budget().parts
     assert {p for p in a if b[p] > a[p]} - {"system"} == costs
     names = {name for name, _ in on.workspace.built.tools}
