@@ -86,6 +86,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         ledger: Ledger,
         max_steps: int | None = None,
         max_tokens: int | None = None,
+        max_cost: float | None = None,
         *,
         added: Callable[[Added], None] = lambda message: None,
     ) -> None:
@@ -95,8 +96,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._ledger = ledger
         self._max_steps = max_steps
         self._max_tokens = max_tokens
+        self._max_cost = max_cost
         self._steps: Counter[values.Path] = Counter()
         self._spent = 0
+        self._paid = 0.0
         self._parent: dict[UUID, UUID | None] = {}
         self._tools: dict[UUID, tuple[str, str, float]] = {}
         self._called: dict[UUID, str] = {}
@@ -200,6 +203,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         counted = self._ledger.answered(message, call.agent) if message is not None and reported is None else 0
         ended = replace(call, usage=paid, seconds=time.perf_counter() - began, answered=counted)
         self._spent += ended.spent.input + ended.spent.output
+        self._paid += (paid and paid.cost) or 0.0
         self._emit(values.ModelEnded(ended, call.path))
         if call.purpose == "answer" and message is not None:
             self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
@@ -278,7 +282,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             raise Cancelled
 
     def _count(self, path: values.Path, agent: str) -> None:
-        """Steps are those of one agent, the main one or one nested in it; tokens those of all."""
+        """Steps are those of one agent, the main one or one nested in it; tokens and cost those of all."""
+        if self._max_cost is not None and self._paid >= self._max_cost:
+            raise LimitReached(f"reached the limit of ${self._max_cost:g}")
         if self._max_tokens is not None and self._spent >= self._max_tokens:
             tokens = f"{self._max_tokens:,} token{'s' if self._max_tokens != 1 else ''}"
             raise LimitReached(f"reached the limit of {tokens}")

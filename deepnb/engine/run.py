@@ -41,7 +41,7 @@ class Run:
         input: Any,  # noqa: A002
         config: dict[str, Any],
         ledger: Ledger,
-        *limits: int | None,
+        *limits: Any,
         record: Callable[[Event | Added], None] = lambda event: None,
         notify: Callable[[], None] | None = None,
     ) -> None:

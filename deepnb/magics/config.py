@@ -15,6 +15,7 @@ OPTIONS = {
     "window": "max_input_tokens",
     "memory_refresh": "memory_refresh",
     "max_steps": "max_steps",
+    "max_cost": "max_cost",
     "max_subagent_depth": "max_subagent_depth",
     "approve": "approve",
     "prices": "prices",
@@ -95,6 +96,9 @@ class DeepNB(Configurable):
         config=True
     )
     max_steps = Int(50, min=1, help="The most model calls in one turn.").tag(config=True)
+    max_cost = Float(
+        None, allow_none=True, min=0.0, help="The most US dollars that one turn may cost, for models in prices."
+    ).tag(config=True)
     max_subagent_depth = Int(
         3, min=1, help="How deep subagents may be nested: with 1, only the main agent can delegate tasks."
     ).tag(config=True)
@@ -133,6 +137,7 @@ class DeepNB(Configurable):
             self.prices = dict(options.prices)
             self.approve = options.approve
             self.max_subagent_depth = options.max_subagent_depth
+            self.max_cost = options.max_cost
             if options.max_steps is not None:
                 self.max_steps = options.max_steps
             self.trigger = _setting(options.trigger, 0.85)

@@ -254,7 +254,8 @@ class Runner:
         work = self._workspace
         there = excerpt.excerpt(thread) if begin else None
         value = given(draft.prompt, [*excerpt.messages(there), *self._pinned(thread)]) if begin else answers
-        limits = (max_steps if max_steps is not None else work.options.max_steps, work.options.max_tokens)
+        steps = max_steps if max_steps is not None else work.options.max_steps
+        limits = (steps, work.options.max_tokens, work.options.max_cost)
         ledger = recorder(work, thread, built, draft)
         record_event = work.transcripts.event
         run = Run(built.graph, value, thread.config, ledger, *limits, record=record_event, notify=notify)

@@ -88,6 +88,7 @@ class Session:
       change anything), or a mapping of tools to "ask", "allow", "deny", where "*" takes one of those three modes
     - max_steps: model calls of one agent in one turn; None is no limit
     - max_tokens: tokens of all model calls in one turn, counted where none are reported; None is no limit
+    - max_cost: US dollars of all model calls in one turn whose price is in `prices`; None is no limit
     - prices: model name to US dollars for a million tokens of (input, cached input, output)
     - namespace: the variables that the agent may look at
     - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
@@ -124,6 +125,7 @@ class Session:
         approve: Approve = "outside",
         max_steps: int | None = Options.max_steps,
         max_tokens: int | None = None,
+        max_cost: float | None = None,
         prices: Mapping[str, Price] | None = None,
         namespace: Mapping[str, Any] | None = None,
         clock: Callable[[], datetime] | None = None,
@@ -392,6 +394,7 @@ class Session:
         approve: Approve = UNCHANGED,
         max_steps: int | None = UNCHANGED,
         max_tokens: int | None = UNCHANGED,
+        max_cost: float | None = UNCHANGED,
         prices: Mapping[str, Price] = UNCHANGED,
         namespace: Mapping[str, Any] = UNCHANGED,
         **unknown: Never,

@@ -51,6 +51,7 @@ class Options:
     approve: Any = "outside"
     max_steps: int | None = 50
     max_tokens: int | None = None
+    max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     namespace: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
@@ -143,6 +144,8 @@ def _check(o: Options) -> None:
         count = getattr(o, name)
         if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
             raise InvalidError(f"{name} can't be {count!r}", "give a whole number above 0, or None")
+    if o.max_cost is not None and not (_is_amount(o.max_cost) and o.max_cost > 0):
+        raise InvalidError(f"max_cost can't be {o.max_cost!r}", "give US dollars, such as 0.5, or None")
     depth = o.max_subagent_depth
     if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
         raise InvalidError(
@@ -173,7 +176,11 @@ def _is_size(size: Any) -> bool:
 def _is_price(price: Any) -> bool:
     if not (isinstance(price, list | tuple) and len(price) == 3):
         return False
-    return all(isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v < float("inf") for v in price)
+    return all(map(_is_amount, price))
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 
 def same(a: Options, b: Options) -> bool:

@@ -115,6 +115,20 @@ def test_the_limit_of_tokens():
     assert s.files["/AGENTS.md"] == "- The user prefers tea\n"
 
 
+def test_the_limit_of_cost():
+    more = [call("ls", id=f"n{i}", path="/") for i in range(30)]
+    s = Session(model=Spending(answers=[*more, "end"]), max_cost=0.005, prices={"mine": (100.0, 10.0, 200.0)})
+    assert s.run("p").interrupted is None, "no price is known for this model"
+    prices = {s.turns[0].model: (100.0, 10.0, 200.0)}
+    s = Session(model=Spending(answers=[*more, "end"]), max_cost=0.005, prices=prices)
+    turn = s.run("p")
+    assert turn.interrupted == "reached the limit of $0.005"
+    assert turn.usage.cost is not None and 0.005 <= turn.usage.cost < 0.008
+    s.configure(max_cost=None)
+    list(s.resume())
+    assert s.text == "end"
+
+
 def test_the_limit_of_tokens_holds_for_nested_agents():
     task = call("task", id="t1", description="work", subagent_type="general-purpose")
     more = [call("ls", id=f"n{i}", path="/") for i in range(30)]
@@ -202,6 +216,8 @@ def test_a_model_for_one_turn_is_kept_by_resume():
         ({"memory_refresh": "sometimes"}, "memory_refresh must be one of thread, call"),
         ({"max_steps": 0}, "max_steps"),
         ({"max_tokens": "many"}, "max_tokens"),
+        ({"max_cost": 0}, "max_cost"),
+        ({"max_cost": "much"}, "max_cost"),
         ({"max_input_tokens": -1}, "max_input_tokens"),
         ({"memory": ()}, "memory"),
         ({"memory": ("AGENTS.md",)}, "'AGENTS.md' is not the path of a file"),
