@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from deepnb.core.approvals import Decision, PendingCall, PendingCalls
 from deepnb.core.budget import Budget
@@ -149,7 +148,7 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:
     """Memory files of the disk that are not joined in."""
-    return at_hand(Path.cwd(), Path.home(), memory.joined)
+    return at_hand(memory.places, memory.joined)
 
 
 def skills_picture(skills: SessionSkills) -> SkillsView:

@@ -16,6 +16,22 @@ AGENT = "agent"
 
 
 @dataclass(frozen=True)
+class Places:
+    """Where memory files are looked for."""
+
+    here: Path
+    home: Path
+    agent: str = AGENT
+    """The assistant's name: its files are in `~/.deepagents/NAME/`."""
+
+    @property
+    def user(self) -> Path:
+        """The directory of the user's own file."""
+        name = "".join(c if c.isalnum() or c in "._-" else "-" for c in self.agent).lstrip(".") or AGENT
+        return (self.home / ".deepagents" / name).resolve()
+
+
+@dataclass(frozen=True)
 class SourceMount:
     """Files of one directory that are joined in, and the path below which they stand."""
 
@@ -38,14 +54,14 @@ class SourceMount:
 Sources = tuple[SourceMount, ...]
 
 
-def source(name: str, here: Path, home: Path) -> SourceMount:
+def source(name: str, places: Places) -> SourceMount:
     """What `user`, `project` or the path of a Markdown file means, below the path that suits it."""
     if name == "user":
-        return SourceMount("/user/", (home / ".deepagents" / AGENT).resolve(), ("AGENTS.md",))
+        return SourceMount("/user/", places.user, ("AGENTS.md",))
     if name == "project":
-        return SourceMount("/project/", project_root(here).resolve(), (".deepagents/AGENTS.md", "AGENTS.md"))
+        return SourceMount("/project/", project_root(places.here).resolve(), (".deepagents/AGENTS.md", "AGENTS.md"))
     try:
-        path = here / Path(name).expanduser()
+        path = places.here / Path(name).expanduser()
         path = path.parent.resolve() / path.name
         is_file = path.suffix == ".md" and path.name.isprintable() and not path.is_dir()
     except (OSError, RuntimeError, ValueError):  # a home that nobody has, links in a circle
@@ -74,12 +90,12 @@ def with_source(
     return (*sources, replace(wanted, prefix=next(p for p in names if p not in used), files=new))
 
 
-def without_source(sources: Sources, name: str, here: Path, home: Path) -> Sources:
+def without_source(sources: Sources, name: str, places: Places) -> Sources:
     """The sources without those that `user`, `project`, a path of the disk or the path shown means."""
     if any(name in one.paths for one in sources):
         gone = {real for one in sources for path, real in zip(one.paths, one.real, strict=True) if path == name}
     else:
-        gone = set(source(name, here, home).real)
+        gone = set(source(name, places).real)
     left = (replace(one, files=_without(one, gone)) for one in sources)
     out = tuple(one for one in left if one.files)
     if out == sources:
@@ -109,14 +125,14 @@ def project_root(here: Path) -> Path:
     return here
 
 
-def at_hand(here: Path, home: Path, sources: Sources = ()) -> Iterator[tuple[str, str]]:
+def at_hand(places: Places, sources: Sources = ()) -> Iterator[tuple[str, str]]:
     """(name to add, file) of the memory files on this disk that are not joined in; nothing of them is read."""
     known = set(chain.from_iterable(one.real for one in sources))
     for name in ("user", "project"):
-        found = source(name, here, home)
+        found = source(name, places)
         for file, real in zip(found.files, found.real, strict=True):
             if real not in known and _is_file(found.directory / file):
-                yield name, _shown(found.directory / file, home.resolve())
+                yield name, _shown(found.directory / file, places.home.resolve())
 
 
 def _without(one: SourceMount, gone: Collection[Path]) -> tuple[str, ...]:

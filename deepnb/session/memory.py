@@ -18,7 +18,7 @@ from deepnb.core.values import Flush, Snapshot
 from deepnb.memory.daily import addition
 from deepnb.memory.layers import ALWAYS, layers, note_path
 from deepnb.memory.scope import LONG_TERM
-from deepnb.running.sources import Sources, paths, paths_of, source, with_source, without_source
+from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import Files, refused
@@ -274,12 +274,17 @@ class SessionMemory(Part):
         """The files on the disk that are memory sources in the current thread."""
         return self._workspace.home.sources
 
+    @property
+    def places(self) -> Places:
+        """Where memory files on the disk are looked for."""
+        return Places(Path.cwd(), Path.home(), self._workspace.options.assistant_id or AGENT)
+
     def add_source(self, name: str) -> tuple[str, ...]:
         """Add memory files from the disk as sources: `user`, `project`, or a Markdown file; returns their paths.
 
         One that is joined in already stays where it is, and so does one in the directory in which memory is kept.
         """
-        wanted, storage = source(name, Path.cwd(), Path.home()), self._workspace.home.storage
+        wanted, storage = source(name, self.places), self._workspace.home.storage
         kept = {Path(storage.kept, p[1:]).resolve(): p for p in (*ALWAYS, *self.sources)} if storage.kept else {}
         sources = with_source(self.joined, wanted, storage.user_mounts, kept)
         if sources != self.joined:
@@ -292,7 +297,7 @@ class SessionMemory(Part):
         They leave the prompt at the next call. Nothing on the disk changes.
         """
         before = self.joined
-        self._join(without_source(before, name, Path.cwd(), Path.home()))
+        self._join(without_source(before, name, self.places))
         left = paths(self.joined)
         gone = tuple(path for path in paths(before) if path not in left)
         self._workspace.threads.rebase()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deepnb import DeepnbError, Session
 from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
-from deepnb.running.sources import SourceMount, source, with_source, without_source
+from deepnb.running.sources import Places, SourceMount, source, with_source, without_source
 from tests.support.scripted import Scripted, call
 
 
@@ -364,8 +364,8 @@ def test_adding_and_taking_out(names: list[str], last: str):
     here, home = Path("/nowhere/project"), Path("/nowhere/home")
     sources: tuple[SourceMount, ...] = ()
     for name in names:
-        sources = with_source(sources, source(name, here, home))
-    wanted = source(last, here, home)
+        sources = with_source(sources, source(name, Places(here, home)))
+    wanted = source(last, Places(here, home))
     more = with_source(sources, wanted)
     assert with_source(more, wanted) == more, "twice is once"
     for one in (sources, more):
@@ -375,7 +375,7 @@ def test_adding_and_taking_out(names: list[str], last: str):
     assert {file for one in more for file in one.real} == {file for one in sources for file in one.real} | {
         *wanted.real
     }
-    less = without_source(more, last, here, home)
+    less = without_source(more, last, Places(here, home))
     assert {file for one in less for file in one.real} == {file for one in more for file in one.real} - {*wanted.real}
     assert all(one.files for one in less)
 
@@ -415,3 +415,16 @@ def test_tab_offers_what_can_be_taken_out(shell: Any, work: Path) -> None:
     assert candidates("memory", "sources ", "", names) == ["add", "remove"]
     assert candidates("memory", "sources remove ", "", names) == ["user", "project", "/sources/two/a.md"]
     assert candidates("memory", "sources remove user ", "", names) == []
+
+
+def test_an_assistant_with_a_name_has_a_file_of_its_own(tmp_path, monkeypatch):
+    for name in ("agent", "tutor"):
+        (tmp_path / ".deepagents" / name).mkdir(parents=True)
+        (tmp_path / ".deepagents" / name / "AGENTS.md").write_text(f"- of the {name}\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for assistant, text in ((None, "- of the agent\n"), ("tutor", "- of the tutor\n")):
+        s = Session(model=Scripted(answers=["ok"]), assistant_id=assistant)
+        assert s.memory.add_source("user") == ("/user/AGENTS.md",)
+        assert s.files["/user/AGENTS.md"] == text
+    for name in ("../../etc", "a/b", ".."):
+        assert Places(tmp_path, tmp_path, name).user.parent == tmp_path / ".deepagents"
