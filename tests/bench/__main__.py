@@ -13,7 +13,7 @@ from types import ModuleType
 
 from tests.bench.row import HEAD
 
-NAMES = ("house", "load", "calls", "stream", "turn", "disk", "talks", "speed", "credentials")
+NAMES = ("house", "load", "calls", "stream", "turn", "disk", "talks", "speed", "credentials", "cache")
 
 
 def main() -> None:

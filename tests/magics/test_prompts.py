@@ -83,6 +83,21 @@ def test_json_is_parsed_also_out_of_a_fence(shell: Shell) -> None:
     assert json.loads(out[: out.rindex("}") + 1]) == {"moons": [1, 2]}
 
 
+@pytest.mark.parametrize(
+    ("form", "asked"),
+    [
+        ("json", "Answer with one JSON value and nothing around it."),
+        ("code", "Answer with one fenced block of code."),
+    ],
+)
+def test_the_model_is_told_of_the_format_and_so_is_the_user(shell: Shell, form: str, asked: str) -> None:
+    model = Scripted(answers=["```python\n1\n```"])
+    shell.ip.user_ns["m"] = model
+    out = shell.ok(f"%agent --model m --format {form} how many?")
+    assert model.requests[-1][-1].text == f"how many?\n\n{asked}"
+    assert f"added to the prompt: {asked}" in out
+
+
 def test_an_answer_that_is_not_json_is_shown_and_kept_out_of_the_variable(shell: Shell) -> None:
     shell.ip.user_ns.update(m=Scripted(answers=["Sorry, no."]), moons="before")
     ran = shell.run("%agent --model m --as moons --format json which?")

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from langchain_anthropic import ChatAnthropic
-from langchain_openai import ChatOpenAI
 
-from deepnb import Session
-from deepnb.core.values import Call, Turn
 from deepnb.magics.pictures import budget_picture
-from tests.support.anthropic_server import AnthropicServer, blocks
-from tests.support.openai_server import OpenAIServer, Say, Use
-from tests.support.prefix_cache import PrefixCache
-
-PROVIDERS = ("anthropic", "openai")
-NOTES = "".join(f"- fact {i}: the depot in quarter {i} opens at {i % 12} and closes at {i % 9}\n" for i in range(60))
+from tests.support.anthropic_server import blocks
+from tests.support.caching import NOTES, PROVIDERS, agent, looks_then_answers, ran, results, serving, share
+from tests.support.openai_server import Say, Use
 
 
 @pytest.fixture(autouse=True)
@@ -27,63 +18,6 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-
-
-def agent(step: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], Any]:
-    """Answers a summary and a flush as they want to be; `step` gives the others, from the tool results since the prompt."""
-
-    def answer(request: dict[str, Any]) -> Any:
-        tools = [t.get("name") or t["function"]["name"] for t in request.get("tools") or ()]
-        if not tools:
-            return Say("They listed files and counted depots.")
-        if tools == ["note"]:
-            return Say("NO_REPLY")
-        return step(_results(request["messages"]))
-
-    return answer
-
-
-def _results(messages: list[dict[str, Any]]) -> list[Any]:
-    """The tool results at the end of a request."""
-    found: list[Any] = []
-    for message in reversed(messages):
-        content = message["content"]
-        inner = [b for b in content if b["type"] == "tool_result"] if isinstance(content, list) else []
-        if message["role"] == "tool":
-            found.append(message)
-        elif inner:
-            found += inner
-        elif message["role"] != "assistant":
-            break
-    return found
-
-
-def looks_then_answers(results: list[Any]) -> Any:
-    return Say("Done: " + "the depots are counted. " * 20) if results else Use("ls", {"path": "/"})
-
-
-@contextmanager
-def serving(provider: str, answer: Any, **options: Any) -> Iterator[tuple[Session, Any]]:
-    if provider == "anthropic":
-        with AnthropicServer([answer]) as server:
-            model: Any = ChatAnthropic(model="claude-some", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[call-arg,arg-type]
-            yield Session(model=model, max_input_tokens=200_000, **options), server
-    else:
-        with OpenAIServer([answer], cache=PrefixCache()) as server:
-            model = ChatOpenAI(model="some-model", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[arg-type]
-            yield Session(model=model, max_input_tokens=200_000, **options), server
-
-
-def share(calls: tuple[Call, ...]) -> float:
-    spent = [call.usage for call in calls if call.usage]
-    assert len(spent) == len(calls) > 0
-    return sum(u.cached for u in spent) / sum(u.input for u in spent)
-
-
-def ran(s: Session, prompt: str) -> Turn:
-    turn = s.run(prompt)
-    assert not turn.error, turn.error
-    return turn
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -187,7 +121,7 @@ def test_a_subagent_has_marks_too():
         return (
             Say("Nothing there.")
             if "task" not in names or "look" in json.dumps(request["messages"][0])
-            else step(_results(request["messages"]))
+            else step(results(request["messages"]))
         )
 
     with serving("anthropic", answer) as (s, _):

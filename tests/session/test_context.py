@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil
 
+import pandas as pd
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
@@ -72,6 +73,9 @@ def test_the_history_holds_what_went_word_for_word_and_once(long):
     sections = long.history()
     assert sum(section.messages for section in sections) == len(gone)
     assert [s.at for s in sections] == [c.offload.at for c in compactions(long)]
+    table = pd.DataFrame(sections)
+    assert list(table["messages"]) == [section.messages for section in sections]
+    assert {"at", "path", "text"} <= {*table.columns}
 
 
 def test_what_is_kept_begins_with_no_orphan_result(long):

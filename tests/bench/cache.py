@@ -1,0 +1,98 @@
+"""The share of a request that a provider reads from its cache, at servers on loopback that cache as the real ones do.
+
+The talk: eight turns of two calls, memory of about 1,500 tokens, edited before turns 4, 6 and 7; then, in a window that
+compacts, until the second compaction. Baselines: deepagents' own graph with memory and skills, to which an edit is
+never told; and memory_refresh="call", which writes the block anew.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from deepagents import create_deep_agent
+from deepagents.backends import StateBackend
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from deepnb.core.values import Usage
+from deepnb.engine.listen import usage
+from tests.bench.row import Row
+from tests.support.caching import (
+    NOTES,
+    PROVIDERS,
+    agent,
+    cached_model,
+    looks_then_answers,
+    ran,
+    serving,
+    share,
+    share_of,
+)
+
+QUICK = False
+LEAST = 80
+EDITED = (4, 6, 7)
+PROMPT = "Count the depots, {}. " + "And explain each. " * 10
+
+
+def rows() -> Iterator[Row]:
+    """By provider: the least share of any turn from the third on, of the turns after an edit, after compactions."""
+    warnings.filterwarnings("ignore")
+    for provider in PROVIDERS:
+        delta, call = (_shares(provider, memory_refresh=how) for how in ("delta", "call"))
+        bare = _bare(provider)
+        yield _row(f"{provider}, least of turns 3 to 8, beside deepagents", min(delta[2:]), min(bare[2:]))
+        edits = [number - 1 for number in EDITED]
+        after, anew = min(delta[i] for i in edits), min(call[i] for i in edits)
+        yield _row(f'{provider}, the turn after an edit, beside "call"', after, anew)
+        yield _row(f"{provider}, after a compaction, from the second call on", _compacted(provider), None)
+
+
+def _row(what: str, share: float, baseline: float | None) -> Row:
+    figure, beside = 100 * share, None if baseline is None else 100 * baseline
+    return Row(what, figure, "%", beside, None, f"{LEAST} %", figure >= LEAST)
+
+
+def _shares(provider: str, **options: Any) -> list[float]:
+    with serving(provider, agent(looks_then_answers), **options) as (s, _):
+        s.memory.write("/AGENTS.md", NOTES)
+        found = []
+        for number in range(1, 9):
+            if number in EDITED:
+                s.memory.add(f"the depot of turn {number} has moved to the harbour")
+            found.append(share(ran(s, PROMPT.format(number)).calls))
+        return found
+
+
+def _bare(provider: str) -> list[float]:
+    with cached_model(provider, agent(looks_then_answers)) as (model, _):
+        graph: Any = create_deep_agent(
+            model, backend=StateBackend(), memory=["/AGENTS.md"], skills=["/skills/"], checkpointer=InMemorySaver()
+        )
+        config = {"configurable": {"thread_id": "main"}}
+        files = {"/AGENTS.md": {"content": NOTES, "encoding": "utf-8"}}
+        found, seen = [], 0
+        for number in range(1, 9):
+            said = {"messages": [{"role": "user", "content": PROMPT.format(number)}], "files": files}
+            messages = graph.invoke(said, config)["messages"]
+            answers = [usage(m) for m in messages[seen:] if isinstance(m, AIMessage)]
+            found.append(share_of([u or Usage() for u in answers]))
+            seen = len(messages)
+        return found
+
+
+def _compacted(provider: str) -> float:
+    with serving(provider, agent(looks_then_answers), trigger=("tokens", 12_000), keep=("messages", 4)) as (s, _):
+        s.memory.write("/AGENTS.md", NOTES)
+        seen, found = 0, []
+        for number in range(1, 40):
+            s.memory.add(f"the depot of turn {number} has moved to the harbour")
+            turn = ran(s, f"Count the depots, {number}. " + "And explain each of them to me. " * 60)
+            mine = [c for c in turn.calls if c.purpose == "answer"]
+            seen += turn.compacted
+            found += [share(mine[-1:])] if turn.compacted else [share(mine)] if seen else []
+            if seen == 2:
+                break
+        return min(found)

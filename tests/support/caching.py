@@ -1,0 +1,88 @@
+"""Sessions with chat models whose servers cache prompts, on loopback, and the share that was read from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_anthropic import ChatAnthropic
+from langchain_openai import ChatOpenAI
+
+from deepnb import Session
+from deepnb.core.values import Call, Turn, Usage
+from tests.support.anthropic_server import AnthropicServer
+from tests.support.openai_server import OpenAIServer, Say, Use
+from tests.support.prefix_cache import PrefixCache
+
+PROVIDERS = ("anthropic", "openai")
+NOTES = "".join(f"- fact {i}: the depot in quarter {i} opens at {i % 12} and closes at {i % 9}\n" for i in range(60))
+
+
+def agent(step: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    """Answers a summary and a flush as they want to be; `step` gives the others, from the tool results since the prompt."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        tools = [t.get("name") or t["function"]["name"] for t in request.get("tools") or ()]
+        if not tools:
+            return Say("They listed files and counted depots.")
+        if tools == ["note"]:
+            return Say("NO_REPLY")
+        return step(results(request["messages"]))
+
+    return answer
+
+
+def results(messages: list[dict[str, Any]]) -> list[Any]:
+    """The tool results at the end of a request."""
+    found: list[Any] = []
+    for message in reversed(messages):
+        content = message["content"]
+        inner = [b for b in content if b["type"] == "tool_result"] if isinstance(content, list) else []
+        if message["role"] == "tool":
+            found.append(message)
+        elif inner:
+            found += inner
+        elif message["role"] != "assistant":
+            break
+    return found
+
+
+def looks_then_answers(results: list[Any]) -> Any:
+    return Say("Done: " + "the depots are counted. " * 20) if results else Use("ls", {"path": "/"})
+
+
+@contextmanager
+def cached_model(provider: str, answer: Any) -> Iterator[tuple[Any, Any]]:
+    """A chat model of the provider's own class, and the server it talks to."""
+    same: Any = {"api_key": "x", "max_retries": 0, "streaming": True}
+    if provider == "anthropic":
+        with AnthropicServer([answer]) as server:
+            yield ChatAnthropic(model_name="claude-some", base_url=server.url, **same), server
+    else:
+        with OpenAIServer([answer], cache=PrefixCache()) as other:
+            yield ChatOpenAI(model="some-model", base_url=other.url, stream_usage=True, **same), other
+
+
+@contextmanager
+def serving(provider: str, answer: Any, **options: Any) -> Iterator[tuple[Session, Any]]:
+    """A session with such a model, and its server."""
+    with cached_model(provider, answer) as (model, server):
+        yield Session(model=model, max_input_tokens=200_000, **options), server
+
+
+def share(calls: Iterable[Call]) -> float:
+    """The part of the input of some calls that was read from the cache."""
+    usages = [call.usage for call in calls]
+    assert usages and None not in usages
+    return share_of([usage for usage in usages if usage])
+
+
+def share_of(usages: list[Usage]) -> float:
+    return sum(u.cached for u in usages) / sum(u.input for u in usages)
+
+
+def ran(s: Session, prompt: str) -> Turn:
+    turn = s.run(prompt)
+    assert not turn.error, turn.error
+    return turn
