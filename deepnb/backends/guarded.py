@@ -18,7 +18,7 @@ from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, Steps, Written
-from deepnb.backends.writer import writing
+from deepnb.backends.writer import writer, writing
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
 from deepnb.core.merge import Conflict, Merged
@@ -76,17 +76,21 @@ class GuardedBackend(protocol.BackendProtocol):
             return self.inner.read(file_path, offset, limit)
         text = self.record.text(file_path)
         self._last_read.set(file_path, text)
-        if text is None or text == self.record.raw(file_path):
+        shown = text if text is None else _masked(text)
+        if shown is None or shown == self.record.raw(file_path):
             return self.inner.read(file_path, offset, limit)
-        return slice_read_response(protocol.FileData(content=text, encoding="utf-8"), offset, limit)
+        return slice_read_response(protocol.FileData(content=shown, encoding="utf-8"), offset, limit)
 
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
         found = self.inner.grep(pattern, path, glob, max_count=max_count)
         if found.matches:
-            found = replace(found, matches=[m for m in found.matches if not is_journal(m["path"])])
+            found = replace(found, matches=[self._match(m) for m in found.matches if not is_journal(m["path"])])
         return found
+
+    def _match(self, match: protocol.GrepMatch) -> protocol.GrepMatch:
+        return {**match, "text": _masked(match["text"])} if self.is_guarded(match["path"]) else match
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
         found = self.inner.glob(pattern, path)
@@ -259,3 +263,8 @@ class GuardedBackend(protocol.BackendProtocol):
     def forget(self) -> None:
         """Know nothing of any file any more: after a journal was rewritten."""
         self.record.forget()
+
+
+def _masked(text: str) -> str:
+    """A text of memory as a model may see it: without the credentials that somebody else put there."""
+    return redact(text) if writer().origin == "agent" else text

@@ -308,7 +308,7 @@ USAGES = {
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
         " tools [ask|allow|deny|outside|writes|read-only [NAME]];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
-        " mount [PATH [disk:DIR|store[:NAMESPACE]|state]]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [SUB]"
+        " mount [--yes] [PATH [disk:DIR|store[:NAMESPACE]|state]]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [SUB]"
     ),
     "memory": (
         "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"

@@ -107,3 +107,32 @@ def test_the_panel_says_that_it_is_masked(tmp_path: Path):
     view = memory_view(s.snapshot, s.memory.sources, len)
     file = next(f for f in view.files if f.path == "/box/AGENTS.md")
     assert file.state == "masked" and KEY not in repr(view) and MARK in file.content
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        call("read_file", file_path="/box/AGENTS.md"),
+        call("grep", pattern="key", path="/", output_mode="content"),
+        call("memory_get", path="/box/AGENTS.md"),
+    ],
+    ids=lambda look: look.tool_calls[0]["name"],
+)
+def test_no_tool_reads_it_to_the_model(tmp_path: Path, look):
+    s = session(tmp_path, look, "ok")
+    path = foreign(tmp_path, f"- first\n- the key is {KEY}, for staging\n")
+    s.run("a")
+    result = s.turns[-1].after.messages[2].text
+    assert f"the key is {MARK}, for staging" in result
+    assert KEY not in repr(s.options.model.requests)
+    assert KEY in path.read_text(encoding="utf-8")
+    assert KEY in s.files["/box/AGENTS.md"], "the user sees it"
+
+
+def test_an_edit_after_reading_keeps_what_is_masked(tmp_path: Path):
+    read = call("read_file", id="r", file_path="/box/AGENTS.md")
+    edit = call("edit_file", id="e", file_path="/box/AGENTS.md", old_string="- first", new_string="- second")
+    s = session(tmp_path, read, edit, "ok")
+    path = foreign(tmp_path, f"- first\n- the key is {KEY}\n")
+    s.run("a")
+    assert path.read_text(encoding="utf-8") == f"- second\n- the key is {KEY}\n"
