@@ -1,6 +1,6 @@
 """The agent's files as a mapping path -> text."""
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError, RefusedError
@@ -11,20 +11,15 @@ from deepnb.core.short_repr import short_repr
 class Files(MutableMapping[str, str]):
     """Files of a deepagents backend; setting and deleting write through."""
 
-    def __init__(self, backend: Any, shown: Callable[[Mapping[str, str | None]], None] | None = None) -> None:
-        """`shown` is called with each text that is read, by path."""
+    def __init__(self, backend: Any) -> None:
         self._backend = backend
-        self._shown = shown or (lambda texts: None)
 
     def __getitem__(self, path: str) -> str:
         found = self._backend.download_files([path])[0]
         if found.error is not None or found.content is None:
-            self._shown({path: None})
             raise KeyError(path)
         try:
-            text = str(found.content.decode("utf-8"))
-            self._shown({path: text})
-            return text
+            return str(found.content.decode("utf-8"))
         except UnicodeDecodeError:
             raise InvalidError(
                 f"{path} is not UTF-8 text", "session.backend.download_files returns its bytes"
@@ -53,6 +48,19 @@ class Files(MutableMapping[str, str]):
 
     def __repr__(self) -> str:
         return short_repr(self, ", ".join(self) or "(none)")
+
+
+class ShownFiles(Files):
+    """Files behind the guard: what is read here was shown to the user, who writes next on top of it."""
+
+    def __getitem__(self, path: str) -> str:
+        try:
+            text = super().__getitem__(path)
+        except KeyError:
+            self._backend.mark_shown({path: None})
+            raise
+        self._backend.mark_shown({path: text})
+        return text
 
 
 def refused(path: str, error: str) -> DeepnbError:

@@ -204,9 +204,9 @@ class Session:
     @property
     def files(self) -> Files:
         """path -> text of the agent's files."""
-        from deepnb.session.files import Files
+        from deepnb.session.files import ShownFiles
 
-        return Files(self.backend, self.backend.mark_shown)
+        return ShownFiles(self.backend)
 
     @cached_property
     def memory(self) -> SessionMemory:
