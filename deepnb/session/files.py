@@ -8,7 +8,7 @@ from deepnb.core.paths import check_path
 from deepnb.core.short_repr import short_repr
 
 
-class Files(MutableMapping[str, str]):
+class BackendFiles(MutableMapping[str, str]):
     """Files of a deepagents backend; setting and deleting write through."""
 
     def __init__(self, backend: Any) -> None:
@@ -50,7 +50,7 @@ class Files(MutableMapping[str, str]):
         return short_repr(self, ", ".join(self) or "(none)")
 
 
-class ShownFiles(Files):
+class Files(BackendFiles):
     """Files behind the guard: what is read here was shown to the user, who writes next on top of it."""
 
     def __getitem__(self, path: str) -> str:

@@ -12,7 +12,7 @@ from deepnb.core.forgetting import Occurrences, blot_out, lines_with, pattern, w
 from deepnb.core.journal import Entry, entry
 from deepnb.core.secrets import redact
 from deepnb.running.workspace import Workspace
-from deepnb.session.files import Files
+from deepnb.session.files import BackendFiles
 
 if TYPE_CHECKING:
     from deepnb.backends.record import Root
@@ -24,7 +24,7 @@ def find(workspace: Workspace, words: str) -> Occurrences:
     """Where the words stand: memory, notes, offloaded histories, journal and the injected memory."""
     if not words.strip():
         raise InvalidError("nothing to forget", "%memory forget WORDS")
-    files, paths = Files(workspace.backend), workspace.home.memory_paths()
+    files, paths = BackendFiles(workspace.backend), workspace.home.memory_paths()
     held = {p: lines for p in paths if (lines := lines_with(words, files[p]))}
     sought = pattern(words)
     histories = (p for p in files if p.startswith(PREFIX))
@@ -43,7 +43,7 @@ def forget(workspace: Workspace, words: str) -> Occurrences:
     conversation itself stays as it was said.
     """
     found = find(workspace, words)
-    guard, files = workspace.backend, Files(workspace.backend)
+    guard, files = workspace.backend, BackendFiles(workspace.backend)
     sought = pattern(words)
     touched = {*found.files, *(e.path for e in guard.journal() if sought.search(e.diff))}
     for path in found.history:
@@ -65,7 +65,7 @@ def forget(workspace: Workspace, words: str) -> Occurrences:
 
 def _forget_at(workspace: Workspace, root: Root, paths: Sequence[str], words: str) -> None:
     """Take the words out of these files of a root, as they are now, and out of its journal."""
-    guard, files = workspace.backend, Files(workspace.backend)
+    guard, files = workspace.backend, BackendFiles(workspace.backend)
     left = {p: without(words, files[p]) for p in paths if p in files}
     for path, text in left.items():
         if text != files[path]:

@@ -10,7 +10,7 @@ from deepnb.core.errors import InvalidError, LimitError, NotFoundError
 from deepnb.core.values import BroughtBack, Compacted, HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
-from deepnb.session.files import Files
+from deepnb.session.files import BackendFiles
 
 SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
 
@@ -32,7 +32,7 @@ class SessionHistory:
         made = [e.offload for t in work.turns for e in t.events if isinstance(e, Compacted) and not e.path]
         if (last := work.snapshot.offload) is not None and last not in made:
             made.append(last)
-        text = Files(work.backend).get(path, "")
+        text = BackendFiles(work.backend).get(path, "")
         found = sorted(history.sections(path, text), key=lambda one: moment(one.at))
         return HistorySections(_joined(found, made))
 

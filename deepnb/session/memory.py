@@ -21,7 +21,7 @@ from deepnb.memory.scope import LONG_TERM
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
-from deepnb.session.files import Files, refused
+from deepnb.session.files import BackendFiles, refused
 from deepnb.session.part import Part
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class SessionMemory(Part):
         return self._workspace.backend
 
     @property
-    def _files(self) -> Files:
-        return Files(self._workspace.backend)
+    def _files(self) -> BackendFiles:
+        return BackendFiles(self._workspace.backend)
 
     @property
     def sources(self) -> tuple[str, ...]:

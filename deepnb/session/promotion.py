@@ -11,7 +11,7 @@ from deepnb.memory.layers import note_day
 from deepnb.memory.promotion import MOST, Candidate, candidates
 from deepnb.memory.scope import LONG_TERM
 from deepnb.running.workspace import Workspace
-from deepnb.session.files import Files, refused
+from deepnb.session.files import BackendFiles, refused
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def propose(workspace: Workspace) -> tuple[Candidate, ...]:
     """The best entries of the notes that long-term memory does not hold yet."""
     if not workspace.thread.scope.whole:
         raise RefusedError(f"{LONG_TERM} is not available in a shared thread", "%agent switch main")
-    files, today = Files(workspace.backend), workspace.current.now()[:10]
+    files, today = BackendFiles(workspace.backend), workspace.current.now()[:10]
     notes = {p: files[p] for p in workspace.home.memory_paths() if note_day(p)}
     recalls = workspace.home.storage.search.recalls.of(notes)
     return candidates(notes, recalls, files.get(LONG_TERM, ""), today)[:MOST]
@@ -40,7 +40,7 @@ def promote(workspace: Workspace, proposed: Sequence[Candidate], numbers: Sequen
         there = f"choose from 1 to {len(proposed)}" if proposed else "nothing is proposed"
         raise NotFoundError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
     chosen = tuple(dict.fromkeys(numbers)) or tuple(range(1, len(proposed) + 1))
-    files = Files(workspace.backend)
+    files = BackendFiles(workspace.backend)
     before = files.get(LONG_TERM)
     fresh = {c.line for c in candidates(_notes(workspace), {}, before or "", workspace.current.now()[:10])}
     lines = [c.line for c in (proposed[n - 1] for n in chosen) if c.line in fresh]
@@ -60,5 +60,5 @@ def promote(workspace: Workspace, proposed: Sequence[Candidate], numbers: Sequen
 
 
 def _notes(workspace: Workspace) -> dict[str, str]:
-    files = Files(workspace.backend)
+    files = BackendFiles(workspace.backend)
     return {p: files[p] for p in workspace.home.memory_paths() if note_day(p) and any(entries(p, files[p]))}

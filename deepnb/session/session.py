@@ -204,9 +204,9 @@ class Session:
     @property
     def files(self) -> Files:
         """path -> text of the agent's files."""
-        from deepnb.session.files import ShownFiles
+        from deepnb.session.files import Files
 
-        return ShownFiles(self.backend)
+        return Files(self.backend)
 
     @cached_property
     def memory(self) -> SessionMemory:

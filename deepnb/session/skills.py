@@ -10,7 +10,7 @@ from uuid import uuid4
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.running.workspace import Workspace
-from deepnb.session.files import Files, refused
+from deepnb.session.files import BackendFiles, refused
 from deepnb.session.part import Part
 from deepnb.skills.catalog import DISABLED, Found, disabled
 from deepnb.skills.rules import FILE_NAME, check
@@ -33,8 +33,8 @@ class SessionSkills(Part):
     """The skills of a session's sources, as the files have them now."""
 
     @property
-    def _files(self) -> Files:
-        return Files(self._workspace.backend)
+    def _files(self) -> BackendFiles:
+        return BackendFiles(self._workspace.backend)
 
     # -- what there is
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.skills import Skill
 from deepnb.core.subagents import FOLDER, GENERAL_PURPOSE, Listed, Spent, Subagent
-from deepnb.session.files import Files, refused
+from deepnb.session.files import BackendFiles, refused
 from deepnb.session.part import Part
 from deepnb.session.subagent_skills import with_skills
 from deepnb.skills.catalog import Catalog
@@ -25,8 +25,8 @@ class SessionSubagents(Part):
     """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they are now."""
 
     @property
-    def _files(self) -> Files:
-        return Files(self._workspace.backend)
+    def _files(self) -> BackendFiles:
+        return BackendFiles(self._workspace.backend)
 
     # -- what there is
 
