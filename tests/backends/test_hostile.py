@@ -260,7 +260,7 @@ def swapping(
 ) -> tuple[Path, Path, list[Any]]:
     """Use the backend so many times while `root/d` is a directory and a link to the outside by turns.
 
-    And on until the swap has hit 20 times, so that it is known to have run.
+    And on until the swap has hit 20 times and missed 20 times, so that it is known to have run.
     """
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "d").mkdir(parents=True)
@@ -286,7 +286,7 @@ def swapping(
     try:
         results: list[Any] = []
         hits = 0
-        while len(results) < times or (hits < 20 and len(results) < 50_000):
+        while len(results) < times or (min(hits, len(results) - hits) < 20 and len(results) < 50_000):
             results.append(use(backend, len(results)))
             hits += hit(results[-1])
     finally:
