@@ -8,6 +8,8 @@ CALLS = {
     "%agent budget": "session.budget()",
     "%agent compact": "session.compact()",
     "%agent edit": "session.asked[0].edit({})",
+    "%agent export": "session.export({})",
+    "%agent export --yes": "session.export({}, overwrite=True)",
     "%agent fork": "session.fork({})",
     "%agent history": "session.history()",
     "%agent history --bring": "session.bring_back({})",

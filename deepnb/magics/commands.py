@@ -16,6 +16,7 @@ from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import agent_subagents
 from deepnb.views.compaction import compaction_view
 from deepnb.views.notice import notice_view
+from deepnb.views.numbers import counted
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.xray import xray_view
@@ -132,6 +133,14 @@ def agent_transcript(scene: Scene, args: Args) -> Result:
     return table
 
 
+def agent_export(scene: Scene, args: Args) -> Result:
+    session = scene.session
+    name = args["thread"] or session.thread
+    file = session.export(args["file"].strip("\"'"), name, overwrite=bool(args["yes"]))
+    turns = len(session.workspace.threads[name].turns)
+    return notice(f"thread {name} ({counted(turns, 'turn')}) written to {file}, without credentials")
+
+
 def agent_mount(scene: Scene, args: Args) -> Result:
     if args["path"] and not args["spec"]:
         raise InvalidError(f"say where to mount {args['path']}", f"%agent mount {args['path']} disk:DIR")
@@ -160,6 +169,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "compact": agent_compact,
     "history": agent_history,
     "transcript": agent_transcript,
+    "export": agent_export,
     "tools": agent_tools,
     "subagents": agent_subagents,
     "mount": agent_mount,

@@ -19,6 +19,7 @@ KINDS: dict[str, str] = {
     "place": r"/\S*",
     "backend": r"disk:.+|store(?::\S+)?|state",
     "word": r"\S+",
+    "export": r"""[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
     "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",

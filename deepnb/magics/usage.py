@@ -115,6 +115,13 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     ),
     Sub(
         "agent",
+        "export",
+        "write a thread to a file: a notebook, a page for a browser, or the transcript; --yes overwrites a file",
+        (Arg("file", "FILE.ipynb|FILE.html|FILE.jsonl", "export"),),
+        (Flag("--thread", "NAME", "thread"), Flag("--yes")),
+    ),
+    Sub(
+        "agent",
         "tools",
         "list the tools and which calls need your approval; ask, allow or deny sets the rule of one tool; outside asks"
         " for calls that can't be undone, writes for calls that change anything, read-only denies all changes",

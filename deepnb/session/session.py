@@ -568,6 +568,16 @@ class Session:
         one = self._workspace.transcripts.keep(self._workspace.threads[thread or self.thread].name)
         return transcript(one.read()[0], one.session)
 
+    def export(self, path: str | Path, thread: str | None = None, *, overwrite: bool = False) -> Path:
+        """Write a thread (the current one, if not given) to a file, without credentials; returns the file.
+
+        The end of the name says what is written: `.ipynb` a notebook whose cells are the prompts, `.html` one page
+        for a browser, `.jsonl` the transcript. A file that exists is overwritten only with `overwrite`.
+        """
+        from deepnb.session.export import export
+
+        return export(self._workspace, path, thread or self.thread, overwrite=overwrite)
+
 
 def _decisions(decision: str | Decision | Sequence[Decision] | None) -> tuple[str | None, Sequence[Decision]]:
     """What `resume` was given: a choice where a tool was cut, or decisions on calls."""

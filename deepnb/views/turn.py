@@ -32,6 +32,21 @@ class TurnView:
 
 
 @dataclass(frozen=True)
+class OutcomeView:
+    """What the cell shows below a prompt, and the footer."""
+
+    turn: Turn
+
+    def text(self) -> str:
+        """As the cell showed it."""
+        return _text(self.turn, None, [turn_segments(self.turn).text()])
+
+    def html(self) -> str:
+        """The same, with its tool cards."""
+        return _html(self.turn, None, h.Html(turn_segments(self.turn).html()))
+
+
+@dataclass(frozen=True)
 class ShortTurnView:
     """The beginnings of prompt and answer, a line for each tool call, and the footer."""
 
@@ -69,15 +84,17 @@ class ShortTurnView:
         return _html(self.turn, self.prompt, h.box(*calls, markdown_html(self.answer)))
 
 
-def _text(turn: Turn, prompt: str, body: Sequence[str]) -> str:
+def _text(turn: Turn, prompt: str | None, body: Sequence[str]) -> str:
+    asked = [*quoted(clean(prompt)), ""] if prompt is not None else []
     said = body if any(body) else []
-    return page([*quoted(clean(prompt)), "", *said, *_waiting(turn), footer_view(turn).text()])
+    return page([*asked, *said, *_waiting(turn), footer_view(turn).text()])
 
 
-def _html(turn: Turn, prompt: str, body: h.Html) -> h.Html:
+def _html(turn: Turn, prompt: str | None, body: h.Html) -> h.Html:
     look = f"border-left:3px solid {h.LINE};padding:1px 10px;white-space:pre-wrap;word-wrap:break-word"
+    asked = h.box(h.el("div", prompt, style=look)) if prompt is not None else None
     waiting = [h.el("div", line) for line in _waiting(turn)]
-    return h.el("div", h.box(h.el("div", prompt, style=look)), body, *waiting, h.Html(footer_view(turn).html()))
+    return h.el("div", asked, body, *waiting, h.Html(footer_view(turn).html()))
 
 
 def _waiting(turn: Turn) -> list[str]:

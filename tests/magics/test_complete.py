@@ -35,6 +35,7 @@ SUBS = [
     "compact",
     "history",
     "transcript",
+    "export",
     "tools",
     "subagents",
     "mount",

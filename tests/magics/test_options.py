@@ -306,6 +306,7 @@ USAGES = {
         " rewind N [--memory]; undo; resume [again|skip]; approve [N|all] [--thread] [--skill]; reject [[N|all] WHY...];"
         " edit [N] JSON; turns; budget; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
+        " export FILE.ipynb|FILE.html|FILE.jsonl [--thread NAME] [--yes];"
         " tools [ask|allow|deny|outside|writes|read-only [NAME]];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
         " mount [--yes] [PATH [disk:DIR|store[:NAMESPACE]|state]]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [SUB]"
@@ -367,6 +368,7 @@ def test_every_row_can_be_told_from_a_prompt():
         "json": "{}",
         "place": "/a",
         "backend": "disk:d",
+        "export": "a.html",
     }
     for sub in SUBCOMMANDS:
         words = " ".join(arg.choices[0] if arg.choices else sample.get(arg.kind, "x") for arg in sub.args)

@@ -1,0 +1,81 @@
+"""A thread as a file: a notebook, a page for a browser, or its transcript, without credentials."""
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+from deepnb.context.transcript import to_json
+from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.core.redaction import without_credentials
+from deepnb.running.thread import Thread
+from deepnb.running.workspace import Workspace
+
+KINDS = (".ipynb", ".html", ".jsonl")
+"""What the name of the file ends in."""
+
+
+def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bool) -> Path:
+    """Write a thread to a file of the disk, whole or not at all; returns the file.
+
+    The end of the name says what is written. A file that exists is an error, unless `overwrite`.
+    """
+    file = _file(path)
+    one = workspace.threads[thread]
+    if not one.turns:
+        raise NotFoundError(f"thread {one.name} has no turns yet", "%agent PROMPT starts one")
+    if file.exists() and not overwrite:
+        raise RefusedError(f"{path} exists already", f"%agent export --yes {path} overwrites it")
+    content = _transcript(workspace, one) if file.suffix == ".jsonl" else _conversation(one, file.suffix)
+    try:
+        _write(file, content)
+    except OSError as error:
+        raise RefusedError(f"{path} can't be written ({error.strerror})", "choose another file") from None
+    return file
+
+
+def _file(path: str | Path) -> Path:
+    """The file that is meant; behind a link, the one that the link leads to."""
+    try:
+        file = Path(path).expanduser().resolve()
+        directory = file.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidError(f"{str(path)!r} can't be a file ({error})", "choose another name") from None
+    if file.suffix not in KINDS or directory:
+        what = "is a directory" if directory else "has no ending that says what to write"
+        raise InvalidError(f"{path} {what}", f"end the name in {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    return file
+
+
+def _conversation(thread: Thread, kind: str) -> bytes:
+    from deepnb.views.notebook import conversation_notebook
+    from deepnb.views.page import conversation_page
+
+    turns = [without_credentials(turn) for turn in thread.turns]
+    title = f"Thread {thread.name}"
+    text = conversation_notebook(title, turns) if kind == ".ipynb" else conversation_page(title, turns)
+    return text.encode("utf-8", "replace")  # half of a surrogate pair is no text
+
+
+def _transcript(workspace: Workspace, thread: Thread) -> bytes:
+    """Its lines as they are kept; of a thread that only a checkpointer knows they are made first."""
+    one = workspace.transcripts.keep(thread.name)
+    if not one.begun and not one.read()[0]:
+        workspace.transcripts.outside(thread.name, thread.snapshot.messages, ())
+    return b"".join(map(to_json, one.read()[0]))
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Replace the file in one step: a crash leaves the old one, or the new one."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name[:80]}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("xb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(opened.fileno())
+        if file.exists():
+            shutil.copymode(file, draft)
+        os.replace(draft, file)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,242 @@
+"""A thread written to a file: valid, whole, without credentials, and never over another file unasked."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from nbclient import NotebookClient
+
+from deepnb import Session
+from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.core.values import ToolEnded, ToolStarted, Turn
+from deepnb.views.notebook import conversation_notebook
+from deepnb.views.turn import OutcomeView, TurnView
+from tests.support.hostile_views import Maker
+from tests.support.scripted import Scripted, call, unasked
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
+KINDS = (".ipynb", ".html", ".jsonl")
+
+
+def weigh(what: str) -> str:
+    "Weigh something."
+    return f"{what} weighs 3 kg"
+
+
+def session(*answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers)), **unasked(weigh), **options)
+
+
+@pytest.fixture
+def talked() -> Session:
+    s = session(call("weigh", what="<b>lead</b>"), "It is **heavy** & dense", "Bye")
+    s.run("how heavy is {lead}?")
+    s.run("thanks")
+    return s
+
+
+def shown(file: Path) -> str:
+    """The text of a page, as a reader sees it."""
+    found: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_data(self, data: str) -> None:
+            found.append(data)
+
+    Reader().feed(file.read_text(encoding="utf-8").partition("<body>")[2])
+    return "".join(found)
+
+
+def text_of(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", markup))
+
+
+def test_a_notebook_has_the_prompts_as_cells_and_what_was_shown_below_them(talked, tmp_path):
+    file = talked.export(tmp_path / "a.ipynb")
+    notebook = nbformat.read(file, as_version=4)
+    nbformat.validate(notebook)
+    assert [cell.source for cell in notebook.cells] == [
+        "# Thread main",
+        "%load_ext deepnb",
+        "%%agent --raw\nhow heavy is {lead}?",
+        "%%agent\nthanks",
+    ]
+    for cell, turn in zip(notebook.cells[2:], talked.turns, strict=True):
+        (output,) = cell.outputs
+        assert output.data["text/plain"] == OutcomeView(turn).text()
+        assert output.data["text/html"] == OutcomeView(turn).html()
+    assert "<details" in notebook.cells[2].outputs[0].data["text/html"]
+    assert len({cell.id for cell in notebook.cells}) == 4
+
+
+def test_a_page_shows_the_text_of_the_views_and_asks_nobody_for_anything(talked, tmp_path):
+    file = talked.export(tmp_path / "a.html")
+    page = file.read_text(encoding="utf-8")
+    seen = shown(file)
+    for turn in talked.turns:
+        assert text_of(TurnView(turn).html()) in seen
+    assert "heavy" in seen and "<b>lead</b>" in seen and "<b>lead</b>" not in page
+    assert not re.search(r"<(?:script|link|iframe|img|object)\b|\son\w+=|\burl\(|@import", page)
+    assert "default-src 'none'" in page and "color-scheme:light dark" in page
+
+
+def test_a_transcript_is_the_lines_that_were_kept(talked, tmp_path):
+    file = talked.export(tmp_path / "a.jsonl")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [line["type"] for line in lines] == talked.transcript()["type"].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_credential_is_in_a_file_however_it_came(kind, tmp_path):
+    s = session(
+        AIMessage("", tool_calls=call("weigh", what=TOKEN, password="hunter2hunter2").tool_calls),
+        f"the key is {TOKEN} as asked",
+        RuntimeError(f"refused {TOKEN}"),
+    )
+    s.run(f"my key is {TOKEN}")
+    with pytest.raises(Exception, match="refused"):
+        s.run("again")
+    written = s.export(tmp_path / f"a{kind}").read_text(encoding="utf-8")
+    assert TOKEN in s.turns[0].prompt and TOKEN in s.turns[0].text
+    assert TOKEN not in written and "hunter2hunter2" not in written and "[redacted: " in written
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_exists_is_overwritten_only_when_asked(kind, talked, tmp_path):
+    file = tmp_path / f"a{kind}"
+    file.write_text("mine")
+    file.chmod(0o640)
+    with pytest.raises(RefusedError) as told:
+        talked.export(file)
+    assert told.value.typed == f"{file} exists already: %agent export --yes {file} overwrites it"
+    assert str(told.value) == f"{file} exists already: session.export({str(file)!r}, overwrite=True) overwrites it"
+    assert file.read_text() == "mine"
+    talked.export(file, overwrite=True)
+    assert file.read_text(encoding="utf-8") != "mine" and file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(talked, tmp_path, monkeypatch):
+    file = tmp_path / "a.html"
+    file.write_text("mine")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RefusedError, match=r"can't be written \(No space left on device\)"):
+        talked.export(file, overwrite=True)
+    assert [one.name for one in tmp_path.iterdir()] == ["a.html"] and file.read_text() == "mine"
+
+
+def test_a_link_stays_one_and_a_missing_directory_is_made(talked, tmp_path):
+    (tmp_path / "there.html").write_text("old")
+    (tmp_path / "link.html").symlink_to("there.html")
+    talked.export(tmp_path / "link.html", overwrite=True)
+    assert (tmp_path / "link.html").is_symlink() and "heavy" in (tmp_path / "there.html").read_text(encoding="utf-8")
+    assert talked.export(tmp_path / "new" / "a.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "line"),
+    [
+        ("a.txt", InvalidError, "a.txt has no ending that says what to write: end the name in .ipynb, .html or .jsonl"),
+        ("a", InvalidError, "a has no ending"),
+        ("d.html", InvalidError, "d.html is a directory"),
+        ("f/a.html", RefusedError, "can't be written"),
+        ("a\0.html", InvalidError, "can't be a file"),
+    ],
+)
+def test_a_name_that_can_be_no_file_is_one_line(name, kind, line, talked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.html").mkdir()
+    (tmp_path / "f").write_text("")
+    with pytest.raises(kind) as told:
+        talked.export(name)
+    assert line in str(told.value) and "\n" not in str(told.value)
+
+
+def test_another_thread_and_one_without_turns(talked, tmp_path):
+    talked.new("b")
+    assert "# Thread main" in talked.export(tmp_path / "a.ipynb", "main").read_text(encoding="utf-8")
+    with pytest.raises(NotFoundError, match="thread b has no turns yet"):
+        talked.export(tmp_path / "b.ipynb")
+    with pytest.raises(NotFoundError, match="no thread 'c'"):
+        talked.export(tmp_path / "b.ipynb", "c")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_thread_that_a_checkpointer_holds_is_written_too(kind, tmp_path):
+    saver = InMemorySaver()
+    session("It is heavy", checkpointer=saver).run("how heavy?")
+    later = session("x", checkpointer=saver)
+    written = later.export(tmp_path / f"a{kind}").read_text(encoding="utf-8")
+    assert "how heavy?" in written and "It is heavy" in written
+
+
+def hostile(text: str) -> Turn:
+    return Maker(text).turn()
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "\ud800 half", "a\x00b\x1b[31m", "]]></style>{x}", "\u202e"]
+)
+def test_whatever_a_turn_holds_the_notebook_is_valid(text):
+    written = conversation_notebook(text, [hostile(text)]).encode("utf-8", "replace")
+    notebook = nbformat.reads(written.decode(), as_version=4)
+    nbformat.validate(notebook)
+    assert "<script>" not in notebook.cells[2].outputs[0].data["text/html"]
+
+
+def test_code_that_ran_is_a_cell_below_its_prompt():
+    events = (
+        ToolStarted("1", "run", {"code": "x = 1"}),
+        ToolEnded("1", "run", "", "ok", 0.1),
+        ToolStarted("2", "run", {"code": "1/0"}),
+        ToolEnded("2", "run", "", "error", 0.1),
+        ToolStarted("3", "run", {"code": "inner"}, path=("t",)),
+        ToolEnded("3", "run", "", "ok", 0.1, path=("t",)),
+    )
+    empty = hostile("p")
+    turn = Turn(1, "main", "p", "", events, empty.before, empty.after, empty.usage, None)
+    cells = nbformat.reads(conversation_notebook("t", [turn], {"run": "code"}), as_version=4).cells
+    assert [cell.source for cell in cells[2:]] == ["%%agent\np", "x = 1"]
+
+
+@pytest.mark.slow
+@pytest.mark.kernel
+def test_an_exported_notebook_runs_offline(tmp_path):
+    s = Session()
+    s.run("Remember that I prefer metric units")
+    s.run("What do you know about me?")
+    notebook = nbformat.read(s.export(tmp_path / "a.ipynb"), as_version=4)
+    before = [cell.outputs[0].data["text/plain"] for cell in notebook.cells[2:]]
+    client = NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute(env={**os.environ, "HOME": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")})
+    after = ["\n".join(o.data["text/plain"] for o in cell.outputs if "data" in o) for cell in notebook.cells[2:]]
+    assert all("metric units" in one for one in (*before, *after))
+
+
+def test_the_magic_writes_it_and_says_where(shell, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "has no turns yet: %agent PROMPT starts one" in shell.fails("%agent export a.html")
+    shell.ok("%agent what can you do?")
+    assert f"thread main (1 turn) written to {tmp_path / 'a.html'}, without credentials" in shell.ok(
+        "%agent export a.html"
+    )
+    assert shell.fails("%agent export a.html") == "a.html exists already: %agent export --yes a.html overwrites it"
+    shell.ok("%agent export a.html --yes")
+    shell.ok('%agent export "my notes.ipynb" --thread main')
+    assert (tmp_path / "my notes.ipynb").exists()
+    assert "end the name in .ipynb" in shell.fails("%agent export a.csv")
