@@ -9,7 +9,10 @@ from deepnb.core.approvals import Effect
 T = TypeVar("T")
 
 READS = frozenset(
-    {"ls", "read_file", "glob", "grep", "memory_search", "memory_get", "list_variables", "inspect_variable"}
+    {
+        *("ls", "read_file", "glob", "grep", "memory_search", "memory_get"),
+        *("list_variables", "inspect_variable", "read_notebook"),
+    }
 )
 """Tools of deepnb that change nothing."""
 WRITES = frozenset({"write_file", "edit_file", "delete"})

@@ -1,13 +1,14 @@
-"""Read-only tools over the user's variables."""
+"""Read-only tools over the user's variables and notebooks."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from deepnb.workshop.describe import describe, list_of_variables
+from deepnb.workshop.notebooks import read_notebook
 
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
-    """`list_variables` and `inspect_variable` over a namespace; neither runs any of the user's code."""
+    """`list_variables` and `inspect_variable` over a namespace, and `read_notebook`; none runs any of the user's code."""
 
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
@@ -23,4 +24,4 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
             return f"Error: there is no variable {name!r}. There are:\n{list_of_variables(namespace)}"
         return describe(name, namespace[name])
 
-    return [list_variables, inspect_variable]
+    return [list_variables, inspect_variable, read_notebook]

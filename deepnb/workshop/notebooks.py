@@ -1,0 +1,283 @@
+"""The notebooks of the working directory, for the agent to read: their outlines, cells and outputs as plain text.
+
+A notebook is somebody's file: it is parsed by nbformat and nothing of it is rendered, trusted or run. Images are named
+by type and size. Texts are masked for credentials as a whole, before they are searched or cut.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deepnb.core.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.core.secrets import redact
+
+LARGEST = 10_000_000
+"""Bytes of a notebook that is read."""
+ANSWER = 8_000
+"""Characters of one answer, about; an output has a quarter of them at most."""
+MOST = 50
+"""Notebooks that are listed or searched at once."""
+
+_ENTRIES = 20_000
+"""Files and directories that are looked at for notebooks."""
+_LINE = 100
+_BASE64 = re.compile(r"data:(image/[\w.+-]+);base64,([A-Za-z0-9+/=\s]{64,})")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_CELLS = re.compile(r"\s*\d{1,6}(?:\s*-\s*\d{1,6})?(?:\s*,\s*\d{1,6}(?:\s*-\s*\d{1,6})?)*\s*")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a cell."""
+
+    title: str
+    """What it is: `stdout`, `image/png, 12 kB`, `KeyError: 'a'`."""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell, without credentials."""
+
+    number: int
+    """Counted from 1."""
+    kind: str
+    source: str
+    run: int | None = None
+    """Its execution count."""
+    outputs: tuple[Output, ...] = ()
+
+
+def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: bool = False) -> str:
+    """Read Jupyter notebooks of the working directory: outline, chosen cells, or lines that contain a text.
+
+    Args:
+        path: A .ipynb file; empty for all of them.
+        search: Text to find in sources and outputs.
+        cells: Numbers of cells to show in full, e.g. "3" or "2-5".
+        detailed: Show outputs in full.
+    """
+    try:
+        root = _root()
+        if not path:
+            return _matches(root, _found(root), search) if search else _listing(root, _found(root))
+        file = _inside(root, path)
+        if search:
+            return _matches(root, [file], search)
+        there = notebook_cells(file, path)
+        return _in_full(path, _chosen(there, cells), detailed) if cells else _outline(path, there, detailed)
+    except DeepnbError as error:
+        return f"Error: {error.typed}"
+
+
+def notebook_cells(file: Path, name: str, *, outputs: bool = True) -> tuple[Cell, ...]:
+    """The cells of a notebook of any version of the format; masking long outputs takes a while, so they can be left out."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST + 1)
+    except OSError as error:
+        raise InvalidError(f"{name} can't be read ({error.strerror})") from None
+    if len(content) > LARGEST:
+        raise LimitError(f"{name} has more than {LARGEST // 1_000_000} MB", "it can't be read")
+    try:
+        found = _parsed(content.decode("utf-8-sig"))["cells"]
+        return tuple(_cell(number, cell, outputs) for number, cell in enumerate(found, 1))
+    except Exception as error:  # whatever is wrong with it
+        raise InvalidError(f"{name} is not a notebook that nbformat can read ({type(error).__name__})") from None
+
+
+def _root() -> Path:
+    try:
+        return Path.cwd().resolve()
+    except OSError as error:
+        raise NotFoundError(f"there is no working directory ({error.strerror})", "%cd DIR") from None
+
+
+def _inside(root: Path, path: str) -> Path:
+    """The notebook that is meant; links are followed before it is asked where it is."""
+    try:
+        file = (root / path).resolve()
+        outside, there = not file.is_relative_to(root), file.is_file()
+    except (OSError, RuntimeError, ValueError):
+        raise InvalidError(f"{path!r} can't be a file", "give the path of a .ipynb file") from None
+    if outside:
+        raise RefusedError(f"{path} is outside the working directory", "only notebooks in it can be read")
+    if file.suffix != ".ipynb" or not there:
+        raise NotFoundError(f"no notebook {path}", "read_notebook without a path lists them")
+    return file
+
+
+def _found(root: Path) -> list[Path]:
+    """The notebooks below the working directory, by path; none of hidden directories."""
+    found: list[Path] = []
+    looked = 0
+    for directory, below, names in os.walk(root):
+        below[:] = sorted(name for name in below if name[0] != "." and name not in ("__pycache__", "node_modules"))
+        looked += len(below) + len(names)
+        files = (Path(directory, name) for name in sorted(names) if name.endswith(".ipynb") and name[0] != ".")
+        found += [file for file in files if file.is_file() and file.resolve().is_relative_to(root)]
+        if len(found) > MOST or looked > _ENTRIES:
+            break
+    return found
+
+
+def _parsed(text: str) -> Any:
+    """The notebook in the current format, not validated: its outputs may be anything."""
+    import nbformat
+    from nbformat import reader
+
+    there = reader.reads(text)
+    return there if reader.get_version(there)[0] >= 4 else nbformat.convert(there, 4)
+
+
+def _cell(number: int, cell: Mapping[str, Any], with_outputs: bool) -> Cell:
+    run = cell.get("execution_count")
+    attached = (
+        _image(f"attachment {name}: {mime}", data)
+        for name, bundle in (cell.get("attachments") or {}).items()
+        for mime, data in bundle.items()
+    )
+    shown = (one for output in cell.get("outputs") or () for one in _outputs(output))
+    kind = redact(str(cell.get("cell_type")))
+    outputs = (*attached, *shown) if with_outputs else ()
+    return Cell(number, kind, _text(cell.get("source")), run if isinstance(run, int) else None, outputs)
+
+
+def _outputs(output: Mapping[str, Any]) -> Iterator[Output]:
+    """What one output holds: each image by name, and the plainest text there is."""
+    if output.get("output_type") == "stream":
+        yield Output(redact(str(output.get("name"))), _text(output.get("text")))
+        return
+    if output.get("output_type") == "error":
+        yield Output(_text(f"{output.get('ename')}: {output.get('evalue')}"), _text(output.get("traceback"), "\n"))
+        return
+    data = output.get("data") or {}
+    texts = [mime for mime in ("text/plain", "text/markdown", "text/latex", "application/json") if mime in data]
+    for mime, value in data.items():
+        if mime.startswith("image/") or mime == "application/pdf":
+            yield _image(mime, value)
+        elif not texts:
+            yield Output(redact(f"{mime}, {len(str(value)):,} characters"))
+    if texts:
+        yield Output(texts[0], _text(data[texts[0]]))
+
+
+def _image(name: str, value: object) -> Output:
+    text = "".join(value) if isinstance(value, list) else str(value)
+    size = len(text) if "svg" in name else len(text.strip()) * 3 // 4  # in base64
+    return Output(redact(f"{name}, {_kilobytes(size)}"))
+
+
+def _text(value: object, joint: str = "") -> str:
+    """A text of a notebook without credentials, colours of terminals, and images in it."""
+    text = joint.join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+    plain = _ESCAPES.sub("", text)
+    return redact(_BASE64.sub(lambda m: f"[{m[1]}, {_kilobytes(len(m[2]) * 3 // 4)}]", plain))
+
+
+def _listing(root: Path, files: list[Path]) -> str:
+    lines = []
+    for file in files[:MOST]:
+        name = redact(str(file.relative_to(root)))
+        try:
+            there = notebook_cells(file, name, outputs=False)
+        except DeepnbError as error:
+            lines.append(error.typed)
+            continue
+        title = next((one for cell in there if cell.kind == "markdown" and (one := _first(cell.source))), "")
+        lines.append(f"{name}: {len(there)} cells" + (f", {title}" if title else ""))
+    more = ["there are more notebooks: name a path"] if len(files) > MOST else []
+    return _answer([*lines, *more], "notebooks") if lines else "there are no notebooks in the working directory"
+
+
+def _outline(name: str, cells: tuple[Cell, ...], detailed: bool) -> str:
+    """A line for each cell, and one for each of its outputs."""
+    head = f"{redact(name)}: {len(cells)} cells"
+    return _answer([head, *("\n".join([_head(cell), *_shown(cell, detailed)]) for cell in cells)], "cells")
+
+
+def _in_full(name: str, cells: Iterable[Cell], detailed: bool) -> str:
+    blocks = [
+        "\n".join([_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)]) for cell in cells
+    ]
+    return _answer([f"{redact(name)}:", *blocks], "cells")
+
+
+def _head(cell: Cell, short: bool = True) -> str:
+    run = f" [{cell.run}]" if cell.run is not None else ""
+    return f"{cell.number} {cell.kind}{run}:" + (f" {_brief(cell.source)}" if short else "")
+
+
+def _shown(cell: Cell, detailed: bool) -> Iterator[str]:
+    for output in cell.outputs:
+        text = output.text.rstrip()
+        if detailed and text:
+            yield f"  -> {output.title}\n{_cut(text, ANSWER // 4)}"
+        else:
+            yield f"  -> {_cut(output.title, _LINE)}" + (f": {_brief(text)}" if text else "")
+
+
+def _matches(root: Path, files: list[Path], search: str) -> str:
+    """`a.ipynb 3 code: the line`, for each line of a source or an output that contains the text."""
+    sought, lines = search.casefold(), []
+    for file in files[:MOST]:
+        name = redact(str(file.relative_to(root)))
+        try:
+            there = notebook_cells(file, name)
+        except DeepnbError as error:
+            lines.append(error.typed)
+            continue
+        for cell in there:
+            texts = [(cell.kind, cell.source), *(("output", f"{o.title}\n{o.text}") for o in cell.outputs)]
+            lines += [
+                f"{name} {cell.number} {kind}: {_cut(' '.join(line.split()), _LINE)}"
+                for kind, text in texts
+                for line in text.splitlines()
+                if sought in line.casefold()
+            ]
+    more = [f"only the first {MOST} notebooks were searched: name a path"] if len(files) > MOST else []
+    return _answer([*lines, *more], "lines") if lines else f"no line contains {redact(search)!r}"
+
+
+def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
+    """The cells of `2-5,7`."""
+    if not _CELLS.fullmatch(numbers):
+        raise InvalidError(f"cells {numbers!r} is not valid", 'give numbers such as "3" or "2-5"')
+    runs = [[int(n) for n in run.split("-")] for run in numbers.split(",")]
+    chosen = [cell for cell in cells if any(run[0] <= cell.number <= run[-1] for run in runs)]
+    if not chosen:
+        raise NotFoundError(f"no cells {numbers}: the notebook has {len(cells)}", "count from 1")
+    return chosen
+
+
+def _answer(blocks: list[str], what: str) -> str:
+    """The blocks that fit, and how many did not."""
+    used, shown = 0, 0
+    for block in blocks:
+        used += len(block) + 1
+        if shown and used > ANSWER:
+            break
+        shown += 1
+    left = len(blocks) - shown
+    return "\n".join([*blocks[:shown], *([f"{left} more {what} not shown"] if left else [])])
+
+
+def _first(text: str) -> str:
+    return _cut(next((" ".join(line.split()) for line in text.splitlines() if line.strip()), ""), _LINE)
+
+
+def _brief(text: str) -> str:
+    """The first line, and how many come after it."""
+    more = text.strip().count("\n")
+    return _first(text) + (f" (+{more} line{'s' if more > 1 else ''})" if more else "")
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text) - limit:,} more characters)"
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size:,} bytes" if size < 1_000 else f"{size / 1_000:,.0f} kB"
