@@ -155,13 +155,13 @@ def test_rewind_takes_memory_back_only_when_asked(shell: Shell) -> None:
 
 
 def test_turns_budget_history_tools(shell: Shell) -> None:
-    shell.ok("%config DeepNB.window = 4500")
+    shell.ok("%config DeepNB.window = 4750")
     assert "nothing offloaded yet" in shell.ok("%agent history")
     for _ in range(7):
         shell.ok("%agent what can you do?")
     assert len(re.findall(r"what can you do\?", shell.ok("%agent turns"))) == 7
     out = shell.run("%agent budget")
-    assert "of 4,500 tokens" in out.out and "compacts at 85 %" in out.out
+    assert "of 4,750 tokens" in out.out and "compacts at 85 %" in out.out
     assert list(out.value["turn"])[:2] == [1, 2] and "summary" in set(out.value["purpose"])
     assert "what can you do?" in shell.ok("%agent history")
     assert "inspect_variable" in shell.ok("%agent tools")

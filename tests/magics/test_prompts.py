@@ -180,7 +180,7 @@ def test_a_fixed_clock_prints_the_same_twice(bare_shell: Shell) -> None:
     for _ in range(2):
         bare_shell.ok("%load_ext deepnb")
         bare_shell.ok("%config DeepNB.clock = '2026-01-31T09:00:00'")
-        bare_shell.ok("%config DeepNB.window = 4500")
+        bare_shell.ok("%config DeepNB.window = 4750")
         for _ in range(8):
             bare_shell.ok("%agent what can you do?")
         seen.append(bare_shell.ok("%agent history"))

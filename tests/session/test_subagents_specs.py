@@ -151,10 +151,10 @@ def test_a_name_that_is_not_there_is_told_to_the_model():
 
 
 def test_a_model_of_its_own_has_its_own_window_and_counter():
-    s = session(GO, "end", subagents=[{**CRITIC, "model": TeachingModel(window=3_000)}])
+    s = session(GO, "end", subagents=[{**CRITIC, "model": TeachingModel(window=4_000)}])
     s.run("p")
     first, nested, last = [e.call for e in s.last.events if isinstance(e, ModelEnded)]
-    assert [c.budget.rule.window for c in (first, nested, last)] == [100_000, 3_000, 100_000]
+    assert [c.budget.rule.window for c in (first, nested, last)] == [100_000, 4_000, 100_000]
     assert [c.budget.exact for c in (first, nested, last)] == [False, True, False]
     assert nested.budget.total == nested.usage.input
     assert list(s.ledger()["model"]) == ["ScriptedModel", "offline", "ScriptedModel"]
