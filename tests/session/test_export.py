@@ -197,6 +197,18 @@ def test_whatever_a_turn_holds_the_notebook_is_valid(text):
     assert "<script>" not in notebook.cells[2].outputs[0].data["text/html"]
 
 
+def test_run_all_goes_on_after_a_cell_that_needed_approval(tmp_path):
+    s = Session(model=Scripted(answers=["one", call("weigh", what="lead"), "two", "three"]), tools=[weigh])
+    s.run("a")
+    s.run("b")
+    for _ in s.resume(s.asked[0].approve()):
+        pass
+    s.run("c")
+    cells = nbformat.read(s.export(tmp_path / "a.ipynb"), as_version=4).cells[2:]
+    stops = ["raises-exception"]
+    assert [cell.metadata.get("tags") for cell in cells] == [None, stops, stops]
+
+
 def test_code_that_ran_is_a_cell_below_its_prompt():
     events = (
         ToolStarted("1", "run", {"code": "x = 1"}),
