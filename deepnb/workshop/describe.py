@@ -1,13 +1,11 @@
 """A variable in a few lines that a model can reason from: its shape, its columns, its first rows.
 
-Tables and arrays are known by what they answer to, never by importing pandas or NumPy. Figures have at most four
-significant digits and types the same names under pandas 2 and 3, so that a prompt is the same everywhere.
+Only values of exactly known types are read (`exact.py`); of any other the class and its names are shown. Figures have
+at most four significant digits and types the same names under pandas 2 and 3, so that a prompt is the same everywhere.
 """
 
 import csv
-import inspect
 import io
-import reprlib
 import types
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -15,46 +13,74 @@ from itertools import islice
 from numbers import Integral
 from typing import Any
 
+from deepnb.core.secrets import redact, redact_value
+from deepnb.workshop.exact import (
+    COLLECTIONS,
+    ITEMS,
+    LINE,
+    all_scalars,
+    class_name,
+    cut,
+    is_array,
+    is_from,
+    is_missing,
+    is_readable,
+    is_scalar,
+    pandas_name,
+    plain,
+    short,
+)
+from deepnb.workshop.opaque import (
+    conversion,
+    first_doc_line,
+    is_class,
+    is_routine,
+    module_line,
+    module_name,
+    signature,
+    static_names,
+)
+
 ROWS = 5  # sample rows of a table
 LABELS = 50  # first columns in which a text column is looked for
-ITEMS = 8  # first items of a collection
-LINE = 100  # characters of one item
+SCANNED = 200_000  # rows of a longer table are sampled
+GROUPS = 6  # distinct values whose sizes are counted
 CELL = 30  # characters of one cell of a table
 FROM_IPYTHON = frozenset({"In", "Out", "exit", "quit", "get_ipython"})
-COLLECTIONS = (dict, list, tuple, set, frozenset)
+HIDDEN = "not shown: it looks like a credential"
 
 
 def describe(name: str, value: object, budget: int = 1500) -> str:
-    """What a value is, in at most `budget` characters; never an exception, whatever the value does when asked."""
+    """What a value is, in at most `budget` characters; never an exception, and never a credential."""
+    if _is_credential(name, value):
+        return cut(f"{name}: {class_name(value)}, {HIDDEN}", budget)
     try:
         text = _description(name, value, budget)
     except Exception:
-        text = f"{name}: {type(value).__name__}, {unprintable(value)}"
-    return cut(text, budget)
+        text = f"{name}: {class_name(value)}, {unprintable(value)}"
+    return cut(redact(text), budget)
 
 
 def list_of_variables(namespace: Mapping[str, object], limit: int = 100) -> str:
     """One line a variable, `name: type, short`, in the order of definition; no modules, nothing of IPython's own."""
     names = [name for name, value in namespace.items() if _is_the_users(name, value)]
-    lines = [f"{name}: {_brief(namespace[name])}" for name in names[:limit]]
+    lines = [
+        f"{name}: {class_name(value)}, {HIDDEN}" if _is_credential(name, value) else redact(f"{name}: {_brief(value)}")
+        for name, value in ((name, namespace[name]) for name in names[:limit])
+    ]
     if len(names) > limit:
         lines.append(f"{len(names) - limit} more variables not shown")
     return "\n".join(lines) or "(no variables)"
 
 
 def is_table(value: object) -> bool:
-    """Whether a value is a pandas DataFrame or Series, or made from one."""
-    return _pandas_name(value) != ""
+    """Whether a value is a pandas DataFrame or Series, no subclass of one."""
+    return pandas_name(value) in ("DataFrame", "Series")
 
 
 def unprintable(value: object) -> str:
     """What stands for a value that cannot be shown."""
-    return f"<unprintable {type(value).__name__}>"
-
-
-def cut(text: str, limit: int) -> str:
-    """A text of at most `limit` characters, with dots where some are missing."""
-    return text if len(text) <= limit else text[: max(limit - 3, 0)] + "..."
+    return f"<unprintable {class_name(value)}>"
 
 
 def figure(number: Any) -> str:
@@ -65,90 +91,159 @@ def figure(number: Any) -> str:
 
 
 def _description(name: str, value: Any, budget: int) -> str:
-    pandas_name = _pandas_name(value)
-    if pandas_name == "Series":
+    kind = pandas_name(value)
+    if kind == "Series":
         frame = value.to_frame("value" if value.name is None else value.name)
-        return _table(f"{name}: {type(value).__name__}, {len(value)} rows", frame, budget)
-    if pandas_name:
+        return _table(f"{name}: Series, {len(value)} rows", frame, budget)
+    if kind == "DataFrame":
         rows, columns = value.shape
-        return _table(f"{name}: {type(value).__name__}, {rows} rows x {columns} columns", value, budget)
+        return _table(f"{name}: DataFrame, {rows} rows x {columns} columns", value, budget)
     lines = [f"{name}: {_brief(value)}"]
-    if _is_array(value):
+    if kind == "Index":
+        lines += _index_lines(value)
+    elif is_array(value):
         lines += _array_lines(value)
     elif type(value) is dict:
-        lines += [f"  {_repr(key, 40)}: {_repr(item)}" for key, item in islice(value.items(), ITEMS)]
+        lines += [f"  {short(key, 40)}: {_item(key, item)}" for key, item in islice(value.items(), ITEMS)]
     elif type(value) in COLLECTIONS:
-        lines += [f"  {_repr(item)}" for item in islice(value, ITEMS)]
+        lines += [f"  {short(item)}" for item in islice(value, ITEMS)]
     elif type(value) is str and len(value) > LINE:
-        lines = [f"{name}: str, {len(value)} characters", cut(repr(value), budget - len(lines[0]))]
-    elif inspect.isroutine(value) or inspect.isclass(value):
-        doc = (inspect.getdoc(value) or "").strip().partition("\n")[0]
+        lines = [f"{name}: str, {len(value)} characters", short(value, budget - 60)]
+    elif is_from(value, "matplotlib.figure", ("Figure",)):
+        lines += _figure_lines(value)
+    elif is_routine(value) or is_class(value):
+        doc = first_doc_line(value)
         lines += [f"  {doc}"] * bool(doc)
+    elif type(value) is not types.ModuleType and not is_scalar(value):
+        lines += [f"  {line}" for line in (static_names(value), conversion(value)) if line]
     if type(value) in COLLECTIONS and len(value) > ITEMS:
         lines.append(f"  {len(value) - ITEMS} more items not shown")
     if len(lines) == 1 and lines[0].endswith("..."):
-        lines = [f"{name}: {type(value).__name__}", _repr(value, budget)]
+        lines = [f"{name}: {class_name(value)}", short(value, budget)]
     return "\n".join(lines)
 
 
 def _brief(value: Any) -> str:
     """The type of a value and, after a comma, the little that fits on its line."""
-    kind = type(value).__name__
+    kind = class_name(value)
     try:
-        pandas_name = _pandas_name(value)
-        if pandas_name == "DataFrame":
+        known = pandas_name(value)
+        if known == "DataFrame":
             return f"{kind}, {value.shape[0]} rows x {value.shape[1]} columns"
-        if pandas_name == "Series":
-            return f"{kind}, {len(value)} rows"
-        if _is_array(value):
+        if known:
+            return f"{kind}, {len(value)} {'rows' if known == 'Series' else 'labels'}"
+        if is_array(value):
             return f"{kind}, shape {tuple(value.shape)}, {value.dtype}"
         if type(value) in COLLECTIONS:
             return f"{kind}, {len(value)} item{'' if len(value) == 1 else 's'}"
-        if isinstance(value, types.ModuleType):
-            doc = (value.__doc__ or "").strip().partition("\n")[0]
-            return f"module, {value.__name__}" + (f": {cut(doc, LINE)}" if doc else "")
-        if inspect.isroutine(value) or inspect.isclass(value):
-            return f"{'class' if inspect.isclass(value) else 'function'}, {value.__name__}{_signature(value)}"
-        return f"{kind}, {_repr(plain(value))}"
+        if type(value) is types.ModuleType:
+            return module_line(value)
+        if is_routine(value) or is_class(value):
+            return f"{'class' if is_class(value) else 'function'}, {signature(value)}"
+        shown = short(value)
+        return kind if shown == f"<{kind}>" else f"{kind}, {shown}"
     except Exception:
         return f"{kind}, {unprintable(value)}"
 
 
+def _is_credential(name: object, value: object) -> bool:
+    """Whether a text is, or is named like, a credential; of a longer one the first characters are asked."""
+    if type(name) is not str or type(value) is not str:
+        return False
+    given = {name: value[:4000]}
+    return redact_value(given) is not given
+
+
+def _item(key: object, item: object) -> str:
+    return HIDDEN if _is_credential(key, item) else short(item)
+
+
+def _index_lines(index: Any) -> list[str]:
+    if class_name(index) == "MultiIndex":
+        return [f"  levels: {', '.join(_label_text(n) for n in index.names)}"]
+    if not is_readable(index):
+        return [f"  {_types_of(index.to_numpy()[:SCANNED])}"]
+    doubles = "" if index.is_unique else ", with duplicates"
+    more = ", ..." if len(index) > ITEMS else ""
+    return [
+        f"  {_kind(index)}{doubles}, {int(index.isna().sum())} missing",
+        f"  first labels: {', '.join(_cell(v) for v in index[:ITEMS])}{more}",
+    ]
+
+
+def _figure_lines(drawn: Any) -> list[str]:
+    """What a matplotlib figure shows: its axes with title, labels and how much is drawn in each."""
+    lines = []
+    for axes in drawn.axes[:ITEMS]:
+        if not is_from(axes, "matplotlib.axes", ("Axes",)):
+            lines.append(f"  {class_name(axes)}")
+            continue
+        said = [axes.get_title(), f"x {axes.get_xlabel()}", f"y {axes.get_ylabel()}"]
+        counts = [(len(axes.lines), "line"), (len(axes.patches), "bar or patch"), (len(axes.collections), "collection")]
+        drawn_in = [f"{count} {what}" for count, what in counts if count]
+        lines.append(f"  Axes: {cut(', '.join(s for s in [*said, *drawn_in] if len(s) > 2), LINE)}")
+    return lines
+
+
 def _table(head: str, frame: Any, budget: int) -> str:
     """Head, one line a column, first rows, and how many columns had no room."""
-    count = frame.shape[1]
-    columns = (frame.iloc[:, i] for i in range(count))
-    first = (frame.iloc[:, i] for i in range(min(count, LABELS)))
+    rows, count = frame.shape
+    step = 1 if rows <= SCANNED else 2 * rows // SCANNED
+    first = (_column(frame, i, step) for i in range(min(count, LABELS)))
     labels = next((column for column in first if _kind(column) in ("str", "category")), None)
-    if labels is None and len(frame) and _is_text(frame.index):
-        labels = frame.index.to_series()
+    if labels is None and rows and pandas_name(frame.index) and _is_text(frame.index[:SCANNED]):
+        labels = frame.index[::step].to_series()
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
-    shown = 0
-    for name, column in zip(frame.columns, columns, strict=False):
-        line = f"{_flat(name, 2 * CELL)} | {_kind(column)} | {column.count()} | {_summary_or_none(column, labels)}"
+    names: list[str] = []
+    for i in range(count):
+        name, column = _label_text(frame.columns[i]), _column(frame, i, step)
+        line = f"{name} | {_kind(column)} | {_present(column, step)} | {_summary_or_none(name, column, labels)}"
         # Two fifths are kept for the rows; the first column is shown in any case.
-        if shown and used + len(line) + 1 > budget * 0.6:
+        if names and used + len(line) + 1 > budget * 0.6:
             break
         lines.append(line)
         used += len(line) + 1
-        shown += 1
-    last = [f"{count - shown} more columns not shown"] if shown < count else []
-    room = budget - used - sum(len(line) + 1 for line in last) - len("\nfirst rows:")
-    rows = _first_rows(frame.iloc[:ROWS, :shown], room)
-    return "\n".join(lines + rows + last)
+        names.append(name)
+    notes = [f"figures are of a sample: 1 row in {step} of {rows}"] * (step > 1)
+    last = [f"{count - len(names)} more columns not shown"] if len(names) < count else []
+    room = budget - used - sum(len(line) + 1 for line in [*notes, *last]) - len("\nfirst rows:")
+    return "\n".join(lines + notes + _first_rows(frame.iloc[:ROWS, : len(names)], names, room) + last)
 
 
-def _first_rows(head: Any, room: int) -> list[str]:
+def _column(frame: Any, i: int, step: int) -> Any:
+    return frame.iloc[::step, i] if step > 1 else frame.iloc[:, i]
+
+
+def _present(column: Any, step: int) -> str:
+    """How many rows have a value: `7`, or `7/10` of a sample; `?` where that would run code of the values."""
+    if not is_readable(column):
+        return "?"
+    count = int(column.count())
+    return f"{count}/{len(column)}" if step > 1 else str(count)
+
+
+def _types_of(values: Iterable[object]) -> str:
+    names = sorted({class_name(v) for v in values if v is not None})
+    return f"values of type {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+
+
+def _first_rows(head: Any, names: list[str], room: int) -> list[str]:
     """The rows that fit, as CSV with their heading; none where not even one does."""
-    with_index = type(head.index).__name__ != "RangeIndex"
-    heading = [_flat(name, CELL) for name in head.columns]
-    lines = [_csv([str(head.index.name or "index"), *heading] if with_index else heading)]
+    index = head.index
+    with_index = class_name(index) != "RangeIndex" and pandas_name(index) != ""
+    heading = [cut(name, CELL) for name in names]
+    lines = [_csv([_label_text(index.name or "index"), *heading] if with_index else heading)]
     for i in range(len(head)):
-        cells = [_cell(head.iloc[i, j]) for j in range(len(heading))]
-        lines.append(_csv([_cell(head.index[i]), *cells] if with_index else cells))
+        cells = [_cell_of(name, head.iloc[:, j].iloc[i]) for j, name in enumerate(names)]
+        lines.append(_csv([_cell(index[i]), *cells] if with_index else cells))
     while len(lines) > 1 and sum(len(line) + 1 for line in lines) > room:
         lines.pop()
     return ["first rows:", *lines] if len(lines) > 1 and heading else []
+
+
+def _cell_of(name: str, value: Any) -> str:
+    """One value of a column; a credential is not shown."""
+    return "[redacted]" if _is_credential(name, value) else _cell(value)
 
 
 def _kind(column: Any) -> str:
@@ -169,15 +264,19 @@ def _is_text(column: Any) -> bool:
     """Whether a column or an index holds text; of a column of objects the first hundred values are asked."""
     name = str(column.dtype)
     if name == "object":
-        values = column.iloc[:1000] if hasattr(column, "iloc") else column[:1000]
-        first = list(islice((v for v in values if not _is_missing(v)), 100))
-        return bool(first) and all(isinstance(v, str) for v in first)
+        values = column.iloc[:1000] if pandas_name(column) == "Series" else column[:1000]
+        first = list(islice((v for v in values.to_numpy() if not is_missing(v)), 100))
+        return bool(first) and all(type(v) is str for v in first)
     return name == "str" or "string" in name
 
 
-def _summary_or_none(column: Any, labels: Any) -> str:
-    """The summary, or dots for a column whose type of values cannot be counted or compared."""
+def _summary_or_none(name: str, column: Any, labels: Any) -> str:
+    """The summary; types alone for a column whose values are not read, dots for one that can't be compared."""
     try:
+        if not is_readable(column):
+            return _types_of(column.iloc[:100].to_numpy())
+        if any(_is_credential(name, value) for value in column.iloc[:100].to_numpy()):
+            return HIDDEN
         return _summary(column, labels)
     except Exception:
         return "..."
@@ -197,114 +296,87 @@ def _summary(column: Any, labels: Any) -> str:
         low, high = at.idxmin(), at.idxmax()
         return (
             f"min {figure(column.iloc[low])}{_label(labels, low)}, mean {figure(present.mean())},"
-            f" max {figure(column.iloc[high])}{_label(labels, high)}"
+            f" max {figure(column.iloc[high])}{_label(labels, high)}{_few(present) if kind in 'iu' else ''}"
         )
     if kind in "Mm":
         return f"min {_cell(present.min())}, max {_cell(present.max())}"
-    try:
-        distinct = present.unique()
-    except TypeError:
-        return f"values of type {', '.join(sorted({type(v).__name__ for v in present.iloc[:100]}))}"
+    distinct = present.unique()
+    if len(distinct) <= GROUPS and len(present) >= 2 * len(distinct):
+        return f"{len(distinct)} distinct: {_sizes(present)}"
     first = ", ".join(_cell(v) for v in distinct[:3])
     return f"{len(distinct)} distinct: {first}{', ...' if len(distinct) > 3 else ''}"
 
 
+def _few(present: Any) -> str:
+    """The sizes of the groups in a column of whole numbers that are more like names, such as years."""
+    few = present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
+    return f"; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else ""
+
+
+def _sizes(present: Any) -> str:
+    """Each value of a column and how many rows have it, in the order of appearance."""
+    counts = present.value_counts(sort=False)
+    counts = counts[counts > 0]
+    return ", ".join(f"{_cell(value)} ({size})" for value, size in zip(counts.index, counts, strict=True))
+
+
 def _label(labels: Any, row: int) -> str:
-    if labels is None or _is_missing(labels.iloc[row]):
+    if labels is None or is_missing(labels.iloc[row]):
         return ""
-    return f" ({_flat(labels.iloc[row], CELL)})"
+    return f" ({_cell(labels.iloc[row])})"
 
 
-def _cell(value: Any) -> str:
+def _label_text(label: object) -> str:
+    """The name of a column, on one line."""
+    return _cell(label, 2 * CELL) or "nan"
+
+
+def _cell(value: Any, limit: int = CELL) -> str:
     """One value of a table: floats with four digits, integers in full (they may be names), no time at midnight."""
     value = plain(value)
-    if _is_missing(value):
+    if is_missing(value):
         return ""
+    if type(value) is str:
+        return cut(" ".join(value[: 4 * limit].split()), limit)
     if type(value) is tuple:
-        return cut(", ".join(_cell(v) for v in value), CELL)
-    if isinstance(value, float):
+        return cut(", ".join(_cell(v, limit) for v in value[:ITEMS]), limit)
+    if type(value) is float:
         return figure(value)
+    if not is_scalar(value):
+        return short(value, limit)
     if isinstance(value, datetime) and not (value.hour or value.minute or value.second or value.microsecond):
         return value.date().isoformat()
-    return _flat(value, CELL)
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or NA."""
-    if value is None or type(value).__name__ in ("NaTType", "NAType"):
-        return True
-    return isinstance(value, float) and value != value
-
-
-def plain(value: Any) -> Any:
-    """A NumPy scalar as the Python value it holds; anything else as it is."""
-    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and not _is_array(value):
-        return value.item()
-    return value
+    if type(value) in (int, bytes):
+        return short(value, limit)
+    return cut(" ".join(str(value).split()), limit)
 
 
 def _array_lines(array: Any) -> list[str]:
+    """Ranges, missing values and first values; a big array is sampled, one of objects shows their types."""
+    if not array.size:
+        return []
+    if array.dtype.kind not in "biufcMmSU" and not (array.dtype.kind == "O" and all_scalars(array.flat[:SCANNED])):
+        return [f"  {_types_of(array.flat[:100])}"] if array.dtype.kind == "O" else []
     lines = []
-    if array.size and array.dtype.kind in "iuf":
-        numbers = array[array == array]  # NaN is not equal to itself
+    step = 1 if array.size <= 10 * SCANNED else array.size // (10 * SCANNED)
+    if array.dtype.kind in "iuf":
+        values = array.flat[::step] if step > 1 else array
+        numbers = values[values == values]  # NaN is not equal to itself
         if numbers.size:
-            lines.append(f"  min {figure(numbers.min())}, mean {figure(numbers.mean())}, max {figure(numbers.max())}")
-    if array.size:
-        more = ", ..." if array.size > ITEMS else ""
-        lines.append("  first values: " + ", ".join(_cell(v) for v in array.flat[:ITEMS]) + more)
+            missing = f", {values.size - numbers.size} missing" if numbers.size < values.size else ""
+            sample = f" (of a sample: 1 value in {step})" if step > 1 else ""
+            low, mean, high = figure(numbers.min()), figure(numbers.mean()), figure(numbers.max())
+            lines.append(f"  min {low}, mean {mean}, max {high}{missing}{sample}")
+    more = ", ..." if array.size > ITEMS else ""
+    lines.append("  first values: " + ", ".join(_cell(v) for v in array.flat[:ITEMS]) + more)
     return lines
 
 
-def _is_array(value: object) -> bool:
-    return any(c.__name__ == "ndarray" and c.__module__ == "numpy" for c in type(value).__mro__)
-
-
-def _pandas_name(value: object) -> str:
-    """`DataFrame`, `Series`, or nothing, also for subclasses made elsewhere."""
-    for c in type(value).__mro__:
-        if c.__name__ in ("DataFrame", "Series") and str(c.__module__).split(".")[0] == "pandas":
-            return c.__name__
-    return ""
-
-
 def _is_the_users(name: str, value: object) -> bool:
-    if name.startswith("_") or name in FROM_IPYTHON or issubclass(type(value), types.ModuleType):
+    if name.startswith("_") or name in FROM_IPYTHON or type(value) is types.ModuleType:
         return False
-    module = value.__module__ if type(value) is types.FunctionType else type(value).__module__
-    return str(module).split(".")[0] != "IPython"
-
-
-def _signature(value: Any) -> str:
-    try:
-        return str(inspect.signature(value))
-    except (TypeError, ValueError):
-        return "(...)"
-
-
-class _Short(reprlib.Repr):
-    """A repr that asks a big collection for its first items only, and a hostile one for nothing more."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = ITEMS
-        self.maxstring = self.maxother = self.maxlong = 4000
-
-    def repr_instance(self, x: Any, level: int) -> str:
-        try:
-            return cut(repr(x), self.maxother)
-        except Exception:
-            return unprintable(x)
-
-
-def _repr(value: object, limit: int = LINE) -> str:
-    return cut(" ".join(_Short().repr(value).split()), limit)
-
-
-def _flat(value: object, limit: int) -> str:
-    try:
-        return cut(" ".join(str(value).split()), limit)
-    except Exception:
-        return unprintable(value)
+    module = value.__module__ if type(value) is types.FunctionType else module_name(type(value))
+    return module.split(".")[0] != "IPython" if type(module) is str else True
 
 
 def _csv(cells: Iterable[str]) -> str:

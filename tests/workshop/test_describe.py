@@ -121,8 +121,8 @@ def test_columns_are_summarized_only_where_shown():
         (np.float64(2.5), "x: float64, 2.5"),
         (greet, "x: function, greet(name, *, loud=False)\n  Say hello."),
         (Hostile, "x: class, Hostile()"),
-        (Hostile(), "x: Hostile, <unprintable Hostile>"),
-        ([Hostile()], "x: list, 1 item\n  <unprintable Hostile>"),
+        (Hostile(), "x: Hostile"),
+        ([Hostile()], "x: list, 1 item\n  <Hostile>"),
     ],
 )
 def test_other_values(value, text):
@@ -148,7 +148,7 @@ def test_a_value_that_resists_every_question():
 
     value = Value()
     texts = describe("v", value), list_of_variables({"v": value})
-    assert texts == ("v: Value, <unprintable Value>", "v: Value, <unprintable Value>")
+    assert texts == ("v: Value", "v: Value")
 
 
 def test_a_huge_collection_is_not_printed_to_be_cut():
@@ -160,7 +160,7 @@ def test_a_huge_collection_is_not_printed_to_be_cut():
             return "c"
 
     describe("x", [[Counted()] * 10_000] * 10_000)
-    assert Counted.asked < 1000
+    assert Counted.asked == 0
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_the_list_of_variables_is_the_users_own():
         "n: int, 3",
         "greet: function, greet(name, *, loud=False)",
         "a: ndarray, shape (2, 2), float64",
-        "h: Hostile, <unprintable Hostile>",
+        "h: Hostile",
     ]
     assert list_of_variables({f"v{i}": i for i in range(150)}).splitlines()[-1] == "50 more variables not shown"
 
