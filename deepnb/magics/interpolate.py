@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from deepnb.workshop.describe import describe, is_table, plain
+from deepnb.workshop.describe import describe, is_table
+from deepnb.workshop.exact import plain
 
 CAP = 2000  # characters of a repr
 

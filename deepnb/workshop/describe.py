@@ -4,16 +4,13 @@ Only values of exactly known types are read (`exact.py`); of any other the class
 at most four significant digits and types the same names under pandas 2 and 3, so that a prompt is the same everywhere.
 """
 
-import csv
-import io
 import types
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from itertools import islice
-from numbers import Integral
 from typing import Any
 
-from deepnb.core.secrets import redact, redact_value
+from deepnb.core.secrets import redact
+from deepnb.workshop.cells import CELL, cell, cell_of, csv_line, figure, is_credential
 from deepnb.workshop.exact import (
     COLLECTIONS,
     ITEMS,
@@ -27,7 +24,6 @@ from deepnb.workshop.exact import (
     is_readable,
     is_scalar,
     pandas_name,
-    plain,
     short,
 )
 from deepnb.workshop.opaque import (
@@ -45,14 +41,13 @@ ROWS = 5  # sample rows of a table
 LABELS = 50  # first columns in which a text column is looked for
 SCANNED = 200_000  # rows of a longer table are sampled
 GROUPS = 6  # distinct values whose sizes are counted
-CELL = 30  # characters of one cell of a table
 FROM_IPYTHON = frozenset({"In", "Out", "exit", "quit", "get_ipython"})
 HIDDEN = "not shown: it looks like a credential"
 
 
 def describe(name: str, value: object, budget: int = 1500) -> str:
     """What a value is, in at most `budget` characters; never an exception, and never a credential."""
-    if _is_credential(name, value):
+    if is_credential(name, value):
         return cut(f"{name}: {class_name(value)}, {HIDDEN}", budget)
     try:
         text = _description(name, value, budget)
@@ -65,7 +60,7 @@ def list_of_variables(namespace: Mapping[str, object], limit: int = 100) -> str:
     """One line a variable, `name: type, short`, in the order of definition; no modules, nothing of IPython's own."""
     names = [name for name, value in namespace.items() if _is_the_users(name, value)]
     lines = [
-        f"{name}: {class_name(value)}, {HIDDEN}" if _is_credential(name, value) else redact(f"{name}: {_brief(value)}")
+        f"{name}: {class_name(value)}, {HIDDEN}" if is_credential(name, value) else redact(f"{name}: {_brief(value)}")
         for name, value in ((name, namespace[name]) for name in names[:limit])
     ]
     if len(names) > limit:
@@ -81,13 +76,6 @@ def is_table(value: object) -> bool:
 def unprintable(value: object) -> str:
     """What stands for a value that cannot be shown."""
     return f"<unprintable {class_name(value)}>"
-
-
-def figure(number: Any) -> str:
-    """A whole number as it is; any other with at most four significant digits, without an exponent where it can be."""
-    if isinstance(number, Integral) and abs(int(number)) < 10**15:
-        return str(int(number))
-    return f"{float(f'{float(number):.4g}'):.15g}"
 
 
 def _description(name: str, value: Any, budget: int) -> str:
@@ -146,16 +134,8 @@ def _brief(value: Any) -> str:
         return f"{kind}, {unprintable(value)}"
 
 
-def _is_credential(name: object, value: object) -> bool:
-    """Whether a text is, or is named like, a credential; of a longer one the first characters are asked."""
-    if type(name) is not str or type(value) is not str:
-        return False
-    given = {name: value[:4000]}
-    return redact_value(given) is not given
-
-
 def _item(key: object, item: object) -> str:
-    return HIDDEN if _is_credential(key, item) else short(item)
+    return HIDDEN if is_credential(key, item) else short(item)
 
 
 def _index_lines(index: Any) -> list[str]:
@@ -167,7 +147,7 @@ def _index_lines(index: Any) -> list[str]:
     more = ", ..." if len(index) > ITEMS else ""
     return [
         f"  {_kind(index)}{doubles}, {int(index.isna().sum())} missing",
-        f"  first labels: {', '.join(_cell(v) for v in index[:ITEMS])}{more}",
+        f"  first labels: {', '.join(cell(v) for v in index[:ITEMS])}{more}",
     ]
 
 
@@ -232,18 +212,13 @@ def _first_rows(head: Any, names: list[str], room: int) -> list[str]:
     index = head.index
     with_index = class_name(index) != "RangeIndex" and pandas_name(index) != ""
     heading = [cut(name, CELL) for name in names]
-    lines = [_csv([_label_text(index.name or "index"), *heading] if with_index else heading)]
+    lines = [csv_line([_label_text(index.name or "index"), *heading] if with_index else heading)]
     for i in range(len(head)):
-        cells = [_cell_of(name, head.iloc[:, j].iloc[i]) for j, name in enumerate(names)]
-        lines.append(_csv([_cell(index[i]), *cells] if with_index else cells))
+        cells = [cell_of(name, head.iloc[:, j].iloc[i]) for j, name in enumerate(names)]
+        lines.append(csv_line([cell(index[i]), *cells] if with_index else cells))
     while len(lines) > 1 and sum(len(line) + 1 for line in lines) > room:
         lines.pop()
     return ["first rows:", *lines] if len(lines) > 1 and heading else []
-
-
-def _cell_of(name: str, value: Any) -> str:
-    """One value of a column; a credential is not shown."""
-    return "[redacted]" if _is_credential(name, value) else _cell(value)
 
 
 def _kind(column: Any) -> str:
@@ -275,7 +250,7 @@ def _summary_or_none(name: str, column: Any, labels: Any) -> str:
     try:
         if not is_readable(column):
             return _types_of(column.iloc[:100].to_numpy())
-        if any(_is_credential(name, value) for value in column.iloc[:100].to_numpy()):
+        if any(is_credential(name, value) for value in column.iloc[:100].to_numpy()):
             return HIDDEN
         return _summary(column, labels)
     except Exception:
@@ -299,11 +274,11 @@ def _summary(column: Any, labels: Any) -> str:
             f" max {figure(column.iloc[high])}{_label(labels, high)}{_few(present) if kind in 'iu' else ''}"
         )
     if kind in "Mm":
-        return f"min {_cell(present.min())}, max {_cell(present.max())}"
+        return f"min {cell(present.min())}, max {cell(present.max())}"
     distinct = present.unique()
     if len(distinct) <= GROUPS and len(present) >= 2 * len(distinct):
         return f"{len(distinct)} distinct: {_sizes(present)}"
-    first = ", ".join(_cell(v) for v in distinct[:3])
+    first = ", ".join(cell(v) for v in distinct[:3])
     return f"{len(distinct)} distinct: {first}{', ...' if len(distinct) > 3 else ''}"
 
 
@@ -317,38 +292,18 @@ def _sizes(present: Any) -> str:
     """Each value of a column and how many rows have it, in the order of appearance."""
     counts = present.value_counts(sort=False)
     counts = counts[counts > 0]
-    return ", ".join(f"{_cell(value)} ({size})" for value, size in zip(counts.index, counts, strict=True))
+    return ", ".join(f"{cell(value)} ({size})" for value, size in zip(counts.index, counts, strict=True))
 
 
 def _label(labels: Any, row: int) -> str:
     if labels is None or is_missing(labels.iloc[row]):
         return ""
-    return f" ({_cell(labels.iloc[row])})"
+    return f" ({cell(labels.iloc[row])})"
 
 
 def _label_text(label: object) -> str:
     """The name of a column, on one line."""
-    return _cell(label, 2 * CELL) or "nan"
-
-
-def _cell(value: Any, limit: int = CELL) -> str:
-    """One value of a table: floats with four digits, integers in full (they may be names), no time at midnight."""
-    value = plain(value)
-    if is_missing(value):
-        return ""
-    if type(value) is str:
-        return cut(" ".join(value[: 4 * limit].split()), limit)
-    if type(value) is tuple:
-        return cut(", ".join(_cell(v, limit) for v in value[:ITEMS]), limit)
-    if type(value) is float:
-        return figure(value)
-    if not is_scalar(value):
-        return short(value, limit)
-    if isinstance(value, datetime) and not (value.hour or value.minute or value.second or value.microsecond):
-        return value.date().isoformat()
-    if type(value) in (int, bytes):
-        return short(value, limit)
-    return cut(" ".join(str(value).split()), limit)
+    return cell(label, 2 * CELL) or "nan"
 
 
 def _array_lines(array: Any) -> list[str]:
@@ -368,7 +323,7 @@ def _array_lines(array: Any) -> list[str]:
             low, mean, high = figure(numbers.min()), figure(numbers.mean()), figure(numbers.max())
             lines.append(f"  min {low}, mean {mean}, max {high}{missing}{sample}")
     more = ", ..." if array.size > ITEMS else ""
-    lines.append("  first values: " + ", ".join(_cell(v) for v in array.flat[:ITEMS]) + more)
+    lines.append("  first values: " + ", ".join(cell(v) for v in array.flat[:ITEMS]) + more)
     return lines
 
 
@@ -377,9 +332,3 @@ def _is_the_users(name: str, value: object) -> bool:
         return False
     module = value.__module__ if type(value) is types.FunctionType else module_name(type(value))
     return module.split(".")[0] != "IPython" if type(module) is str else True
-
-
-def _csv(cells: Iterable[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(list(cells))
-    return line.getvalue()

@@ -22,7 +22,16 @@ _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range,
 _TIMES = (date, datetime, time, timedelta)
 _PATHS = (PosixPath, PurePosixPath, WindowsPath)
 _FRAMES = ("DataFrame", "Series")
-_INDEXES = "Index RangeIndex MultiIndex DatetimeIndex TimedeltaIndex PeriodIndex IntervalIndex CategoricalIndex".split()
+_INDEXES = [
+    "Index",
+    "RangeIndex",
+    "MultiIndex",
+    "DatetimeIndex",
+    "TimedeltaIndex",
+    "PeriodIndex",
+    "IntervalIndex",
+    "CategoricalIndex",
+]
 _MOMENTS = ("Timestamp", "Timedelta", "Period", "Interval")
 
 

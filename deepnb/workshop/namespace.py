@@ -3,12 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deepnb.workshop.describe import describe, list_of_variables
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.workshop.columns import Columns, columns_of, nearest
+from deepnb.workshop.describe import describe, is_table, list_of_variables
+from deepnb.workshop.exact import class_name
 from deepnb.workshop.notebooks import read_notebook
+from deepnb.workshop.opaque import conversion
+from deepnb.workshop.question import Question, answer
+from deepnb.workshop.rows import answer_text
 
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
-    """`list_variables` and `inspect_variable` over a namespace, and `read_notebook`; none runs any of the user's code."""
+    """The tools that look at a namespace, and `read_notebook`; none runs any of the user's code."""
 
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
@@ -24,4 +30,41 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
             return f"Error: there is no variable {name!r}. There are:\n{list_of_variables(namespace)}"
         return describe(name, namespace[name])
 
-    return [list_variables, inspect_variable, read_notebook]
+    def query_table(
+        table: str,
+        where: dict[str, Any] = {},  # noqa: B006 (only read; with None each schema is twice as long)
+        by: list[str] = [],  # noqa: B006
+        aggregate: dict[str, Any] = {},  # noqa: B006
+        columns: list[str] = [],  # noqa: B006
+        sort: list[str] = [],  # noqa: B006
+        head: int = 20,
+        join: str = "",
+        on: list[str] = [],  # noqa: B006
+    ) -> str:
+        """Rows or totals of a pandas table of the notebook, without code.
+
+        where: {column: value, [values] or {"min": 1, "max": 9}}, null is missing; by: group by; aggregate: {column:
+        sum|mean|median|min|max|std|count|nunique}; sort: "-x" descends; join: another table, inner, on columns.
+        """
+        question = Question(join, tuple(on), where, tuple(by), aggregate, tuple(columns), tuple(sort), head)
+        try:
+            other = _columns(namespace, join) if join else None
+            return answer_text(table, question, answer(_columns(namespace, table), question, other))
+        except DeepnbError as error:
+            return f"Error: {error.typed}"
+        except Exception as error:  # of pandas, on a type of column that nothing here knows
+            return f"Error: {table} cannot be asked that ({type(error).__name__}): look with inspect_variable"
+
+    return [list_variables, inspect_variable, query_table, read_notebook]
+
+
+def _columns(namespace: Mapping[str, Any], name: str) -> Columns:
+    """The columns of the table with this name; an error names the nearest."""
+    tables = [one for one, value in namespace.items() if is_table(value) and not one.startswith("_")]
+    if name not in namespace:
+        raise NotFoundError(f"there is no variable {name!r}", nearest(name, tables))
+    value = namespace[name]
+    if not is_table(value):
+        what = f"{name} is not a pandas table but of type {class_name(value)}"
+        raise InvalidError(what, conversion(value) or nearest(name, tables))
+    return columns_of(value)

@@ -1,0 +1,65 @@
+"""Objects whose every method notes that it was called."""
+
+loud: list[str] = []
+"""What was called of a `Loud`."""
+
+
+class Loud:
+    """It answers every name, and notes each call: a reader that is silent leaves `loud` empty."""
+
+    def __init__(self):
+        self.__dict__["width"] = 3
+
+    def area(self):
+        loud.append("area")
+
+    @property
+    def lazy(self):
+        loud.append("lazy")
+        return 1
+
+    def __getattr__(self, name):
+        loud.append(name)
+        return self
+
+    def __repr__(self):
+        loud.append("__repr__")
+        return "x" * 100
+
+    __str__ = __repr__
+
+    def __eq__(self, other):
+        loud.append("__eq__")
+        return True
+
+    def __hash__(self):
+        loud.append("__hash__")
+        return 1
+
+    def __len__(self):
+        loud.append("__len__")
+        return 1
+
+    def __iter__(self):
+        loud.append("__iter__")
+        return iter(())
+
+    def __bool__(self):
+        loud.append("__bool__")
+        return True
+
+    def __dir__(self):
+        loud.append("__dir__")
+        return ["x"]
+
+    def __sizeof__(self):
+        loud.append("__sizeof__")
+        return 1
+
+    @property
+    def __class__(self):
+        loud.append("__class__")
+        return dict
+
+    def __call__(self):
+        loud.append("__call__")

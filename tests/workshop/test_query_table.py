@@ -1,0 +1,234 @@
+"""Structured questions about tables: what is answered, what is left out, and that nothing is evaluated or changed."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.workshop.approvals import Effects
+from deepnb.workshop.columns import columns_of
+from deepnb.workshop.namespace import namespace_tools
+from deepnb.workshop.question import Question, answer
+from tests.support.hostile import Loud, loud
+
+SALES = pd.DataFrame(
+    {
+        "region": ["North", "South", "North", None, "West"],
+        "product": ["a", "b", "a", "c", "a"],
+        "units": [3, 4, 5, 6, 7],
+        "price": [1.5, None, 2, 3, 4],
+    }
+)
+LABELS = pd.DataFrame({"product": ["a", "b", "b"], "label": ["Apple", "Berry", "Bean"]})
+
+
+def query(table="sales", /, namespace=None, **question):
+    tools = {tool.__name__: tool for tool in namespace_tools(namespace or {"sales": SALES, "labels": LABELS, "n": 3})}
+    return tools["query_table"](table, **question)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            {"by": ["region"], "aggregate": {"units": "sum"}, "sort": ["-units"]},
+            "sales: 5 rows, 4 groups by region\nregion,units (sum)\nNorth,8\nWest,7\n,6\nSouth,4\nmissing values: region 1",
+        ),
+        (
+            {"where": {"units": {"min": 4}}, "columns": ["product", "units"], "head": 2},
+            "sales: 4 rows match\nproduct,units\nb,4\na,5\n2 more rows not shown",
+        ),
+        (
+            {"where": {"region": None}, "columns": ["units"]},
+            "sales: 1 row match\nunits\n6",
+        ),
+        ({"where": {"region": ["North", "West"]}, "by": ["product"]}, "sales: 3 rows match, 1 group by product\nproduct,rows\na,3"),
+        ({"aggregate": {"price": ["min", "mean"]}}, "sales: 5 rows\nprice (min),price (mean)\n1.5,2.625"),
+        (
+            {"join": "labels", "on": ["product"], "columns": ["label", "units"], "sort": ["-units"]},
+            "sales joined with labels: 5 rows\nlabel,units\nApple,7\nApple,5\nBerry,4\nBean,4\nApple,3",
+        ),
+    ],
+)  # fmt: skip
+def test_a_question_is_answered_by_a_table(question, text):
+    assert query(**question) == text
+
+
+@pytest.mark.parametrize(
+    ("question", "error"),
+    [
+        ({"by": ["regoin"]}, "Error: there is no column 'regoin': did you mean 'region'?"),
+        ({"sort": ["-Units"]}, "Error: there is no column 'Units': did you mean 'units'?"),
+        ({"aggregate": {"units": "summ"}}, "Error: there is no aggregate 'summ': did you mean 'sum'?"),
+        ({"aggregate": {"product": "sum"}}, "no numbers for sum: use count, nunique, min, max"),
+        ({"where": {"units": {"gt": 3}}}, "Error: a range of 'units' has 'gt': use 'min' and 'max'"),
+        ({"where": {"units": {"min": "x"}}}, "Error: 'units' holds int64, not str: give a value of its type"),
+        ({"where": {"units": [[1]]}}, "Error: a condition on 'units' is not plain data: give a value, a list, or"),
+        ({"join": "lables", "on": ["product"]}, "Error: there is no variable 'lables': did you mean 'labels'?"),
+        ({"join": "labels"}, "Error: a join needs keys: give on=['product']"),
+        ({"join": "n"}, "Error: n is not a pandas table but of type int: use one of sales, labels"),
+        ({"head": -1}, "Error: head is negative: give the number of rows to show"),
+    ],
+)
+def test_an_error_is_one_line_that_names_the_nearest(question, error):
+    text = query(**question)
+    assert error in text and "\n" not in text
+
+
+def test_arguments_are_never_evaluated():
+    frame = pd.DataFrame({"@x": [1], "units": [2]})
+    for bad in ("__import__('os')", "units > 1", "@x + 1", "`units`"):
+        for question in (
+            {"by": [bad]},
+            {"sort": [bad]},
+            {"columns": [bad]},
+            {"where": {bad: 1}},
+            {"aggregate": {bad: "sum"}},
+        ):
+            assert query("t", {"t": frame}, **question).startswith("Error: there is no column ")
+        assert "t: 0 rows match" in query("t", {"t": frame}, where={"units": bad})
+    assert query("t", {"t": frame}, columns=["@x"]) == "t: 1 row\n@x\n1"
+
+
+VALUES = {
+    "key": st.sampled_from(["a", "b", "c", None]),
+    "year": st.integers(2020, 2023),
+    "units": st.integers(-50, 50),
+    "price": st.one_of(st.none(), st.integers(-8, 8).map(lambda n: n / 4)),
+}
+
+
+@given(
+    rows=st.lists(st.fixed_dictionaries(VALUES), max_size=20),
+    by=st.lists(st.sampled_from(["key", "year"]), unique=True),
+    column=st.sampled_from(["units", "price"]),
+    how=st.sampled_from(["sum", "mean", "min", "max", "count", "nunique"]),
+    low=st.integers(-50, 50),
+    keys=st.lists(st.sampled_from(["a", "b", None]), min_size=1),
+)
+def test_an_answer_is_what_plain_python_computes(rows, by, column, how, low, keys):
+    frame = pd.DataFrame(rows, columns=list(VALUES)).astype({"year": "int64", "units": "int64", "price": "float64"})
+    question = Question(where={"units": {"min": low}, "key": keys}, by=tuple(by), aggregate={column: [how]})
+    got = answer(columns_of(frame), question)
+    groups: dict[tuple, list] = {} if by else {(): []}
+    for row in rows:
+        if row["units"] >= low and row["key"] in keys:
+            groups.setdefault(tuple(row[name] for name in by), []).append(row[column])
+    expected = {key: plain_aggregate(how, [v for v in values if v is not None]) for key, values in groups.items()}
+    if not by and not any(groups.values()):
+        return  # of no rows there is no group
+    made = [tuple(None if v != v else v for v in row) for row in got.frame.itertuples(index=False, name=None)]
+    assert {row[: len(by)]: row[-1] for row in made} == pytest.approx(expected, nan_ok=True)
+    assert got.rows == len(expected)
+
+
+def plain_aggregate(how, values):
+    if how in ("count", "nunique"):
+        return len(values if how == "count" else set(values))
+    if not values:
+        return None
+    return {"sum": math.fsum, "min": min, "max": max, "mean": lambda v: math.fsum(v) / len(v)}[how](values)
+
+
+@given(
+    rows=st.lists(st.fixed_dictionaries(VALUES), max_size=20),
+    sort=st.lists(st.sampled_from(["year", "units", "price"]), min_size=1, unique=True),
+    down=st.booleans(),
+    head=st.integers(0, 25),
+)
+def test_rows_are_sorted_as_python_sorts_them_with_missing_values_last(rows, sort, down, head):
+    frame = pd.DataFrame(rows, columns=list(VALUES)).astype({"year": "int64", "units": "int64", "price": "float64"})
+    signs = [("-" if down else "") + name for name in sort]
+    got = answer(columns_of(frame), Question(sort=tuple(signs), columns=tuple(sort), head=head)).frame
+
+    def key(row):
+        return [(row[n] is None, (-1 if down else 1) * (row[n] or 0)) for n in sort]
+
+    expected = [tuple(row[n] for n in sort) for row in sorted(rows, key=key)][:head]
+    assert [tuple(None if v != v else v for v in row) for row in got.itertuples(index=False, name=None)] == expected
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers())), st.lists(st.tuples(st.sampled_from("bcd"), st.text()))
+)
+def test_a_join_has_each_pair_of_rows_with_equal_keys(left, right):
+    a, b = pd.DataFrame(left, columns=["k", "x"]), pd.DataFrame(right, columns=["k", "y"])
+    got = answer(columns_of(a), Question(join="b", on=("k",), head=10_000), columns_of(b)).frame
+    expected = [(k, x, y) for k, x in left for other, y in right if k == other]
+    assert sorted(got.itertuples(index=False, name=None)) == sorted(expected)
+
+
+def test_a_join_that_grows_too_large_is_refused_before_it_is_made():
+    big = pd.DataFrame({"k": np.zeros(10_000, dtype=int)})
+    assert query("t", {"t": big, "u": big}, join="u", on=["k"]) == (
+        "Error: the join would have 100,000,000 rows: join on more columns"
+    )
+
+
+def test_a_sum_of_large_whole_numbers_is_exact():
+    frame = pd.DataFrame({"n": [2**62, 2**62, 2**62]})
+    assert str(3 * 2**62) in query("t", {"t": frame}, aggregate={"n": "sum"})
+
+
+def test_the_users_tables_stay_as_they_are():
+    before = SALES.copy(deep=True)
+    for question in (
+        {"by": ["region"], "aggregate": {"units": "sum"}},
+        {"sort": ["-price"]},
+        {"join": "labels", "on": ["product"]},
+    ):
+        query(**question)
+    pd.testing.assert_frame_equal(SALES, before)
+    assert list(SALES.columns) == list(before.columns)
+
+
+@pytest.mark.parametrize("rows", [3, 5000])
+def test_an_answer_stays_in_its_budget_and_counts_what_it_leaves_out(rows):
+    wide = pd.DataFrame({f"a_long_column_name_{i}": ["y" * 100] * rows for i in range(300)})
+    text = query("t", {"t": wide}, head=rows)
+    shown = text.splitlines()[1].count(",") + 1
+    assert len(text) <= 2000 and f"{300 - shown} more columns not shown" in text
+    lines = text.count("\ny")
+    assert lines and (lines == rows or f"\n{rows - lines} more row" in text)
+
+
+def test_cells_of_other_classes_are_named_and_never_asked():
+    frame = pd.DataFrame({"thing": [Loud(), None, Loud()], "units": [1, 2, 3]})
+    loud.clear()
+    assert query("t", {"t": frame}, where={"units": {"max": 2}}) == "t: 2 rows match\nthing,units\n<Loud>,1\n,2"
+    for question in (
+        {"by": ["thing"]},
+        {"sort": ["thing"]},
+        {"where": {"thing": 1}},
+        {"aggregate": {"thing": "count"}},
+    ):
+        assert query("t", {"t": frame}, **question) == (
+            "Error: 'thing' holds Loud, NoneType, which is not compared: use another column"
+        )
+    assert loud == []
+
+
+def test_a_column_that_holds_credentials_is_not_shown():
+    frame = pd.DataFrame({"user": ["ann"], "password": ["hunter2-Kf93hf8a"]})
+    assert "hunter2" not in query("t", {"t": frame}) and "ann" in query("t", {"t": frame})
+
+
+def test_a_series_and_the_named_levels_of_an_index_are_columns():
+    totals = SALES.groupby(["region", "product"])["units"].sum()
+    assert query("t", {"t": totals}, where={"region": "North"}) == "t: 1 row match\nregion,product,units\nNorth,a,8"
+
+
+def test_the_tool_changes_nothing_for_approvals():
+    assert Effects(lambda path: False).of("query_table", {"table": "sales"}) == "reads"
+
+
+def test_its_schema_costs_less_than_250_tokens():
+    tiktoken = pytest.importorskip("tiktoken")
+    from deepnb.engine.request import tool_text
+    from deepnb.engine.tool_descriptions import described
+
+    (tool,) = (t for t in described(namespace_tools({})) if t.name == "query_table")
+    assert len(tiktoken.get_encoding("o200k_base").encode(tool_text(tool))) < 250
