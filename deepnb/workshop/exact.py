@@ -4,7 +4,7 @@ Libraries are found among the loaded modules, never imported.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -131,7 +131,14 @@ def _text(value: Any, limit: int, depth: int) -> str:
 
 def _collection(value: Any, limit: int, depth: int) -> str:
     kind = type(value)
-    left, right = {dict: "{}", list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})")}[kind]
+    brackets: dict[type, Sequence[str]] = {
+        dict: "{}",
+        list: "[]",
+        tuple: "()",
+        set: "{}",
+        frozenset: ("frozenset({", "})"),
+    }
+    left, right = brackets[kind]
     if not len(value):
         return "set()" if kind is set else f"{left}{right}"
     if depth > 3:

@@ -1,6 +1,6 @@
 """Read-only tools over the user's variables and notebooks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
@@ -15,6 +15,10 @@ from deepnb.workshop.rows import answer_text
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     """The tools that look at a namespace, and `read_notebook`; none runs any of the user's code."""
+    from pydantic import Field
+
+    # A default that a factory makes is not written into the schema: it costs no tokens.
+    no_items, no_names, no_name = (Field(default_factory=kind) for kind in (dict, list, str))
 
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
@@ -32,23 +36,22 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
 
     def query_table(
         table: str,
-        where: dict[str, Any] = {},  # noqa: B006 (only read; with None each schema is twice as long)
-        by: list[str] = [],  # noqa: B006
-        aggregate: dict[str, Any] = {},  # noqa: B006
-        columns: list[str] = [],  # noqa: B006
-        sort: list[str] = [],  # noqa: B006
+        where: dict[str, Any] = no_items,
+        by: list[str] = no_names,
+        aggregate: dict[str, Any] = no_items,
+        columns: list[str] = no_names,
+        sort: str = no_name,
         head: int = 20,
-        join: str = "",
-        on: list[str] = [],  # noqa: B006
+        join: dict[str, list[str]] = no_items,
     ) -> str:
-        """Rows or totals of a pandas table of the notebook, without code.
+        """Rows or totals of a pandas table, without code.
 
         where: {column: value, [values] or {"min": 1, "max": 9}}, null is missing; by: group by; aggregate: {column:
-        sum|mean|median|min|max|std|count|nunique}; sort: "-x" descends; join: another table, inner, on columns.
+        sum|mean|median|min|max|std|count|nunique}; sort: "-x" descends; join: {table: [keys]}.
         """
-        question = Question(join, tuple(on), where, tuple(by), aggregate, tuple(columns), tuple(sort), head)
         try:
-            other = _columns(namespace, join) if join else None
+            question = _question(where, by, aggregate, columns, sort, head, join)
+            other = _columns(namespace, question.join) if question.join else None
             return answer_text(table, question, answer(_columns(namespace, table), question, other))
         except DeepnbError as error:
             return f"Error: {error.typed}"
@@ -56,6 +59,23 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
             return f"Error: {table} cannot be asked that ({type(error).__name__}): look with inspect_variable"
 
     return [list_variables, inspect_variable, query_table, read_notebook]
+
+
+def _question(
+    where: Mapping[str, Any],
+    by: Sequence[str],
+    aggregate: Mapping[str, Any],
+    columns: Sequence[str],
+    sort: str,
+    head: int,
+    join: Mapping[str, Sequence[str]],
+) -> Question:
+    """What the arguments of the tool ask."""
+    if len(join) > 1:
+        raise InvalidError("join names several tables", "join one table at a time")
+    other, on = next(iter(join.items()), ("", ()))
+    order = (sort,) if sort else ()
+    return Question(other, tuple(on), where, tuple(by), aggregate, tuple(columns), order, head)
 
 
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:

@@ -48,7 +48,7 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
     if other is not None:
         table = _joined(table, other, question.on)
     elif question.on:
-        raise InvalidError("on names keys of a join, but join names no table", "give join, too")
+        raise InvalidError("there are keys of a join, but no table", "name the table, too")
     if question.where:
         mask = _mask(table, question.where)
         table = (table.only(_needed(table, question)) if question.by or question.aggregate else table).kept(mask)
@@ -169,7 +169,9 @@ def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
     """The rows of both tables with equal keys (an inner join)."""
     if not on:
         shared = [name for name in left.names if name in right.names]
-        raise InvalidError("a join needs keys", f"give on={shared[:3]}" if shared else "the tables share no column")
+        raise InvalidError(
+            "a join needs keys", f"the tables share {', '.join(shared[:3])}" if shared else "the tables share no column"
+        )
     keys = [left.name(one) for one in on]
     for name in keys:
         left.readable(name)

@@ -11,7 +11,8 @@ def answer_text(name: str, question: Question, answer: Answer, budget: int = BUD
     """The answer in at most `budget` characters, whole rows and columns; the last lines count what is left out."""
     frame = answer.frame
     lines = [_head(name, question, answer)]
-    names, used = [], 0
+    names: list[str] = []
+    used = 0
     for column in frame.columns:
         used += len(cell(column, 60)) + 1
         if names and used > budget // 4:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.workshop.describe import describe, figure, list_of_variables
+from deepnb.workshop.cells import figure
+from deepnb.workshop.describe import describe, list_of_variables
 
 PLANETS = pd.DataFrame(
     {

@@ -1,6 +1,6 @@
 """Structured questions about tables: what is answered, what is left out, and that nothing is evaluated or changed."""
 
-import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepnb.engine.request import tool_text
+from deepnb.engine.tool_descriptions import described
 from deepnb.workshop.approvals import Effects
 from deepnb.workshop.columns import columns_of
 from deepnb.workshop.namespace import namespace_tools
@@ -25,16 +27,17 @@ SALES = pd.DataFrame(
 LABELS = pd.DataFrame({"product": ["a", "b", "b"], "label": ["Apple", "Berry", "Bean"]})
 
 
-def query(table="sales", /, namespace=None, **question):
-    tools = {tool.__name__: tool for tool in namespace_tools(namespace or {"sales": SALES, "labels": LABELS, "n": 3})}
-    return tools["query_table"](table, **question)
+def query(table: str = "sales", /, namespace: dict[str, Any] | None = None, **question: Any) -> str:
+    tools = described(namespace_tools({"sales": SALES, "labels": LABELS, "n": 3} if namespace is None else namespace))
+    (tool,) = (one for one in tools if one.name == "query_table")
+    return str(tool.invoke({"table": table, **question}))
 
 
 @pytest.mark.parametrize(
     ("question", "text"),
     [
         (
-            {"by": ["region"], "aggregate": {"units": "sum"}, "sort": ["-units"]},
+            {"by": ["region"], "aggregate": {"units": "sum"}, "sort": "-units"},
             "sales: 5 rows, 4 groups by region\nregion,units (sum)\nNorth,8\nWest,7\n,6\nSouth,4\nmissing values: region 1",
         ),
         (
@@ -48,7 +51,7 @@ def query(table="sales", /, namespace=None, **question):
         ({"where": {"region": ["North", "West"]}, "by": ["product"]}, "sales: 3 rows match, 1 group by product\nproduct,rows\na,3"),
         ({"aggregate": {"price": ["min", "mean"]}}, "sales: 5 rows\nprice (min),price (mean)\n1.5,2.625"),
         (
-            {"join": "labels", "on": ["product"], "columns": ["label", "units"], "sort": ["-units"]},
+            {"join": {"labels": ["product"]}, "columns": ["label", "units"], "sort": "-units"},
             "sales joined with labels: 5 rows\nlabel,units\nApple,7\nApple,5\nBerry,4\nBean,4\nApple,3",
         ),
     ],
@@ -61,15 +64,15 @@ def test_a_question_is_answered_by_a_table(question, text):
     ("question", "error"),
     [
         ({"by": ["regoin"]}, "Error: there is no column 'regoin': did you mean 'region'?"),
-        ({"sort": ["-Units"]}, "Error: there is no column 'Units': did you mean 'units'?"),
+        ({"sort": "-Units"}, "Error: there is no column 'Units': did you mean 'units'?"),
         ({"aggregate": {"units": "summ"}}, "Error: there is no aggregate 'summ': did you mean 'sum'?"),
         ({"aggregate": {"product": "sum"}}, "no numbers for sum: use count, nunique, min, max"),
         ({"where": {"units": {"gt": 3}}}, "Error: a range of 'units' has 'gt': use 'min' and 'max'"),
         ({"where": {"units": {"min": "x"}}}, "Error: 'units' holds int64, not str: give a value of its type"),
         ({"where": {"units": [[1]]}}, "Error: a condition on 'units' is not plain data: give a value, a list, or"),
-        ({"join": "lables", "on": ["product"]}, "Error: there is no variable 'lables': did you mean 'labels'?"),
-        ({"join": "labels"}, "Error: a join needs keys: give on=['product']"),
-        ({"join": "n"}, "Error: n is not a pandas table but of type int: use one of sales, labels"),
+        ({"join": {"lables": ["product"]}}, "Error: there is no variable 'lables': did you mean 'labels'?"),
+        ({"join": {"labels": []}}, "Error: a join needs keys: the tables share product"),
+        ({"join": {"n": ["k"]}}, "Error: n is not a pandas table but of type int: use one of sales, labels"),
         ({"head": -1}, "Error: head is negative: give the number of rows to show"),
     ],
 )
@@ -83,7 +86,7 @@ def test_arguments_are_never_evaluated():
     for bad in ("__import__('os')", "units > 1", "@x + 1", "`units`"):
         for question in (
             {"by": [bad]},
-            {"sort": [bad]},
+            {"sort": bad},
             {"columns": [bad]},
             {"where": {bad: 1}},
             {"aggregate": {bad: "sum"}},
@@ -113,7 +116,7 @@ def test_an_answer_is_what_plain_python_computes(rows, by, column, how, low, key
     frame = pd.DataFrame(rows, columns=list(VALUES)).astype({"year": "int64", "units": "int64", "price": "float64"})
     question = Question(where={"units": {"min": low}, "key": keys}, by=tuple(by), aggregate={column: [how]})
     got = answer(columns_of(frame), question)
-    groups: dict[tuple, list] = {} if by else {(): []}
+    groups: dict[tuple[Any, ...], list[Any]] = {} if by else {(): []}
     for row in rows:
         if row["units"] >= low and row["key"] in keys:
             groups.setdefault(tuple(row[name] for name in by), []).append(row[column])
@@ -130,7 +133,7 @@ def plain_aggregate(how, values):
         return len(values if how == "count" else set(values))
     if not values:
         return None
-    return {"sum": math.fsum, "min": min, "max": max, "mean": lambda v: math.fsum(v) / len(v)}[how](values)
+    return {"sum": sum(values), "min": min(values), "max": max(values), "mean": sum(values) / len(values)}[how]
 
 
 @given(
@@ -163,7 +166,7 @@ def test_a_join_has_each_pair_of_rows_with_equal_keys(left, right):
 
 def test_a_join_that_grows_too_large_is_refused_before_it_is_made():
     big = pd.DataFrame({"k": np.zeros(10_000, dtype=int)})
-    assert query("t", {"t": big, "u": big}, join="u", on=["k"]) == (
+    assert query("t", {"t": big, "u": big}, join={"u": ["k"]}) == (
         "Error: the join would have 100,000,000 rows: join on more columns"
     )
 
@@ -177,8 +180,8 @@ def test_the_users_tables_stay_as_they_are():
     before = SALES.copy(deep=True)
     for question in (
         {"by": ["region"], "aggregate": {"units": "sum"}},
-        {"sort": ["-price"]},
-        {"join": "labels", "on": ["product"]},
+        {"sort": "-price"},
+        {"join": {"labels": ["product"]}},
     ):
         query(**question)
     pd.testing.assert_frame_equal(SALES, before)
@@ -201,7 +204,7 @@ def test_cells_of_other_classes_are_named_and_never_asked():
     assert query("t", {"t": frame}, where={"units": {"max": 2}}) == "t: 2 rows match\nthing,units\n<Loud>,1\n,2"
     for question in (
         {"by": ["thing"]},
-        {"sort": ["thing"]},
+        {"sort": "thing"},
         {"where": {"thing": 1}},
         {"aggregate": {"thing": "count"}},
     ):
@@ -227,8 +230,5 @@ def test_the_tool_changes_nothing_for_approvals():
 
 def test_its_schema_costs_less_than_250_tokens():
     tiktoken = pytest.importorskip("tiktoken")
-    from deepnb.engine.request import tool_text
-    from deepnb.engine.tool_descriptions import described
-
     (tool,) = (t for t in described(namespace_tools({})) if t.name == "query_table")
     assert len(tiktoken.get_encoding("o200k_base").encode(tool_text(tool))) < 250
