@@ -18,7 +18,9 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     from pydantic import Field
 
     # A default that a factory makes is not written into the schema: it costs no tokens.
-    no_items, no_names, no_name = (Field(default_factory=kind) for kind in (dict, list, str))
+    no_items: Any = Field(default_factory=dict)
+    no_names: Any = Field(default_factory=list)
+    no_name: Any = Field(default_factory=str)
 
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
@@ -46,8 +48,8 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     ) -> str:
         """Rows or totals of a pandas table, without code.
 
-        where: {column: value, [values] or {"min": 1, "max": 9}}, null is missing; by: group by; aggregate: {column:
-        sum|mean|median|min|max|std|count|nunique}; sort: "-x" descends; join: {table: [keys]}.
+        where: {column: value, list or {"min": 1, "max": 9}}; by: group; aggregate: {column: sum|mean|
+        median|min|max|std|count|nunique}; sort: "-x": down; join: {table: [keys]}.
         """
         try:
             question = _question(where, by, aggregate, columns, sort, head, join)

@@ -8,6 +8,11 @@ import pandas as pd
 import pytest
 
 from deepnb import Session
+from deepnb.core.values import ToolStarted
+from deepnb.models.teaching.frames import answer as frame_answer
+from deepnb.models.teaching.frames import parse_frame
+from deepnb.workshop.describe import describe
+from tests.support.teaching import asked
 
 SALES = pd.DataFrame(
     {
@@ -23,19 +28,39 @@ def answer(question: str, **tables: Any) -> str:
     return Session(namespace=tables or {"sales": SALES}).run(question).text
 
 
-@pytest.mark.parametrize(
-    ("question", "code"),
-    [
-        ("which region sold the most units?", 'sales.groupby("region")["units"].sum()'),
-        ("which region sold the fewest units in all?", 'sales.groupby("region")["units"].sum()'),
-        ("which region has the highest mean price?", 'sales.groupby("region")["price"].mean()'),
-        ("sales 里哪个 region 的 units 最多？", 'sales.groupby("region")["units"].sum()'),
-    ],
-)
-def test_a_question_about_groups_of_rows_is_not_answered_with_the_largest_row(question, code):
-    text = answer(question)
-    assert code in text
-    assert "South" not in text
+GROUP_QUESTIONS = [
+    ("which region sold the most units?", "North has the highest units in sales by region: 11 (sum).", "units", "sum"),
+    (
+        "which region sold the fewest units in all?",
+        "West has the lowest units in sales by region: 7 (sum).",
+        "units",
+        "sum",
+    ),
+    (
+        "which region has the highest mean price?",
+        "West has the highest price in sales by region: 3 (mean).",
+        "price",
+        "mean",
+    ),
+    ("sales 里哪个 region 的 units 最多？", "sales 按 region 计算 units（sum），North 最大：11。", "units", "sum"),
+]
+
+
+@pytest.mark.parametrize(("question", "says", "column", "how"), GROUP_QUESTIONS)
+def test_a_question_about_groups_of_rows_is_answered_by_query_table(question, says, column, how):
+    turn = Session(namespace={"sales": SALES}).run(question)
+    assert turn.text == says
+    (use,) = [event for event in turn.events if isinstance(event, ToolStarted) and event.name == "query_table"]
+    assert use.args["by"] == ["region"] and use.args["aggregate"] == {column: how}
+
+
+@pytest.mark.parametrize(("question", "says", "column", "how"), GROUP_QUESTIONS)
+def test_without_query_table_it_gives_the_line_of_pandas(question, says, column, how):
+    found = parse_frame(describe("sales", SALES))
+    assert found
+    frame = found[0]
+    text = frame_answer(asked(question), frame, question)
+    assert f'sales.groupby("region")["{column}"].{how}()' in text and "South" not in text
 
 
 @pytest.mark.parametrize(

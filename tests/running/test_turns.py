@@ -263,7 +263,12 @@ def test_with_all_parts_off_nothing_is_left():
     budget = s.budget()
     assert budget is not None
     assert {p: n for p, n in budget.parts.items() if n and p not in ("system", "user", "tools")} == {}
-    assert [name for name, _ in s.workspace.built.tools] == ["list_variables", "inspect_variable", "read_notebook"]
+    assert [name for name, _ in s.workspace.built.tools] == [
+        "list_variables",
+        "inspect_variable",
+        "query_table",
+        "read_notebook",
+    ]
     assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
     bare = Session(model=TeachingModel(), **everything(False))
     bare.run("Hello")

@@ -1,8 +1,10 @@
 """DataFrames: look at one with `inspect_variable`, and answer out of what that says."""
 
+import csv
 import re
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.moves import Script, Use, failure
@@ -78,6 +80,21 @@ class Frame:
         return max(0, int(self.width.replace(",", "")) - len(self.columns))
 
 
+@dataclass(frozen=True)
+class Groups:
+    """A question about the groups of rows that share a name: which has the most, or the fewest."""
+
+    by: str
+    column: str
+    how: str
+    descending: bool
+
+    def args(self, table: str) -> dict[str, Any]:
+        """The arguments of `query_table` that answer it."""
+        sort = f"{'-' if self.descending else ''}{self.column}"
+        return {"table": table, "by": [self.by], "aggregate": {self.column: self.how}, "sort": sort}
+
+
 def parse_frame(text: str) -> tuple[Frame, str] | None:
     """The first description of a DataFrame in a text, and the text without it."""
     head = _HEAD.search(text)
@@ -128,7 +145,7 @@ def look(c: Conversation, name: str) -> Script:
     given = parse_frame(c.request) or (parse_frame(c.base) if not name else None)
     if given:
         frame, rest = given
-        return answer(c, frame, rest if given == parse_frame(c.request) else c.request)
+        return (yield from _asked(c, frame, rest if given == parse_frame(c.request) else c.request))
     step = yield from _inspect(c, name)
     if isinstance(step, str):
         return step
@@ -137,7 +154,16 @@ def look(c: Conversation, name: str) -> Script:
         name = step.args.get("name", "it")
         quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:8])
         return c.tell(f"`inspect_variable` says of `{name}`:\n{quote}", f"`inspect_variable` 说 `{name}`：\n{quote}")
-    return answer(c, found[0], c.request)
+    return (yield from _asked(c, found[0], c.request))
+
+
+def _asked(c: Conversation, frame: Frame, question: str) -> Script:
+    """What the table says on the question: of groups of rows by `query_table`, of all else by its description."""
+    if "query_table" in c.tools and (groups := groups_asked(frame, question)):
+        step = yield Use("query_table", groups.args(frame.name), may_fail=True)
+        if not step.failed and (best := _first_group(step.result)):
+            return _group_figure(c, frame, groups, *best)
+    return answer(c, frame, question)
 
 
 def _inspect(c: Conversation, name: str) -> Generator[Use, Step, Step | str]:
@@ -193,9 +219,9 @@ def answer(c: Conversation, frame: Frame, question: str) -> str:
         return _shape(c, frame)
     if first_match(question, r"\bcolumns\b|\bcolumn names\b|哪些列|列名|有什么列"):
         return _listed(c, frame, [f"- {k.name} ({k.type})" for k in frame.columns[:_NAMES]])
+    if groups := groups_asked(frame, question):
+        return _grouped(c, frame, groups)
     column = _column(frame, question)
-    if column and (group := _group(frame, column, question)) and (how := _gathers(frame, group, question)):
-        return _grouped(c, frame, group, column, how)
     for pattern, what in ((_HIGH, "max"), (_LOW, "min"), (_MEAN, "mean")):
         if first_match(question, pattern):
             return _figure(c, frame, column, what)
@@ -240,13 +266,37 @@ def _gathers(frame: Frame, group: Column, question: str) -> str:
     return how if labels is not group else ""
 
 
-def _grouped(c: Conversation, frame: Frame, group: Column, column: Column, how: str) -> str:
-    """That the description can't tell, and the line that does."""
-    code = f'{frame.name}.groupby("{group.name}")["{column.name}"].{how}()'
+def groups_asked(frame: Frame, question: str) -> Groups | None:
+    """The groups that a question is about; None where a single row, or the whole column, answers it."""
+    column = _column(frame, question)
+    if column and (group := _group(frame, column, question)) and (how := _gathers(frame, group, question)):
+        return Groups(group.name, column.name, how, not first_match(question, _LOW))
+    return None
+
+
+def _first_group(result: str) -> tuple[str, str] | None:
+    """Name and figure of the first row that has both, in an answer of `query_table`."""
+    rows = list(csv.reader(result.splitlines()[2:]))
+    return next(((row[0], row[1]) for row in rows if len(row) == 2 and all(row)), None)
+
+
+def _group_figure(c: Conversation, frame: Frame, groups: Groups, name: str, value: str) -> str:
+    """`North has the highest units in sales by region: 11 (sum).`"""
+    english, han = ("highest", "最大") if groups.descending else ("lowest", "最小")
     return c.tell(
-        f"Several rows of {frame.name} have the same {group.name}, and I only see what each column holds, so I can't tell "
-        f"that. This line gives {column.name} by {group.name}:\n\n```python\n{code}\n```",
-        f"{frame.name} 中同一个 {group.name} 有多行，而我只看得到各列的概况，所以答不出。下面按 {group.name} 计算 {column.name}：\n\n"
+        f"{name} has the {english} {groups.column} in {frame.name} by {groups.by}: {value} ({groups.how}).",
+        f"{frame.name} 按 {groups.by} 计算 {groups.column}（{groups.how}），{name} {han}：{value}。",
+    )
+
+
+def _grouped(c: Conversation, frame: Frame, groups: Groups) -> str:
+    """That the description can't tell, and the line that does."""
+    group, column = groups.by, groups.column
+    code = f'{frame.name}.groupby("{group}")["{column}"].{groups.how}()'
+    return c.tell(
+        f"Several rows of {frame.name} have the same {group}, and I only see what each column holds, so I can't tell "
+        f"that. This line gives {column} by {group}:\n\n```python\n{code}\n```",
+        f"{frame.name} 中同一个 {group} 有多行，而我只看得到各列的概况，所以答不出。下面按 {group} 计算 {column}：\n\n"
         f"```python\n{code}\n```",
     )
 
