@@ -21,6 +21,7 @@ from deepnb.workshop.exact import (
     is_array,
     is_from,
     is_missing,
+    is_one_of,
     is_readable,
     is_scalar,
     pandas_name,
@@ -93,7 +94,7 @@ def _description(name: str, value: Any, budget: int) -> str:
         lines += _array_lines(value)
     elif type(value) is dict:
         lines += [f"  {short(key, 40)}: {_item(key, item)}" for key, item in islice(value.items(), ITEMS)]
-    elif type(value) in COLLECTIONS:
+    elif is_one_of(value, COLLECTIONS):
         lines += [f"  {short(item)}" for item in islice(value, ITEMS)]
     elif type(value) is str and len(value) > LINE:
         lines = [f"{name}: str, {len(value)} characters", short(value, budget - 60)]
@@ -104,7 +105,7 @@ def _description(name: str, value: Any, budget: int) -> str:
         lines += [f"  {doc}"] * bool(doc)
     elif type(value) is not types.ModuleType and not is_scalar(value):
         lines += [f"  {line}" for line in (static_names(value), conversion(value)) if line]
-    if type(value) in COLLECTIONS and len(value) > ITEMS:
+    if is_one_of(value, COLLECTIONS) and len(value) > ITEMS:
         lines.append(f"  {len(value) - ITEMS} more items not shown")
     if len(lines) == 1 and lines[0].endswith("..."):
         lines = [f"{name}: {class_name(value)}", short(value, budget)]
@@ -122,7 +123,7 @@ def _brief(value: Any) -> str:
             return f"{kind}, {len(value)} {'rows' if known == 'Series' else 'labels'}"
         if is_array(value):
             return f"{kind}, shape {tuple(value.shape)}, {value.dtype}"
-        if type(value) in COLLECTIONS:
+        if is_one_of(value, COLLECTIONS):
             return f"{kind}, {len(value)} item{'' if len(value) == 1 else 's'}"
         if type(value) is types.ModuleType:
             return module_line(value)

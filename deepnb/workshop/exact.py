@@ -46,6 +46,11 @@ def is_from(value: object, module: str, names: Iterable[str]) -> bool:
     return loaded is not None and any(type(value) is vars(loaded).get(name) for name in names)
 
 
+def is_one_of(value: object, kinds: Iterable[type]) -> bool:
+    """Whether a value's class is exactly one of these: `in` would ask the `==` of its metaclass."""
+    return any(type(value) is kind for kind in kinds)
+
+
 def pandas_name(value: object) -> str:
     """`DataFrame`, `Series`, `Index` (for every kind of index), or nothing."""
     if is_from(value, "pandas", _FRAMES):
@@ -68,7 +73,7 @@ def is_missing(value: object) -> bool:
 def is_scalar(value: object) -> bool:
     """Whether a value is a number, a text, a time or a path of an exactly known type: to compare it runs no user code."""
     kind = type(value)
-    if kind in _TIMES or is_from(value, "pandas", _MOMENTS):
+    if is_one_of(value, _TIMES) or is_from(value, "pandas", _MOMENTS):
         zone = getattr(value, "tzinfo", None)
         return zone is None or type(zone) in (timezone, ZoneInfo) or not _is_main(zone)
     return id(kind) in _scalar_ids(len(sys.modules)) or is_missing(value)
@@ -110,7 +115,11 @@ def cut(text: str, limit: int) -> str:
 def plain(value: Any) -> Any:
     """A NumPy scalar as the Python value it holds; anything else as it is."""
     numpy = sys.modules.get("numpy")
-    if numpy is not None and id(type(value)) in _scalar_ids(len(sys.modules)) and numpy.generic in type(value).__mro__:
+    if (
+        numpy is not None
+        and id(type(value)) in _scalar_ids(len(sys.modules))
+        and issubclass(type(value), numpy.generic)
+    ):
         return value.item()
     return value
 
@@ -118,13 +127,13 @@ def plain(value: Any) -> Any:
 def _text(value: Any, limit: int, depth: int) -> str:
     value = plain(value)
     kind = type(value)
-    if kind in (str, bytes):
+    if kind is str or kind is bytes:
         return repr(value[: limit + 1])
     if kind is int and value.bit_length() > 4000:
         return f"<int of {value.bit_length()} bits>"
-    if kind in COLLECTIONS:
+    if is_one_of(value, COLLECTIONS):
         return _collection(value, limit, depth)
-    if kind in _PATHS or is_scalar(value):
+    if is_one_of(value, _PATHS) or is_scalar(value):
         return repr(value)
     return f"<{class_name(value)}>"
 

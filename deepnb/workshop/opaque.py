@@ -6,7 +6,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from deepnb.workshop.exact import LINE, class_name, cut, is_from, short
+from deepnb.workshop.exact import LINE, class_name, cut, is_from, is_one_of, short
 
 NAMES = 12  # names of an object
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -19,12 +19,12 @@ _TABLES = (
 
 def is_routine(value: object) -> bool:
     """Whether a value is a function or a method, of Python or built in."""
-    return type(value) in _ROUTINES
+    return is_one_of(value, _ROUTINES)
 
 
 def is_class(value: object) -> bool:
     """Whether a value is a class, also one whose metaclass is not `type`."""
-    return type in _mro(type(value))
+    return any(kind is type for kind in _mro(type(value)))
 
 
 def signature(value: Any) -> str:
@@ -78,7 +78,7 @@ def callable_statically(value: object, name: str) -> bool:
         found = inspect.getattr_static(value, name)
     except AttributeError:
         return False
-    return type(found) in (*_ROUTINES, classmethod, staticmethod, types.MethodDescriptorType)
+    return is_one_of(found, (*_ROUTINES, classmethod, staticmethod, types.MethodDescriptorType))
 
 
 def conversion(value: object) -> str:
@@ -87,7 +87,8 @@ def conversion(value: object) -> str:
         if is_from(value, module, names):
             return f"deepnb reads pandas tables: convert it with .{call}"
     loaded = sys.modules.get("pandas")
-    if loaded is not None and any(vars(loaded).get(name) in _mro(type(value)) for name in ("DataFrame", "Series")):
+    tables = [vars(loaded).get(name) for name in ("DataFrame", "Series")] if loaded else []
+    if any(kind is table for kind in _mro(type(value)) for table in tables):
         return f"{class_name(value)} is a subclass: pandas.DataFrame(...) of it is read"
     return ""
 

@@ -74,7 +74,8 @@ def default(a, /, thing=Loud(), *rest, key=1, **more):  # noqa: B008
 
 def objects(*values):
     column = np.empty(len(values), dtype=object)
-    column[:] = values
+    for i, value in enumerate(values):
+        column[i] = value
     return column
 
 
@@ -96,6 +97,7 @@ def objects(*values):
             "value | object | ? | values of type Led, Loud\nfirst rows:\nvalue\n<Loud>\n<Led>"),
         (Derived({"a": [1]}), "x: Derived\n  names: "),
     ],
+    ids=map(str, range(12)),
 )  # fmt: skip
 def test_nothing_of_a_misbehaving_value_is_called(value, text):
     loud.clear()
@@ -117,9 +119,10 @@ def test_of_a_frame_under_another_class_the_way_to_read_it_is_named():
         (np.array([1.0, np.nan, 3.0]), "x: ndarray, shape (3,), float64\n  min 1, mean 2, max 3, 1 missing\n  first values: 1, , 3"),
         (10**5000, "x: int, <int of 16610 bits>"),
         (enum.Enum("Color", "red green"), "x: class, Color("),
-        (functools.partial(len), "x: partial\n  names: args, func, keywords"),
+        (functools.partial(len), "x: partial\n  names: func, args, keywords"),
         (b"z" * 10**8, "x: bytes\nb'zzz"),
     ],
+    ids=map(str, range(7)),
 )  # fmt: skip
 def test_other_kinds_of_values(value, text):
     assert describe("x", value).startswith(text)
@@ -180,7 +183,7 @@ class LazyFrame:
 
 def test_a_lazy_table_of_another_library_stays_lazy(monkeypatch):
     module = types.ModuleType("polars")
-    module.LazyFrame = LazyFrame
+    vars(module)["LazyFrame"] = LazyFrame
     monkeypatch.setitem(sys.modules, "polars", module)
     loud.clear()
     text = describe("lazy", LazyFrame())
