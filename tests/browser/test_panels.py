@@ -12,12 +12,13 @@ import pytest
 
 from tests.support.browsers import DARK, LIGHT, Notebook, jupyter_lab, marks, open_chromium, written
 from tests.support.dashboards import DASHBOARD, FRONTS, TABS, Page
+from tests.support.windows import tight_window
 
 pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
 
 CELLS = (
     "%load_ext deepnb",
-    "%config DeepNB.window = 4750",
+    f"%config DeepNB.window = {tight_window()}",
     "%agent Remember that I prefer tabs",
     "%skills add explore-dataframe",
     DASHBOARD,
@@ -78,7 +79,7 @@ def seen(request: pytest.FixtureRequest, server: tuple[str, Path, Any]) -> Itera
 def test_every_tab_shows_its_panel(seen: Page) -> None:
     sights = {
         "Memory": "The user prefers tabs",
-        "Budget": "compacts at 85 % of the window (3,825 of 4,750 tokens)",
+        "Budget": f"compacts at 85 % of the window ({int(tight_window() * 0.85):,} of {tight_window():,} tokens)",
         "History": "saved verbatim in",
         "Skills": "explore-dataframe",
         "Prompt": "request of turn",
@@ -148,15 +149,15 @@ def test_the_gauge_goes_past_the_trigger(seen: Page) -> None:
     try:
         notebook.run("%agent new full\n%agent thanks")
         sees(area, "thread full")
-        size = int(re.search(r"([\d,]+) of 4,750 tokens", area.inner_text()).group(1).replace(",", ""))
+        size = int(re.search(r"([\d,]+) of [\d,]+ tokens", area.inner_text()).group(1).replace(",", ""))
         notebook.run(f"%config DeepNB.window = {int(size / 0.9)}\n%agent thanks")
         sees(area, "past the trigger: the next call compacts the context first")
         share = int(re.search(r"tokens · (\d+) %", area.inner_text()).group(1))
         assert 85 < share <= 100
         area.screenshot(path=seen.shots / f"{notebook.front[:3]}-past.png")
     finally:
-        notebook.run("%config DeepNB.window = 4750\n%agent switch main")
-    sees(area, "of 4,750 tokens")
+        notebook.run(f"%config DeepNB.window = {tight_window()}\n%agent switch main")
+    sees(area, f"of {tight_window():,} tokens")
 
 
 def test_in_the_dark_axe_finds_nothing_either(seen: Page) -> None:

@@ -12,6 +12,7 @@ from deepnb.magics.memory_commands import MEMORY
 from deepnb.magics.skills_commands import SKILLS
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommands
 from tests.support.shells import Shell
+from tests.support.windows import tight_window
 
 RUNS = ("resume", "approve", "reject", "edit")
 """Subcommands that let a run go on: they stream, and stand in no table."""
@@ -155,13 +156,13 @@ def test_rewind_takes_memory_back_only_when_asked(shell: Shell) -> None:
 
 
 def test_turns_budget_history_tools(shell: Shell) -> None:
-    shell.ok("%config DeepNB.window = 4750")
+    shell.ok(f"%config DeepNB.window = {tight_window()}")
     assert "nothing offloaded yet" in shell.ok("%agent history")
     for _ in range(7):
         shell.ok("%agent what can you do?")
     assert len(re.findall(r"what can you do\?", shell.ok("%agent turns"))) == 7
     out = shell.run("%agent budget")
-    assert "of 4,750 tokens" in out.out and "compacts at 85 %" in out.out
+    assert f"of {tight_window():,} tokens" in out.out and "compacts at 85 %" in out.out
     assert list(out.value["turn"])[:2] == [1, 2] and "summary" in set(out.value["purpose"])
     assert "what can you do?" in shell.ok("%agent history")
     assert "inspect_variable" in shell.ok("%agent tools")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
+from tests.support.windows import tight_window
 
 LATEX = r"""Prove that $\sum_{i=1}^{n} i = \frac{n(n+1)}{2}$ and \begin{align} x_{i} &= {y} \end{align}
 with {"a": {"b": [1, 2]}} and `const {data} = x` or
@@ -180,7 +181,7 @@ def test_a_fixed_clock_prints_the_same_twice(bare_shell: Shell) -> None:
     for _ in range(2):
         bare_shell.ok("%load_ext deepnb")
         bare_shell.ok("%config DeepNB.clock = '2026-01-31T09:00:00'")
-        bare_shell.ok("%config DeepNB.window = 4750")
+        bare_shell.ok(f"%config DeepNB.window = {tight_window()}")
         for _ in range(8):
             bare_shell.ok("%agent what can you do?")
         seen.append(bare_shell.ok("%agent history"))

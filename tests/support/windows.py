@@ -1,0 +1,18 @@
+"""A window that a thread of a few short turns fills, however many tools there are."""
+
+from functools import cache
+
+from deepnb import Session
+from deepnb.models.teaching import TeachingModel
+
+_ROOM = 200
+"""Tokens between a thread's first request and the trigger: about four short turns."""
+
+
+@cache
+def tight_window() -> int:
+    """Tokens of a window whose trigger at 85 % a thread of the offline model reaches within seven short prompts."""
+    session = Session(TeachingModel())
+    budget = session.run("what can you do?").budget
+    assert budget is not None
+    return int((budget.total + _ROOM) / 0.85)
