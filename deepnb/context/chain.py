@@ -72,8 +72,8 @@ class Chain:
                 args = _plain(redact_value(dict(word.args or {})))
                 said = _some(decision=word.kind, args=args, reason=redact(word.reason))
                 yield "approval", {"id": safe_id(word.call.id), "name": redact(word.call.name), **said}, path
-            case values.Asked():
-                return  # the message says what was asked, and `approval` what came of it
+            case values.Asked() | values.CodeOutput():
+                return  # the messages say what was asked and what code put out, and `approval` what came of it
             case values.Notice(text=text):
                 yield "notice", {"text": redact(text)}, path
             case _:

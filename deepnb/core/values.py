@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from deepnb.core.anchors import Anchor
 from deepnb.core.approvals import Decision, PendingCall
@@ -16,7 +16,7 @@ from deepnb.core.short_repr import excerpt, short_repr
 from deepnb.core.skills import Skill
 
 __all__ = [
-    "Asked", "BroughtBack", "Call", "Cause", "Compacted", "Decided", "Decision", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "HistorySections", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
+    "Asked", "BroughtBack", "Call", "Cause", "CodeOutput", "Compacted", "Decided", "Decision", "Event", "Flush", "Flushed", "HistoryMessage", "HistorySection", "HistorySections", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
     "Offload", "Path", "PendingCall", "Purpose", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
     "ToolStarted",
     "Turn", "Turns", "Usage",
@@ -294,6 +294,27 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeOutput:
+    """Something that code of a `run_python` call put out. It may be shown while the code runs, and comes again then."""
+
+    id: str
+    """Of the call."""
+    number: int
+    """Counted from 1 in the call."""
+    kind: Literal["stdout", "stderr", "rich", "end"]
+    """A piece of a text stream, a rich output as Jupyter shows it, or nothing more: the code has ended."""
+    text: str = ""
+    """Without credentials; of a rich output what stands for it in a terminal."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """MIME type -> a rich output as the kernel displays it."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    path: Path = ()
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{self.kind} {self.number} of {self.id}: {excerpt(self.text)!r}")
+
+
+@dataclass(frozen=True, slots=True)
 class Compacted:
     offload: Offload
     path: Path = ()
@@ -336,6 +357,7 @@ Event = (
     | ModelEnded
     | ToolStarted
     | ToolEnded
+    | CodeOutput
     | Flushed
     | Compacted
     | Notice

@@ -21,7 +21,7 @@ from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Asked, Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
 from deepnb.engine.listen import is_heard, tell
-from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, with_all_calls
+from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, unreadable, with_all_calls
 from deepnb.engine.request import tool_name
 
 _OURS = "deepnb_approval"
@@ -126,7 +126,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         value = self._value(request, effect)
         if rule == "allow" and not any(_fits(value, answer) for answer in answers):
             return request, None
-        if not answers and (problem := misfit(request)):
+        if not answers and (problem := misfit(request) or unreadable(call)):
             return _not_run(call, problem)
         while (given := self._given(value, interrupt(value))) is None:
             pass

@@ -116,6 +116,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Let the run end at its next callback."""
         self._cancelled.set()
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the run is to end."""
+        return self._cancelled.is_set()
+
     def wake(self) -> None:
         """Raise `Cancelled` in the threads that are inside a model or a tool just now.
 

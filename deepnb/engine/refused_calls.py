@@ -19,6 +19,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
 from pydantic import ValidationError
 
+from deepnb.core.code import CODE_TOOLS, LONGEST
+from deepnb.core.secrets import redact
+
 _NOT_JSON = "__not_json__"
 """The one argument of a call whose arguments are not JSON: their text."""
 
@@ -151,6 +154,24 @@ def misfit(request: Any) -> str | None:
         return None
     more = f"; and {len(problems) - _PROBLEMS} more" if len(problems) > _PROBLEMS else ""
     return f"Error: the arguments do not fit {tool.name}: {'; '.join(problems[:_PROBLEMS])}{more}. Nothing was run."
+
+
+def unreadable(call: Mapping[str, Any]) -> str | None:
+    """Why the user can't be asked to read the code of a call: what is shown must be what would run, and all of it."""
+    code = call["args"].get(CODE_TOOLS.get(call["name"], ""))
+    if not isinstance(code, str):
+        return None
+    if len(code) > LONGEST:
+        return (
+            f"Error: the code has {len(code):,} characters, and the user is asked to read {LONGEST:,} at most. Nothing"
+            " was run. Run it in smaller steps."
+        )
+    if redact(code) != code:
+        return (
+            "Error: the code holds a credential. Nothing was run. Read it from an environment variable, or ask the"
+            " user to put it into a variable."
+        )
+    return None
 
 
 def _problems(schema: Any, args: Mapping[str, Any]) -> Sequence[str]:

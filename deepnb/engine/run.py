@@ -1,9 +1,11 @@
 """One run of a graph in a thread of its own, read as Events; it can be cancelled at any moment."""
 
+from __future__ import annotations
+
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 from deepnb.core.messages import Added
@@ -17,6 +19,8 @@ T = TypeVar("T")
 
 _GRACE = 2.0
 """Seconds a cancelled run is waited for; after that it is left to end by itself."""
+_LOOK_UP = 0.05
+"""Seconds after which a thread that waits for the reader looks whether the run was cancelled."""
 
 
 def run_apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledger) -> T:
@@ -26,6 +30,42 @@ def run_apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledg
     listener = Listener(emit, ledger)
     runnable: RunnableLambda[object, T] = RunnableLambda(lambda _: work())
     return runnable.invoke(None, {"callbacks": [listener]})
+
+
+_READ: ContextVar[Run | None] = ContextVar("read", default=None)
+"""The run that the code is part of."""
+
+
+def on_reader(work: Callable[[], T]) -> T:
+    """What `work` gives, done by the thread that reads the run, between two events; here, where nobody reads one."""
+    run = _READ.get()
+    return work() if run is None else run.on_reader(work)
+
+
+def current_run() -> Run | None:
+    """The run that the caller is part of."""
+    return _READ.get()
+
+
+class _Errand:
+    """Work that one thread does for another, which waits."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self.done = threading.Event()
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def do(self) -> None:
+        """An interrupt is for both; any other exception for the one that waits."""
+        try:
+            self.value = self._work()
+        except BaseException as error:
+            self.error = error
+            if isinstance(error, KeyboardInterrupt):
+                raise
+        finally:
+            self.done.set()
 
 
 class Run:
@@ -58,7 +98,7 @@ class Run:
         self._recording = threading.Lock()
         self._closed = False
         """Whether nothing is recorded any more: a run that did not end in time is left to itself."""
-        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self.listener = Listener(self._emit, ledger, *limits, added=self._join)
         callbacks = [*(config.get("callbacks") or ()), self.listener]
@@ -77,10 +117,32 @@ class Run:
                 continue
             if event is None:
                 break
+            if isinstance(event, _Errand):
+                event.do()
+                continue
             yield event
         self._thread.join()
         if self._error is not None:
             raise self._error
+
+    def on_reader(self, work: Callable[[], T]) -> T:
+        """What `work` gives, done by the thread that iterates; called in the run's own threads.
+
+        A KeyboardInterrupt in it ends the run, as one that meets the reader anywhere does.
+        """
+        errand = _Errand(work)
+        self._put(errand)
+        while not errand.done.wait(_LOOK_UP):
+            if self._closed or self.listener.is_cancelled:
+                raise Cancelled
+        if errand.error is not None:
+            raise errand.error
+        value: T = errand.value
+        return value
+
+    def tell(self, event: Event) -> None:
+        """Add an event of something that is done outside the graph."""
+        self._emit(event)
 
     def cancel(self) -> tuple[list[Event], bool]:
         """End the run: (the events not read yet, whether it has ended within the grace time)."""
@@ -96,7 +158,7 @@ class Run:
             self._closed = True
         rest = []
         while not self._events.empty():
-            if (event := self._events.get()) is not None:
+            if (event := self._events.get()) is not None and not isinstance(event, _Errand):
                 rest.append(event)
         return rest, not self._thread.is_alive()
 
@@ -119,7 +181,7 @@ class Run:
         self._join(event)
         self._put(event)
 
-    def _put(self, event: Event | None) -> None:
+    def _put(self, event: Event | _Errand | None) -> None:
         self._events.put(event)
         if self._notify is not None:
             self._notify()
@@ -130,6 +192,7 @@ class Run:
                 self._record(event)
 
     def _pump(self, graph: Any, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
+        _READ.set(self)
         try:
             for mode, chunk in graph.stream(input, config, stream_mode=["values", "updates"]):
                 if mode == "values":

@@ -7,7 +7,7 @@ from deepnb.core.approvals import Decision, PendingCall
 from deepnb.magics import ask
 from deepnb.magics.approval_commands import MODES
 from deepnb.magics.scene import Scene
-from deepnb.views.approval import WHY, CallCard, approval_view
+from deepnb.views.approval import CallCard, approval_view, why
 from deepnb.views.notice import notice_view
 from deepnb.views.table import table_view
 from deepnb.views.tool import call_line
@@ -32,7 +32,7 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
 def approvals_twin(scene: Scene) -> View:
     """The same as a short table."""
     rows = [
-        (thread, f"{scene.session.approvals.number(call)}", call_line(call.name, call.args), WHY[call.effect])
+        (thread, f"{scene.session.approvals.number(call)}", call_line(call.name, call.args), why(call))
         for thread, calls in _by_thread(scene)
         for call in calls
     ]

@@ -94,7 +94,7 @@ def watch(
     """
     place = screen or Counted(scene.screen)
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
-    problem, stopped = _show_events(display, events)
+    problem, stopped = _show_events(scene, display, events)
     if (turn := events.turn) is None:
         raise problem or DeepnbError("interrupted before the turn started", "run the cell again")
     try:
@@ -115,8 +115,10 @@ def watch(
     return turn
 
 
-def _show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
+def _show_events(scene: Scene, display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
     """Show what happens until it ends; gives what went wrong, and whether it was interrupted."""
+    current = scene.session.workspace.current
+    current.live = display.add
     try:
         for event in events:
             with uninterrupted():
@@ -127,6 +129,7 @@ def _show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, 
         return error, False
     finally:
         _close(events)
+        current.live = lambda event: None
     return None, False
 
 

@@ -13,6 +13,7 @@ from deepnb.magics.preload import Preload
 from deepnb.magics.usage import MAGICS, usage_text
 
 if TYPE_CHECKING:
+    from deepnb.magics.kernel import ShellKernel
     from deepnb.magics.options import AgentRun, Command
     from deepnb.magics.scene import Scene
     from deepnb.session.session import Session
@@ -29,6 +30,7 @@ class Extension:
         if ip.config.get(DeepNB.__name__):
             _check(self._profile)
         self._cell: str | None = None
+        self._in_cell = False
         self._preload = Preload() if hasattr(ip, "kernel") else None
 
     @cached_property
@@ -37,8 +39,16 @@ class Extension:
         from deepnb.session.session import Session
 
         session = Session(clock=self._time, namespace=_Variables(self.ip), **self._profile)
+        session.workspace.current.shell = self.kernel
         session.workspace.current.watch(lambda: self.config.follow(session.options, session.model))
         return session
+
+    @cached_property
+    def kernel(self) -> ShellKernel:
+        """Where the agent's code runs."""
+        from deepnb.magics.kernel import ShellKernel
+
+        return ShellKernel(self.ip, lambda: self._in_cell)
 
     @cached_property
     def screen(self) -> Screen:
@@ -174,11 +184,14 @@ class Extension:
         return complete_names(self.session, _Variables(self.ip))
 
     def _before_cell(self, info: Any) -> None:
-        self._cell = getattr(info, "cell_id", None)
+        self._cell, self._in_cell = getattr(info, "cell_id", None), True
+        if "kernel" in self.__dict__:
+            self.kernel.begin_cell()
         if self._preload:
             self._preload.stop()
 
     def _after_cell(self, result: Any) -> None:
+        self._in_cell = False
         self.config.settle(self.ip.config)
         if self._preload:
             self._preload.begin()

@@ -63,7 +63,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("turn", "N", "number"),),
         (Flag("--memory"),),
     ),
-    Sub("agent", "undo", "undo the last rewind, fork, new or re-run"),
+    Sub("agent", "undo", "undo the last rewind, fork, new or re-run, or what code did to your variables"),
     Sub(
         "agent",
         "resume",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.core.errors import DeepnbError
 from deepnb.core.memo import Memo
 from deepnb.core.skills import Skill
@@ -64,7 +65,8 @@ class Catalogs:
         from deepnb.workshop.namespace import namespace_tools
 
         options = self._current.options
-        return tool_names((*namespace_tools(options.namespace), *options.tools), options.enable_filesystem)
+        own = (*CODE_TOOLS, *PROPOSAL_TOOLS) if self._current.kernel else ()
+        return (*tool_names((*namespace_tools(options.namespace), *options.tools), options.enable_filesystem), *own)
 
     def agents(self) -> list[Listed]:
         """The subagents of the files, broken ones included."""

@@ -1,16 +1,22 @@
 """What is so just now: the options in force, the time, the thread that is meant, the turn that plays, who watches."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Policy, policy_of
 from deepnb.core.errors import BusyError
-from deepnb.core.values import Turn
+from deepnb.core.values import Event, Turn
 from deepnb.running.thread import Thread
 from deepnb.wiring.options import Options
+from deepnb.workshop.kernel import Kernel, PlainKernel
+
+if TYPE_CHECKING:
+    from deepnb.workshop.python import Names
 
 
 class Current:
@@ -28,6 +34,12 @@ class Current:
         """The turn that ended last, in whichever thread."""
         self.clock = clock or (lambda: datetime.now().astimezone())
         """The time, as an aware datetime in the user's time zone."""
+        self.shell: Kernel | None = None
+        """The kernel of the shell that the session is in."""
+        self.code_ran: Callable[[Names], None] = lambda names: None
+        """Keeps what code did to the names of the namespace, for undo."""
+        self.live: Callable[[Event], None] = lambda event: None
+        """Shows an output of code while it runs; the reader of the turn is given it later."""
         self._closed = False
         self._playing: Thread | None = None
         self._apart: Thread | None = None
@@ -42,6 +54,14 @@ class Current:
         if (turn := self.turn) is not None:
             return {"at": self.now(), "thread": turn.thread, "turn": turn.number, "cell": turn.cell}
         return {"at": self.now(), "thread": self.thread.name, "turn": len(self.thread.turns) or None}
+
+    # -- the code of the agent
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """What runs code of the agent: the shell's, or a plain one over a namespace that is a dict."""
+        namespace = self.options.namespace
+        return self.shell or (PlainKernel(namespace) if isinstance(namespace, dict) else None)
 
     # -- the turn that plays
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Policy
 from deepnb.core.subagents import Subagent
+from deepnb.core.values import CodeOutput
 from deepnb.memory.scope import Scope
 from deepnb.running.current import Current
 from deepnb.running.home import Home
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.memory.searching import MemorySearch
     from deepnb.wiring.build import Built
+    from deepnb.workshop.kernel import Kernel
+    from deepnb.workshop.python import Names
 
 KEPT = 4
 """A few, since one turn may use another model and the next the session's own again."""
@@ -74,6 +77,19 @@ class Graphs:
     def policy(self) -> Policy:
         """Which of its calls need approval."""
         return self._current.policy
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """What runs code of its agent."""
+        return self._current.kernel
+
+    def put_out(self, output: CodeOutput) -> None:
+        """Show an output of code while it runs."""
+        self._current.live(output)
+
+    def ran(self, names: Names) -> None:
+        """Keep what undo needs to give names their values again."""
+        self._current.code_ran(names)
 
     # -- the graphs
 

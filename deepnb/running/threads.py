@@ -1,8 +1,10 @@
 """The threads of a session: making, switching, forking and rewinding them, and taking that back."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import NotFoundError, RefusedError
@@ -11,6 +13,13 @@ from deepnb.memory.scope import MAIN, Scope, scope_of
 from deepnb.running.current import Current
 from deepnb.running.state import State
 from deepnb.running.thread import Pool, Thread, check_name, waits
+
+if TYPE_CHECKING:
+    from deepnb.workshop.python import Names
+
+CODE = "code of"
+KEPT_RUNS = 20
+"""Runs of code whose changes can be undone: what their names held stays in memory until then."""
 
 
 class Threads:
@@ -188,12 +197,24 @@ class Threads:
                 self._state.rebase(thread)
 
     def undo(self) -> tuple[str, Thread]:
-        """Take back the last rewind, fork, new or re-run; says which it was, and whose files it changed."""
+        """Take back the last rewind, fork, new, re-run or rebinding by code; says which it was, and whose files it changed."""
         if not self._undo:
-            raise NotFoundError("nothing to undo", "undo reverts the last rewind, fork, new or re-run")
+            raise NotFoundError(
+                "nothing to undo", "undo reverts the last rewind, fork, new, re-run or code that rebound variables"
+            )
         what, thread, undo = self._undo.pop()
         undo()
         return what, thread
+
+    def code_ran(self, names: Names) -> None:
+        """Code of the turn that plays rebound or removed these names: what they held can be restored, for the last few runs."""
+        thread, kernel, turn = self._current.agent_thread, self._current.kernel, self._current.turn
+        assert kernel is not None and turn is not None
+        what = f"{CODE} turn {turn.number}, {', '.join(names.before)} restored"
+        self._undo.append((what, thread, lambda: kernel.namespace.update(names.before)))
+        runs = [one for one in self._undo if one[0].startswith(CODE)]
+        if len(runs) > KEPT_RUNS:
+            self._undo.remove(runs[0])
 
     # -- what a turn leaves in its thread
 

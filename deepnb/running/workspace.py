@@ -37,6 +37,7 @@ class Workspace:
         self.state = State(self.current, self.home, self.graphs)
         self.threads = Threads(self.state, self.current)
         self.catalogs = Catalogs(self.current, self.home)
+        self.current.code_ran = self.threads.code_ran
         # The one knot: a graph is made over the backend, which outside a run goes through the graph's checkpoints.
         self.home.thread_files = ThreadFiles(self)
 

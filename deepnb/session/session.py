@@ -486,7 +486,7 @@ class Session:
         work.current.tell()
 
     def undo(self) -> str:
-        """Undo the last rewind, fork, new or re-run; returns which it was."""
+        """Undo the last rewind, fork, new or re-run, or give variables that code rebound their values again; returns which."""
         work = self._workspace
         work.current.idle()
         what, thread = work.threads.undo()

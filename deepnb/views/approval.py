@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.code import CODE_TOOLS, CodeReview, review
 from deepnb.core.diff import FileDiff
 from deepnb.views import html as h
+from deepnb.views.code import POWER, UNREAD, code_html, code_text
 from deepnb.views.diff import diff_html
 from deepnb.views.numbers import counted
 from deepnb.views.text import clean, middle_cut, page, short, title_line
@@ -51,9 +53,14 @@ class CallCard:
         return f"{self.number} · {self.call.name}{who}"
 
     @property
+    def code(self) -> CodeReview | None:
+        """The code that the call runs."""
+        return code_of(self.call.name, self.call.args)
+
+    @property
     def why(self) -> str:
         """Why the user is asked."""
-        return WHY[self.call.effect]
+        return why(self.call)
 
     @property
     def state(self) -> str:
@@ -70,6 +77,8 @@ class CallCard:
     def shown(self) -> Mapping[str, object]:
         """The arguments that are shown beside the diff: those that it does not show."""
         args = self.call.args
+        if self.code is not None:
+            return {k: v for k, v in args.items() if k != CODE_TOOLS[self.call.name]}
         if self.change is None:
             return args
         return {k: v for k, v in args.items() if k not in ("content", "old_string", "new_string")}
@@ -99,8 +108,9 @@ class ApprovalView:
         one = len(self.cards) == 1
         n, it = ("", "it") if one else (" N", "call N")
         later = f"later {self.cards[0].call.name} calls" if one else "later calls of the same tool"
+        unread = f" ({UNREAD})" if any(card.code is not None for card in self.cards) else ""
         return (
-            f"%agent approve{n} runs {it}; --thread also allows {later} in this thread",
+            f"%agent approve{n} runs {it}; --thread also allows {later} in this thread{unread}",
             *(() if one else ("%agent approve all runs all of them",)),
             f"%agent reject{n} WHY rejects {it} and tells the agent why",
             f"%agent edit{n} {{...}} runs {it} with the arguments you give, a JSON object",
@@ -118,6 +128,8 @@ class ApprovalView:
         lines = [title_line(self.title, self.stamp)]
         for card in self.cards:
             lines += ["", f"{card.title} · {card.state} ({card.why})", *_argument_lines(card)]
+            if card.code is not None:
+                lines += code_text(card.code)
             if card.change is not None:
                 lines += _diff_lines(card.change)
         return page([*lines, "", *self.todo])
@@ -127,6 +139,17 @@ class ApprovalView:
         frames = [h.frame(*_card_html(card)) for card in self.cards]
         hints = [h.el("div", h.muted(line)) for line in self.todo]
         return h.box(h.heading(self.title, stamp=self.stamp), *frames, *hints)
+
+
+def why(call: PendingCall) -> str:
+    """Why the user is asked about a call."""
+    return POWER if call.name in CODE_TOOLS else WHY[call.effect]
+
+
+def code_of(name: str, args: Mapping[str, object]) -> CodeReview | None:
+    """The code in the arguments of a tool that runs code."""
+    code = args.get(CODE_TOOLS.get(name, ""))
+    return review(code) if isinstance(code, str) else None
 
 
 def approval_view(
@@ -169,11 +192,15 @@ def _card_html(card: CallCard) -> list[h.Child]:
     body: list[h.Child] = []
     if card.shown:
         body += [h.label("arguments"), h.pre(middle_cut(pretty(dict(card.shown)), _HEAD, _TAIL), low=True)]
+    if card.code is not None:
+        body.append(code_html(card.code))
     if card.change is not None:
         body += [h.label(f"{card.change.path} · {card.change.kind}"), diff_html(card.change)]
     if card.open:
         return [head, h.el("div", h.muted(f"Asked because {card.why}")), *body]
     if card.decision is not None and card.decision.args is not None:
-        body += [h.label("run with"), h.pre(middle_cut(pretty(dict(card.decision.args)), _HEAD, _TAIL), low=True)]
+        ran = code_of(card.call.name, card.decision.args)
+        other = h.pre(middle_cut(pretty(dict(card.decision.args)), _HEAD, _TAIL), low=True)
+        body += [h.label("run with"), other if ran is None else code_html(ran)]
     line = h.code(call_line(card.call.name, card.call.args))
     return [head, h.fold(line, *(body or [h.muted("no arguments")]), framed=False)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from deepnb.core import values
 from deepnb.views import compaction
 from deepnb.views import html as h
+from deepnb.views.code_output import Printed, Rich
 from deepnb.views.subagent_card import doing, is_task, task_html, task_text
 from deepnb.views.text import clean, indent, page, short
 from deepnb.views.tool import Tool, tool_html, tool_text
@@ -163,7 +164,7 @@ class ToolSegment(Tool):
         return doing(last) if isinstance(last, ToolSegment) else last.text()
 
 
-Segment = Answer | Thinking | ToolSegment | Note | Compaction
+Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,8 @@ class Segments:
         self.segments: list[Segment] = []
         self._answers: dict[int, int] = {}
         self._tools: dict[str, int] = {}
+        self._outputs: dict[str, int] = {}
+        """Call -> how many of its outputs there are: one that was shown while the code ran comes again."""
 
     def add(self, event: values.Event, path: values.Path | None = None) -> int | None:
         """The index of the segment that `event` made or changed; None where there is nothing to show.
@@ -217,6 +220,8 @@ class Segments:
                 tool.result, tool.status, tool.seconds = event.result, event.status, event.seconds
                 tool.traceback = event.traceback
                 return at
+            case values.CodeOutput():
+                return self._output(event)
             case values.Notice(text=text):
                 return self._append(Note(text))
             case values.Compacted(offload=offload):
@@ -255,6 +260,22 @@ class Segments:
         last.ended = False
         return len(self.segments) - 1
 
+    def _output(self, event: values.CodeOutput) -> int | None:
+        if event.number <= self._outputs.get(event.id, 0):
+            return None
+        self._outputs[event.id] = event.number
+        last = self.segments[-1] if self.segments else None
+        if event.kind == "rich":
+            return self._append(Rich(event))
+        if not isinstance(last, Printed) or (event.kind not in ("end", last.kind)):
+            if event.kind == "end":
+                return None
+            last = Printed(event.kind)
+            self._append(last)
+        last.parts.append(event.text)
+        last.ended = event.kind == "end"
+        return len(self.segments) - 1
+
     def _thought(self) -> None:
         """A thought is over as soon as anything else happens."""
         if self.segments and isinstance(last := self.segments[-1], Thinking):
@@ -278,6 +299,8 @@ class Segments:
         """Nothing more comes: a call that still runs was cut."""
         self._thought()
         for segment in self.segments:
+            if isinstance(segment, Printed):
+                segment.ended = True
             if isinstance(segment, ToolSegment):
                 segment.status = "cut" if segment.status == "running" else segment.status
                 if segment.nested:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import DeepnbError, InvalidError
+from deepnb.views.code import UNREAD
 from deepnb.views.notice import notice_view
 from deepnb.views.tool import pretty
 from deepnb.views.view import View
@@ -66,19 +68,12 @@ class ApprovalButtons:
         reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
         reject = button("Reject", f"reject {name}", "danger")
         edit = button("Edit ...", f"edit the arguments of {name}")
+        unread = call.name in CODE_TOOLS
         allow = button(
-            f"Allow {call.name} in this thread", f"approve {name} and later calls of its tool in this thread"
+            f"Allow {call.name} in this thread{', unread' if unread else ''}",
+            f"approve {name} and later calls of its tool in this thread{f': {UNREAD}' if unread else ''}",
         )
-        text = pretty(dict(call.args))
-        area = w.Textarea(
-            text,
-            rows=min(max(text.count("\n") + 2, 4), 16),
-            description="Arguments",
-            tooltip=f"arguments of {name}, as JSON",
-            layout=w.Layout(width="99%"),
-        )
-        run = button("Approve with edits", f"run {name} with these arguments", "success")
-        editor = w.VBox([area, run], layout=w.Layout(display="none", width="100%"))
+        editor = self._editor(name, call)
 
         def toggle(_: Any) -> None:
             editor.layout.display = "none" if editor.layout.display == "" else ""
@@ -89,7 +84,6 @@ class ApprovalButtons:
         reason.on_msg(lambda _, content, __: self._entered(content, reason, call))
         edit.on_click(toggle)
         allow.on_click(lambda _: self._click(lambda: call.approve(remember=True)))
-        run.on_click(lambda _: self._click(lambda: call.edit(arguments(area.value))))
         label = w.HTML(f"<b>{number}</b>")
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         more = [allow]
@@ -100,6 +94,25 @@ class ApprovalButtons:
             these.on_click(lambda _: self._click(lambda: call.approve(also=self._offer)))
             more = [allow, these] if self._offer != (call.name,) else [these]
         return [w.HBox([label, approve, reason, reject, edit, *more], layout=flow), editor]
+
+    def _editor(self, name: str, call: PendingCall) -> Any:
+        """A text with the code of a call that runs some, with the arguments of any other as JSON."""
+        w, code = self._w, CODE_TOOLS.get(call.name)
+        text = pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
+        area = w.Textarea(
+            text,
+            rows=min(max(text.count("\n") + 2, 4), 16),
+            description="Arguments" if code is None else "Code",
+            tooltip=f"arguments of {name}, as JSON" if code is None else f"code of {name}",
+            layout=w.Layout(width="99%"),
+        )
+        run = button("Approve with edits", f"run {name} with these arguments", "success")
+
+        def edited() -> Decision:
+            return call.edit(arguments(area.value) if code is None else {**call.args, code: area.value})
+
+        run.on_click(lambda _: self._click(edited))
+        return w.VBox([area, run], layout=w.Layout(display="none", width="100%"))
 
     def _entered(self, content: Any, reason: Any, call: PendingCall) -> None:
         if content.get("event") == "submit" and reason.value.strip():

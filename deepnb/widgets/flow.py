@@ -7,9 +7,11 @@ the end the runs are spread over the outputs there are, so that none stays empty
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from deepnb.views.code_output import HasBundle
 from deepnb.views.growing_markdown import Piece
 from deepnb.views.view import View
 from deepnb.widgets.screen import Output, Screen
@@ -19,6 +21,8 @@ _LIGHT = 3.0
 _FRAME, _FREED = 100, 1.75
 """Characters that an output costs beside what it holds, and how much several free outputs are worth more than one:
 chosen by the bytes of `tests/bench/stream.py`."""
+_APART = 50_000
+"""Characters that a rich output counts for: it is the last to be put together with others."""
 _DRAFT = "..."
 """The last run still grows much: the text of an answer in it is sent in the end, and this till then."""
 
@@ -29,6 +33,13 @@ class Shown:
 
     drawn: str
     words: str
+    rich: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    """As an output of its own."""
+
+    @property
+    def bundle(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """(MIME type -> data, metadata)."""
+        return self.rich or ({"text/html": self.drawn, "text/plain": self.words}, {})
 
     def text(self) -> str:
         return self.words
@@ -39,7 +50,8 @@ class Shown:
     @property
     def size(self) -> int:
         """Bytes that a message with this takes, without its frame."""
-        return len(json.dumps([self.drawn, self.words], ensure_ascii=False).encode(errors="replace"))
+        shown: Sequence[Any] = [self.drawn, self.words] if self.rich is None else self.rich
+        return len(json.dumps(shown, ensure_ascii=False, default=str).encode(errors="replace"))
 
 
 _NOTHING = Shown("<div></div>", "")
@@ -195,10 +207,14 @@ def _joined(run: Sequence[View]) -> list[View]:
 
 
 def _weight(thing: View) -> int:
+    if isinstance(thing, HasBundle):  # in a run of its own while that can be
+        return _APART
     return len(thing.markdown) if isinstance(thing, Piece) else (len(thing.html()) + len(thing.text())) // 2
 
 
 def _drawn(run: Sequence[View], draft: bool) -> Shown:
     things = _joined(run)
+    if len(things) == 1 and isinstance(things[0], HasBundle):
+        return Shown("", things[0].text(), things[0].bundle)
     texts = [_DRAFT if draft and isinstance(thing, Piece) else thing.text() for thing in things]
     return Shown("".join(thing.html() for thing in things), "\n".join(text for text in texts if text))

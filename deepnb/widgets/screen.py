@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from deepnb.views.code_output import HasBundle
 from deepnb.views.view import View
 
 
@@ -157,17 +158,22 @@ class _Displayed:
         self._last: dict[str, Any] = {}
 
     def update(self, view: View) -> None:
-        self._publish({"text/html": view.html(), "text/plain": view.text()})
+        data, metadata = view.bundle if isinstance(view, HasBundle) else (_plain(view), {})
+        self._publish(dict(data), dict(metadata))
 
     def become(self, widget: Any, text: str) -> None:
-        self._publish({**widget_data(widget), "text/plain": text})
+        self._publish({**widget_data(widget), "text/plain": text}, {})
 
-    def _publish(self, data: dict[str, Any]) -> None:
+    def _publish(self, data: dict[str, Any], metadata: dict[str, Any]) -> None:
         from IPython.display import publish_display_data
 
         if data != self._last:
-            publish_display_data(data, transient={"display_id": self._id}, update=bool(self._last))
+            publish_display_data(data, metadata, transient={"display_id": self._id}, update=bool(self._last))
             self._last = data
+
+
+def _plain(view: View) -> dict[str, Any]:
+    return {"text/html": view.html(), "text/plain": view.text()}
 
 
 class _Views:
@@ -204,7 +210,8 @@ class _Filled:
 
     def send(self) -> None:
         """Show them as they are now."""
-        self.output.update(_Views([part.view for part in self._parts]))
+        views = [part.view for part in self._parts]
+        self.output.update(views[0] if len(views) == 1 else _Views(views))
 
 
 class _Part:

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from deepnb.core.values import Asked, Event, ModelStarted, TextDelta, ThinkingDelta, ToolStarted
+from deepnb.core.values import Asked, CodeOutput, Event, ModelStarted, TextDelta, ThinkingDelta, ToolStarted
+from deepnb.views.code_output import HasBundle, Printed
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.notice import notice_view
 from deepnb.views.subagent_card import is_task, task_end, task_head
-from deepnb.views.text import indent
+from deepnb.views.text import clean, indent
 from deepnb.views.turn_segments import Answer, Segment, Segments, Thinking, ToolSegment
 from deepnb.views.view import View
 from deepnb.widgets.flow import Flow
@@ -145,7 +146,7 @@ class NotebookTurn:
         if self._waiting is not None:
             self._flow.replace(self._waiting, thing)
             self._waiting = None
-        elif not isinstance(thing, Piece) and self._flow.last and not isinstance(self._flow.last[-1], Piece):
+        elif self._flow.last and not any(isinstance(one, Piece | HasBundle) for one in (thing, self._flow.last[-1])):
             self._flow.join(thing) if self._flow.light else self._flow.begin(thing)
         else:
             self._flow.begin(thing)
@@ -217,6 +218,10 @@ class TerminalTurn:
         elif isinstance(segment, Thinking):
             if at != self._printed:
                 self._print_line(segment.text())
+        elif isinstance(segment, Printed):
+            if at != self._printed:
+                self._line()
+            self._print(clean(event.text) if isinstance(event, CodeOutput) and event.text else "")
         elif isinstance(segment, Answer) and isinstance(event, TextDelta):
             if at != self._printed:
                 self._line()

@@ -27,6 +27,7 @@ from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import Options
 from deepnb.workshop.approvals import Effects
+from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.namespace import namespace_tools
 
 
@@ -63,7 +64,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     `agents` are the subagents of its files.
     """
     mine, guarded = main_model(options), host.backend
-    tools = described([*namespace_tools(options.namespace), *options.tools])
+    tools = described([*namespace_tools(options.namespace), *code_tools(host), *options.tools])
     there = in_force(options, agents)
     does = effects(options, there, host)
     offered: set[str] = set()

@@ -4,8 +4,11 @@ from typing import Any, Protocol
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.core.approvals import Policy
+from deepnb.core.values import CodeOutput
 from deepnb.memory.scope import Scope
 from deepnb.memory.searching import MemorySearch
+from deepnb.workshop.kernel import Kernel
+from deepnb.workshop.python import Names
 
 
 class Host(Protocol):
@@ -30,6 +33,16 @@ class Host(Protocol):
 
     def policy(self) -> Policy:
         """Which calls need approval."""
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """What runs code of the agent; None where there is no namespace to run it in."""
+
+    def put_out(self, output: CodeOutput) -> None:
+        """Show an output of code while it runs."""
+
+    def ran(self, names: Names) -> None:
+        """Keep what undo needs to give names their values again."""
 
     def undoable(self, path: str) -> bool:
         """Whether what is done to a file or directory can be undone."""

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from deepnb.core.approvals import policy_of
@@ -53,7 +54,7 @@ class Options:
     max_tokens: int | None = None
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
-    namespace: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    namespace: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
 
 _MANY = ("tools", "middleware", "subagents", "memory", "skills")

@@ -13,6 +13,7 @@ from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.core.secrets import redact
+from deepnb.core.terminal_text import terminal_text
 
 LARGEST = 10_000_000
 """Bytes of a notebook that is read."""
@@ -25,7 +26,6 @@ _ENTRIES = 20_000
 """Files and directories that are looked at for notebooks."""
 _LINE = 100
 _BASE64 = re.compile(r"data:(image/[\w.+-]+);base64,([A-Za-z0-9+/=\s]{64,})")
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _CELLS = re.compile(r"\s*\d{1,6}(?:\s*-\s*\d{1,6})?(?:\s*,\s*\d{1,6}(?:\s*-\s*\d{1,6})?)*\s*")
 
 
@@ -174,7 +174,7 @@ def _image(name: str, value: object) -> Output:
 def _text(value: object, joint: str = "") -> str:
     """A text of a notebook without credentials, colours of terminals, and images in it."""
     text = joint.join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
-    plain = _ESCAPES.sub("", text)
+    plain = terminal_text(text)
     return redact(_BASE64.sub(lambda m: f"[{m[1]}, {_kilobytes(len(m[2]) * 3 // 4)}]", plain))
 
 

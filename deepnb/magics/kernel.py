@@ -1,0 +1,99 @@
+"""The IPython shell as the place where the agent's code runs."""
+
+import ast
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from deepnb.workshop.kernel import Display, Take
+
+
+class ShellKernel:
+    """Code runs as in a cell: magics and shell commands, rich outputs, figures at the end."""
+
+    def __init__(self, ip: Any, is_running: Callable[[], bool]) -> None:
+        """`is_running` says whether a cell is running: only then can one be put below it."""
+        self._ip = ip
+        self._is_running = is_running
+        self._real = ip.display_pub
+        self._proposed: list[str] = []
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        namespace: dict[str, Any] = self._ip.user_ns
+        return namespace
+
+    def parsed(self, code: str) -> tuple[ast.Module, str]:
+        ip = self._ip
+        cell = ip.transform_cell(code)
+        name = ip.compile.cache(cell, 0, raw_code=code)
+        tree: ast.Module = ip.transform_ast(ip.compile.ast_parse(cell, filename=name))
+        return tree, name
+
+    @contextmanager
+    def displaying(self, take: Take) -> Iterator[None]:
+        ip = self._ip
+        real, leave = ip.display_pub, ip.ask_exit
+        self._real = real
+        ip.display_pub = _Taker(real, take)
+        ip.ask_exit = _exit
+        try:
+            yield
+        finally:
+            ip.display_pub, ip.ask_exit = real, leave
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        ip = self._ip
+        taker, ip.display_pub = ip.display_pub, self._real
+        try:
+            yield
+        finally:
+            ip.display_pub = taker
+
+    def display(self, value: object, take: Take) -> None:
+        data, metadata = self._ip.display_formatter.format(value)
+        if data:
+            take(Display(data, metadata))
+
+    def settle(self) -> None:
+        inline = sys.modules.get("matplotlib_inline.backend_inline")
+        if inline is not None and "matplotlib.pyplot" in sys.modules:
+            inline.flush_figures()
+
+    def propose(self, code: str) -> bool:
+        if not self._is_running():
+            return False
+        self._proposed.append(code.rstrip("\n"))
+        self._ip.set_next_input("\n\n".join(self._proposed))
+        return True
+
+    def begin_cell(self) -> None:
+        """A cell begins: what was proposed before is in a cell of its own."""
+        self._proposed.clear()
+
+
+def _exit() -> None:
+    raise SystemExit
+
+
+class _Taker:
+    """Takes what the thread that made it displays; what other threads display goes on."""
+
+    def __init__(self, real: Any, take: Take) -> None:
+        self._real, self._take = real, take
+        self._owner = threading.get_ident()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def publish(self, data: Mapping[str, Any], metadata: Any = None, *args: Any, **kwargs: Any) -> None:
+        if threading.get_ident() != self._owner:
+            self._real.publish(data, metadata, *args, **kwargs)
+        elif not kwargs.get("update"):  # the first of an output that is updated stays
+            self._take(Display(dict(data), dict(metadata or {})))
+
+    def clear_output(self, wait: bool = False) -> None:
+        """What was shown stays: it is part of the turn."""

@@ -1,0 +1,84 @@
+"""What code put out: printed text, and rich outputs as Jupyter shows them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from deepnb.core.terminal_text import terminal_text
+from deepnb.core.values import CodeOutput
+from deepnb.views import html as h
+from deepnb.views.text import clean, middle_cut
+
+_GROWING = 2_000
+"""Characters of the end of a text that are shown while it grows: then it is sent whole."""
+_WORDS = 3_000
+"""Characters that stand for a rich output in a terminal."""
+
+
+@runtime_checkable
+class HasBundle(Protocol):
+    """A view that a notebook shows as an output of its own."""
+
+    @property
+    def bundle(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """(MIME type -> data, metadata)."""
+
+
+@dataclass
+class Printed:
+    """Text that code wrote to stdout or stderr."""
+
+    kind: str
+    parts: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def words(self) -> str:
+        """All of it; its end while it grows."""
+        if len(self.parts) > 1:
+            self.parts[:] = ["".join(self.parts)]
+        text = terminal_text("".join(self.parts))
+        return text if self.ended or len(text) <= _GROWING else f"…{text[-_GROWING:]}"
+
+    def text(self) -> str:
+        """As it was written."""
+        return clean(self.words.rstrip("\n"))
+
+    def html(self) -> str:
+        """A block of text; what came on stderr says so."""
+        head = h.label(self.kind) if self.kind != "stdout" else None
+        return h.box(head, h.pre(self.words.rstrip("\n")))
+
+
+@dataclass
+class Rich:
+    """A table, a plot or anything else that Jupyter shows in its own way."""
+
+    output: CodeOutput
+
+    @property
+    def bundle(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """As the kernel displays it."""
+        return self.output.data, self.output.metadata
+
+    def text(self) -> str:
+        """Its words."""
+        return clean(middle_cut(self.output.text, _WORDS, 500))
+
+    def html(self) -> str:
+        """Where it can't be an output of its own: the picture, else the sanitised HTML, else its words."""
+        data = self.output.data
+        for kind in ("image/png", "image/jpeg", "image/gif"):
+            if isinstance(picture := data.get(kind), str):
+                source = f"data:{kind};base64,{''.join(picture.split())}"
+                return h.box(h.el("img", src=source, alt=self.output.text, style="max-width:100%"))
+        if isinstance(table := data.get("text/html"), str):
+            return h.box(h.Html(_sanitised(table)))
+        return h.box(h.pre(self.text()))
+
+
+def _sanitised(markup: str) -> str:
+    """Markup with nothing that runs, loads or styles beyond its own place."""
+    import nh3
+
+    return nh3.clean(markup, url_schemes=set(), clean_content_tags={"script", "style", "svg", "math", "iframe"})

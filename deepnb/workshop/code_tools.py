@@ -1,0 +1,85 @@
+"""The tools that run code in the user's kernel, or put it before the user."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Protocol
+from weakref import WeakKeyDictionary
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import InjectedToolCallId
+
+from deepnb.backends.writer import writer, writing
+from deepnb.core.values import CodeOutput
+from deepnb.engine.run import current_run, on_reader
+from deepnb.workshop.kernel import Kernel
+from deepnb.workshop.python import Names, Room, Show, run_code
+
+_NOT_HERE = "Error: code runs in the main thread alone, and this turn is read in another. Nothing was run."
+_OWN_LOOP = (
+    "It awaits something that belongs to the kernel's own event loop, which only a cell can await: the code is in the"
+    " user's next cell, not run."
+)
+_NO_CELL = (
+    "Not run. No cell is running, so none can be added below: the code stands in this call, and the user types"
+    " %agent code to get it as a cell."
+)
+
+
+class Desk(Protocol):
+    """Where the tools run: the kernel, and who is told of what they do. All is asked at each call."""
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """What runs code; None where there is no namespace to run it in."""
+
+    def put_out(self, output: CodeOutput) -> None:
+        """Show an output while the code runs."""
+
+    def ran(self, names: Names) -> None:
+        """Keep what undo needs."""
+
+
+def code_tools(desk: Desk) -> list[Callable[..., Any]]:
+    """`run_python` and `propose_cell`; none where there is no namespace."""
+    if desk.kernel is None:
+        return []
+    rooms: WeakKeyDictionary[Any, Room] = WeakKeyDictionary()
+
+    def run_python(code: str, call: Annotated[str, InjectedToolCallId]) -> Any:
+        """Run Python code in the user's notebook, with its variables; what it assigns stays there.
+
+        The user reads and approves the code first. Prints, plots and the value of the last line are shown to the user.
+        """
+        run, path = current_run(), writer().agent
+
+        def show(output: CodeOutput) -> None:
+            placed = replace(output, path=path)
+            desk.put_out(placed)
+            if run is not None:
+                run.tell(placed)
+
+        room = rooms.setdefault(run, Room()) if run is not None else Room()
+        return on_reader(lambda: _run(desk, code, show, call, room, path))
+
+    def propose_cell(code: str) -> str:
+        """Put code into the user's next cell without running it: for code that the user should keep or run alone."""
+        kernel = desk.kernel
+        return "The code is in the next cell, not run." if kernel and kernel.propose(code) else _NO_CELL
+
+    return [run_python, propose_cell]
+
+
+def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[str, ...]) -> Any:
+    """Run it here, if this is the main thread."""
+    if threading.current_thread() is not threading.main_thread() or (kernel := desk.kernel) is None:
+        return _NOT_HERE
+    with writing(origin="agent", agent=path):
+        result = run_code(code, kernel, show, call, room)
+    if result.names.before:
+        desk.ran(result.names)
+    if result.stopped is not None:
+        raise result.stopped
+    own_loop = result.foreign_loop and kernel.propose(code)
+    text = f"{result.text}\n{_OWN_LOOP}" if own_loop else result.text
+    return ToolMessage(text, name="run_python", tool_call_id=call, status="error") if result.failed else text

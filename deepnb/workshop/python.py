@@ -1,0 +1,259 @@
+"""Running a piece of code of the agent in the user's namespace: what it put out, how it ended, which names it changed."""
+
+import ast
+import builtins
+import getpass
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from inspect import CO_COROUTINE
+from itertools import count
+from traceback import extract_tb
+from typing import Any
+
+from deepnb.core.failures import failure_text
+from deepnb.core.secrets import redact
+from deepnb.core.terminal_text import terminal_text
+from deepnb.core.values import CodeOutput
+from deepnb.workshop.capture import Capture, NoInput, no_input
+from deepnb.workshop.kernel import Display, Kernel
+
+RICH = 8
+"""Rich outputs that are shown of one turn."""
+BYTES = 1_500_000
+"""Bytes of them, encoded as they are sent."""
+_WORDS = 2_000
+"""Characters of one rich output that the model reads."""
+_TEXT = 4_000
+"""Characters of each text stream that it reads."""
+_FRAMES = 5
+"""Lines of the code that a traceback names."""
+_NAMES = 12
+
+Show = Callable[[CodeOutput], None]
+
+
+@dataclass
+class Room:
+    """How much of rich outputs can still be shown in a turn."""
+
+    outputs: int = RICH
+    bytes: int = BYTES
+
+    def take(self, data: Mapping[str, Any]) -> bool:
+        """Whether there was room for one more."""
+        size = sum(len(part) if isinstance(part, str | bytes) else len(repr(part)) for part in data.values())
+        if not self.outputs or size > self.bytes:
+            return False
+        self.outputs, self.bytes = self.outputs - 1, self.bytes - size
+        return True
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a piece of code did to the names of the namespace."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    rebound: tuple[str, ...] = ()
+    before: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Name -> the value that it had, of those that were removed or rebound."""
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.rebound)
+
+    @property
+    def line(self) -> str:
+        """`new: totals; changed: df; removed: x`."""
+        kinds = (("new", self.added), ("changed", self.rebound), ("removed", self.removed))
+        return "; ".join(f"{kind}: {_listed(names)}" for kind, names in kinds if names)
+
+
+@dataclass(frozen=True)
+class CodeResult:
+    """How a piece of code ended."""
+
+    text: str
+    """For the model: what was put out, the error, the names; without credentials."""
+    names: Names
+    failed: bool = False
+    stopped: KeyboardInterrupt | None = None
+    """The interrupt that ended it."""
+    foreign_loop: bool = False
+    """Whether it awaited what belongs to the kernel's own event loop."""
+
+
+@dataclass
+class _Running:
+    """What a piece of code has put out so far."""
+
+    id: str
+    show: Show
+    room: Room
+    parts: list[str] = field(default_factory=list)
+    hidden: int = 0
+    number: Iterator[int] = field(default_factory=lambda: count(1))
+    streams: dict[str, Capture] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.streams = {kind: Capture(getattr(sys, kind), self._printed(kind)) for kind in ("stdout", "stderr")}
+
+    def _printed(self, kind: Any) -> Callable[[str], None]:
+        return lambda text: self.show(CodeOutput(self.id, next(self.number), kind, redact(text)))
+
+    def rich(self, display: Display) -> None:
+        """One rich output: shown where there is room, and in words for the model."""
+        for stream in self.streams.values():
+            stream.release()
+        words = redact(_words(display.data))
+        if self.room.take(display.data):
+            output = CodeOutput(self.id, next(self.number), "rich", words, dict(display.data), dict(display.metadata))
+            self.show(output)
+            self.parts.append(words)
+        else:
+            self.hidden += 1
+            if self.hidden <= RICH:
+                self.parts.append(f"{words}\n(not shown to the user: too many or too large outputs)")
+
+    def end(self) -> None:
+        """All has been put out: the streams come before what is rich, as the model reads it."""
+        for stream in self.streams.values():
+            stream.end()
+        texts = [(kind, _cut(redact(terminal_text(stream.text)), _TEXT)) for kind, stream in self.streams.items()]
+        self.parts[:0] = [text if kind == "stdout" else f"{kind}:\n{text}" for kind, text in texts if text]
+        if self.hidden > RICH:
+            self.parts.append(f"{self.hidden - RICH} more outputs were not shown")
+        self.show(CodeOutput(self.id, next(self.number), "end"))
+
+
+def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | None = None) -> CodeResult:  # noqa: A002
+    """Run code as a cell would, in this thread; `show` is given its outputs as they come.
+
+    An exception of the code is part of the result, SystemExit included; so is an interrupt, which the caller raises again.
+    """
+
+    def aside(output: CodeOutput) -> None:
+        with kernel.aside():
+            show(output)
+
+    running = _Running(id, aside, room or Room())
+    before = _user_names(kernel.namespace)
+    error: BaseException | None = None
+    with _in_place(kernel, running):
+        try:
+            _execute(code, kernel, running)
+        except BaseException as raised:
+            error = raised
+        try:
+            kernel.settle()
+        except Exception as raised:
+            error = error or raised
+        running.end()
+    names = _compared(before, _user_names(kernel.namespace))
+    if error is not None:
+        running.parts.append(_error_text(error))
+    text = "\n".join(running.parts) or "(no output)"
+    text = f"{text}\n[variables: {names.line}]" if names else text
+    stop = error if isinstance(error, KeyboardInterrupt) else None
+    return CodeResult(text, names, error is not None, stop, _is_foreign_loop(error))
+
+
+def _execute(code: str, kernel: Kernel, running: _Running) -> None:
+    tree, name = kernel.parsed(code)
+    last = tree.body[-1] if tree.body else None
+    quiet = code.rstrip().endswith(";")
+    value_of = last if isinstance(last, ast.Expr) and not quiet else None
+    body = tree.body[:-1] if value_of is not None else tree.body
+    _evaluate(ast.Module(body, tree.type_ignores), name, "exec", kernel.namespace)
+    if value_of is not None:
+        value = _evaluate(ast.Expression(value_of.value), name, "eval", kernel.namespace)
+        if value is not None:
+            kernel.display(value, running.rich)
+
+
+def _evaluate(tree: Any, name: str, mode: str, namespace: dict[str, Any]) -> Any:
+    """Run a compiled tree; one that awaits runs on deepnb's event loop."""
+    made = compile(tree, name, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    value = eval(made, namespace)  # what the user has approved
+    if made.co_flags & CO_COROUTINE:
+        from deepnb.engine import loop
+
+        return loop.run(value)
+    return value
+
+
+@contextmanager
+def _in_place(kernel: Kernel, running: _Running) -> Iterator[None]:
+    """Within the block what is printed and displayed is taken, and nobody is asked for input."""
+    with ExitStack() as stack:
+        for module, attribute, value in (
+            (sys, "stdout", running.streams["stdout"]),
+            (sys, "stderr", running.streams["stderr"]),
+            (sys, "stdin", NoInput()),
+            (builtins, "input", no_input),
+            (getpass, "getpass", no_input),
+        ):
+            stack.callback(setattr, module, attribute, getattr(module, attribute))
+            setattr(module, attribute, value)
+        stack.enter_context(kernel.displaying(running.rich))
+        yield
+
+
+def _user_names(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in tuple(namespace.items()) if not name.startswith("_")}
+
+
+def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names:
+    removed = tuple(name for name in before if name not in after)
+    rebound = tuple(name for name, value in after.items() if name in before and before[name] is not value)
+    added = tuple(name for name in after if name not in before)
+    return Names(added, removed, rebound, {name: before[name] for name in (*removed, *rebound)})
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more
+
+
+def _words(data: Mapping[str, Any]) -> str:
+    """What stands for a rich output in words: its text, and what pictures it has."""
+    pictures = [f"[{kind}, shown to the user]" for kind in data if kind.startswith("image/")]
+    text = data.get("text/plain")
+    if pictures:
+        return pictures[0]
+    if isinstance(text, str) and text.strip():
+        return _cut(text, _WORDS)
+    return f"[{', '.join(data) or 'nothing'}, shown to the user]"
+
+
+def _cut(text: str, limit: int) -> str:
+    text = text.rstrip("\n")
+    if len(text) <= limit:
+        return text
+    head = limit * 3 // 4
+    tail = limit - head
+    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[-tail:]}"
+
+
+def _error_text(error: BaseException) -> str:
+    """A short traceback: what was raised, and the lines of the code where."""
+    if isinstance(error, SyntaxError):
+        line = f" (line {error.lineno}: {(error.text or '').strip()})" if error.lineno else ""
+        return redact(f"{failure_text(error)}{line}")
+    if isinstance(error, SystemExit):
+        return f"Error: the code called exit ({error.code}): it was stopped, and the kernel goes on"
+    if isinstance(error, KeyboardInterrupt):
+        return "Error: interrupted by the user"
+    frames = extract_tb(error.__traceback__)
+    own = [frame for frame in frames if _is_of_code(frame.filename)]
+    lines = [f"  line {frame.lineno}, in {frame.name}: {frame.line}" for frame in own[-_FRAMES:]]
+    return redact("\n".join([failure_text(error), *lines]))
+
+
+def _is_of_code(file: str) -> bool:
+    return file.startswith(("<run_python", "<ipython-input")) or "ipykernel_" in file
+
+
+def _is_foreign_loop(error: BaseException | None) -> bool:
+    return isinstance(error, RuntimeError) and "attached to a different loop" in str(error)
