@@ -158,7 +158,7 @@ def misfit(request: Any) -> str | None:
 
 def unreadable(call: Mapping[str, Any]) -> str | None:
     """Why the user can't be asked to read the code of a call: what is shown must be what would run, and all of it."""
-    code = call["args"].get(CODE_TOOLS.get(call["name"], ""))
+    code = call["args"].get(CODE_TOOLS[call["name"]]) if call["name"] in CODE_TOOLS else None
     if not isinstance(code, str):
         return None
     if len(code) > LONGEST:

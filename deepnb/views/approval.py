@@ -148,7 +148,7 @@ def why(call: PendingCall) -> str:
 
 def code_of(name: str, args: Mapping[str, object]) -> CodeReview | None:
     """The code in the arguments of a tool that runs code."""
-    code = args.get(CODE_TOOLS.get(name, ""))
+    code = args.get(CODE_TOOLS[name]) if name in CODE_TOOLS else None
     return review(code) if isinstance(code, str) else None
 
 

@@ -158,9 +158,9 @@ def test_rewind_takes_memory_back_only_when_asked(shell: Shell) -> None:
 def test_turns_budget_history_tools(shell: Shell) -> None:
     shell.ok(f"%config DeepNB.window = {tight_window()}")
     assert "nothing offloaded yet" in shell.ok("%agent history")
-    for _ in range(7):
+    for _ in range(9):
         shell.ok("%agent what can you do?")
-    assert len(re.findall(r"what can you do\?", shell.ok("%agent turns"))) == 7
+    assert len(re.findall(r"what can you do\?", shell.ok("%agent turns"))) == 9
     out = shell.run("%agent budget")
     assert f"of {tight_window():,} tokens" in out.out and "compacts at 85 %" in out.out
     assert list(out.value["turn"])[:2] == [1, 2] and "summary" in set(out.value["purpose"])

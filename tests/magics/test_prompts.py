@@ -182,7 +182,7 @@ def test_a_fixed_clock_prints_the_same_twice(bare_shell: Shell) -> None:
         bare_shell.ok("%load_ext deepnb")
         bare_shell.ok("%config DeepNB.clock = '2026-01-31T09:00:00'")
         bare_shell.ok(f"%config DeepNB.window = {tight_window()}")
-        for _ in range(8):
+        for _ in range(9):
             bare_shell.ok("%agent what can you do?")
         seen.append(bare_shell.ok("%agent history"))
         bare_shell.ok("%unload_ext deepnb")

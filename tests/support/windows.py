@@ -6,13 +6,13 @@ from deepnb import Session
 from deepnb.models.teaching import TeachingModel
 
 _ROOM = 200
-"""Tokens between a thread's first request and the trigger: about four short turns."""
+"""Tokens between a thread's first request and the trigger: about two short turns."""
 
 
 @cache
 def tight_window() -> int:
-    """Tokens of a window whose trigger at 85 % a thread of the offline model reaches within seven short prompts."""
-    session = Session(TeachingModel())
+    """Tokens of a window whose trigger at 85 % a thread of the offline model compacts within nine short prompts."""
+    session = Session(TeachingModel(), namespace={})
     budget = session.run("what can you do?").budget
     assert budget is not None
     return int((budget.total + _ROOM) / 0.85)
