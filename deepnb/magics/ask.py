@@ -13,6 +13,7 @@ from deepnb.core.values import Turn
 from deepnb.magics.interpolate import FilledPrompt, fill
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
+from deepnb.magics.stop import approval_needed
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
 from deepnb.views.footer import footer_view
@@ -112,6 +113,8 @@ def watch(
         problem = DeepnbError("interrupted after the turn had ended", kept)
     if problem is not None:
         raise problem
+    if turn.asked and screen is None and scene.config.stop_at_approval:
+        raise approval_needed(len(turn.asked), buttons=scene.screen.notebook)
     return turn
 
 

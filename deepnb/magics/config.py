@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from traitlets import Dict, Enum, Float, Int, TraitError, TraitType, Unicode, Union, validate
+from traitlets import Bool, Dict, Enum, Float, Int, TraitError, TraitType, Unicode, Union, validate
 from traitlets.config import Configurable
 
 from deepnb.core.errors import DeepnbError
@@ -91,6 +91,9 @@ class DeepNB(Configurable):
         default_value="outside",
         help="Which tool calls need approval: outside (those that can't be undone), writes (those that change anything),"
         ' read-only (those that change anything are denied), or rules such as {"write_file": "ask", "my_tool": "allow"}.',
+    ).tag(config=True)
+    stop_at_approval = Bool(
+        True, help="Whether a cell that needs approval stops Run All: it then ends with a one-line error."
     ).tag(config=True)
     stream_hz = Float(15.0, min=0.5, max=60.0, help="How many times a second a streaming answer is updated.").tag(
         config=True

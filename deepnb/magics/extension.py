@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics import complete, formatters, reloading, transform
+from deepnb.magics import complete, formatters, reloading, stop, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.preload import Preload
 from deepnb.magics.usage import MAGICS, usage_text
@@ -31,6 +31,7 @@ class Extension:
             _check(self._profile)
         self._cell: str | None = None
         self._in_cell = False
+        self._last_error: dict[str, Any] = {}
         self._preload = Preload() if hasattr(ip, "kernel") else None
 
     @cached_property
@@ -185,6 +186,7 @@ class Extension:
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
+        self._last_error = stop.last_error()
         if "kernel" in self.__dict__:
             self.kernel.begin_cell()
         if self._preload:
@@ -192,6 +194,8 @@ class Extension:
 
     def _after_cell(self, result: Any) -> None:
         self._in_cell = False
+        if isinstance(result.error_in_exec, stop.ApprovalNeeded):
+            stop.restore(self._last_error)
         self.config.settle(self.ip.config)
         if self._preload:
             self._preload.begin()

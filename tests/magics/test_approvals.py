@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import nbclient
 import nbformat
 import pytest
@@ -120,18 +122,52 @@ def test_in_a_kernel_the_card_becomes_a_record(kernel: Kernel, tmp_path):
     assert "I wrote 1 line" in done.text and (tmp_path / "report.md").exists()
 
 
-@pytest.mark.kernel
-def test_run_all_past_a_pending_approval_stops_at_the_next_prompt(tmp_path):
-    cells = ["%load_ext deepnb", f"%agent mount /work disk:{tmp_path}", ASK, "here = 1", "%%agent\nthanks", "past = 1"]
+RUN_ALL = ["%load_ext deepnb", ASK, "here = 1", "%%agent\nthanks", "past = 1"]
+
+
+def run_all(tmp_path, setting: str, metadata: dict | None = None):
+    """The cells after Run All, and whether it was stopped."""
+    cells = [RUN_ALL[0], f"{setting}\n%agent mount /work disk:{tmp_path}", *RUN_ALL[1:]]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
-    with pytest.raises(nbclient.exceptions.CellExecutionError):
-        nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    counts = [cell.execution_count for cell in notebook.cells]
-    assert counts[:5] == [1, 2, 3, 4, 5] and counts[5] is None
-    told = "".join(o.get("text", "") for o in notebook.cells[4].outputs)
+    notebook.cells[2].metadata.update(metadata or {})
+    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    try:
+        client.execute()
+    except nbclient.exceptions.CellExecutionError:
+        return notebook.cells, True
+    return notebook.cells, False
+
+
+@pytest.mark.kernel
+def test_a_card_stops_run_all_before_a_plain_cell(tmp_path):
+    cells, stopped = run_all(tmp_path, "pass")
+    assert stopped and [cell.execution_count for cell in cells] == [1, 2, 3, None, None, None]
+    (error,) = [output for output in cells[2].outputs if output.output_type == "error"]
+    line = "a call needs your approval: use the buttons above or %agent approve, then run the cells below"
+    assert error.traceback == [line] and error.ename == "ApprovalNeeded"
+
+
+@pytest.mark.kernel
+def test_with_the_tag_run_all_goes_on_to_the_next_prompt(tmp_path):
+    cells, stopped = run_all(tmp_path, "pass", {"tags": ["raises-exception"]})
+    assert stopped and [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5, None]
+
+
+@pytest.mark.kernel
+def test_switched_off_run_all_goes_on_to_the_next_prompt(tmp_path):
+    cells, stopped = run_all(tmp_path, "%config DeepNB.stop_at_approval = False")
+    assert stopped and [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5, None]
+    assert not [output for output in cells[2].outputs if output.output_type == "error"]
+    told = "".join(o.get("text", "") for o in cells[4].outputs)
     assert told.strip().splitlines() == [
         "UsageError: turn 1 of thread main needs your approval for write_file: %agent approve, or %agent reject WHY"
     ]
+
+
+def test_the_end_of_a_cell_at_a_card_is_not_the_last_error(shell: Shell, work):
+    shell.run("1 / 0")
+    shell.ok(ASK)
+    assert isinstance(sys.last_value, ZeroDivisionError)
 
 
 def test_a_skill_that_asks_for_tools(shell: Shell, work):

@@ -17,6 +17,7 @@ SETTINGS = {
     "memory_refresh": "'thread'",
     "rerun": "'replace'",
     "approve": "'read-only'",
+    "stop_at_approval": "False",
     "stream_hz": "4.0",
     "max_steps": "3",
     "max_cost": "0.25",

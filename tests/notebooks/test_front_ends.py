@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kernel
 
 CELLS = (
     "%load_ext deepnb",
-    "%config DeepNB.window = 6000",
+    "%config DeepNB.window = 6500",
     "%agent dashboard",
     "%%agent\nRemember that I prefer tabs over spaces",
     "%skills add explore-dataframe",
@@ -57,6 +57,7 @@ CELLS = (
     "%agent panel threads",
     "%agent panel prompt",
     "%config DeepNB.approve = 'writes'",
+    "%config DeepNB.stop_at_approval = False",
     "%%agent\nRemember that I like tea",
     "%agent approve",
     "%%agent\nRemember that I like coffee",

@@ -1,0 +1,34 @@
+"""The end of a cell whose turn waits for the user: Run All stops there, also before plain Python cells."""
+
+import sys
+from typing import Any
+
+_LAST = ("last_type", "last_value", "last_traceback", "last_exc")
+
+
+class ApprovalNeeded(Exception):
+    """Ends a cell with an error, so that a front end runs no cell below it; shown as one line without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+def approval_needed(count: int, *, buttons: bool) -> ApprovalNeeded:
+    """For a card of so many calls."""
+    what = "a call needs" if count == 1 else f"{count} calls need"
+    how = "use the buttons above or %agent approve" if buttons else "%agent approve or reject"
+    return ApprovalNeeded(f"{what} your approval: {how}, then run the cells below")
+
+
+def last_error() -> dict[str, Any]:
+    """What `%debug` and the like take for the last error."""
+    return {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
+
+
+def restore(last: dict[str, Any]) -> None:
+    """Let the last error be what it was: the end of a cell at a card is none."""
+    for name in _LAST:
+        if name in last:
+            setattr(sys, name, last[name])
+        elif hasattr(sys, name):
+            delattr(sys, name)
