@@ -272,7 +272,7 @@ def _is_mixed(word: str) -> bool:
     return bool(scripts & {"CYRILLIC", "GREEK"}) and all(c in _TWINS for c in word if c.isalpha())
 
 
-_TWINS = frozenset("авеһіјӏорсухѕԁԛԝьАВЕІЈКМНОРСТУХЅԌԛԜοαιγνρυχκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+_TWINS = frozenset("авеһіјӏорсухѕԁԛԝьАВЕІЈКМНОРСТУХЅԌԛԜονΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 """Letters of Cyrillic and Greek that most fonts draw as ASCII ones."""
 
 

@@ -197,7 +197,8 @@ def _card_html(card: CallCard) -> list[h.Child]:
     if card.change is not None:
         body += [h.label(f"{card.change.path} · {card.change.kind}"), diff_html(card.change)]
     if card.open:
-        return [head, h.el("div", h.muted(f"Asked because {card.why}")), *body]
+        why = f"Asked because {card.why}" if card.code is None else POWER.capitalize()
+        return [head, h.el("div", h.muted(why)), *body]
     if card.decision is not None and card.decision.args is not None:
         ran = code_of(card.call.name, card.decision.args)
         other = h.pre(middle_cut(pretty(dict(card.decision.args)), _HEAD, _TAIL), low=True)

@@ -236,6 +236,7 @@ class Notebook:
         """Turn the page to another theme, by the menu."""
         self.command(f"Settings > Theme > {name}")
         self.page.wait_for_selector(f"body[data-jp-theme-name='{name}']", state="attached")
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
     def save(self) -> None:
         """Save, and wait until it is on disk."""

@@ -1,0 +1,196 @@
+"""Code of the agent run in a namespace: what it puts out, how it ends, what it did to the names."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.core.values import CodeOutput
+from deepnb.workshop.capture import HEAD, TAIL
+from deepnb.workshop.kernel import Display, PlainKernel, Take
+from deepnb.workshop.python import RICH, CodeResult, Room, run_code
+
+TOKEN = "ghp_" + "a1B2" * 9
+
+
+class Displaying(PlainKernel):
+    """A namespace with `display`, as a shell has."""
+
+    @contextmanager
+    def displaying(self, take: Take) -> Iterator[None]:
+        self.namespace["display"] = lambda **data: take(Display(data))
+        try:
+            yield
+        finally:
+            self.namespace["display"] = None
+
+
+def ran(code: str, room: Room | None = None, **names: Any) -> tuple[CodeResult, list[CodeOutput], dict[str, Any]]:
+    outputs: list[CodeOutput] = []
+    names["display"] = None
+    kernel = Displaying(names)
+    return run_code(code, kernel, outputs.append, "c", room), outputs, names
+
+
+def test_print_value_and_names() -> None:
+    result, outputs, names = ran("print('hello')\ny = x + 1\nx = 5\ny", x=1)
+    assert result.text == "hello\n2\n[variables: new: y; changed: x]"
+    assert [(o.kind, o.text) for o in outputs] == [("stdout", "hello\n"), ("rich", "2"), ("end", "")]
+    assert names["y"] == 2 and result.names.rebound == ("x",) and result.names.before["x"] == 1
+    assert not result.failed
+
+
+def test_a_semicolon_shows_no_value() -> None:
+    assert [o.kind for o in ran("1 + 1;")[1]] == ["end"]
+
+
+def test_stderr_is_named_and_order_is_kept() -> None:
+    result, outputs, _ = ran(
+        "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(**{'text/plain': 'c'})\nprint('d')"
+    )
+    assert [(o.kind, o.text) for o in outputs][:4] == [
+        ("stdout", "a\n"),
+        ("stderr", "b\n"),
+        ("rich", "c"),
+        ("stdout", "d\n"),
+    ]
+    assert result.text.startswith("a\nd\nstderr:\nb\nc")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("x = 1\ny = x / 0", "ZeroDivisionError: division by zero\n  line 2, in <module>: y = x / 0"),
+        (
+            "def f(a):\n    return a['b']\nf({})",
+            "KeyError: 'b'\n  line 3, in <module>: f({})\n  line 2, in f: return a['b']",
+        ),
+        ("def f(:", "SyntaxError"),
+        ("import sys\nsys.exit(3)", "the code called exit (3)"),
+        ("raise SystemExit", "the code called exit (None)"),
+        ("input('name?')", "input() can't be used in run_python"),
+        ("import getpass\ngetpass.getpass()", "input() can't be used in run_python"),
+        ("import sys\nsys.stdin.readline()", "input() can't be used in run_python"),
+        ("class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E", "Error: E"),
+        ("def f():\n    f()\nf()", "RecursionError"),
+        ("raise BaseException('odd')", "BaseException: odd"),
+    ],
+)
+def test_an_error_is_a_short_text(code: str, told: str) -> None:
+    result, outputs, _ = ran(code)
+    assert result.failed and told in result.text and len(result.text) < 1_200
+    assert outputs[-1].kind == "end"
+
+
+def test_an_interrupt_is_given_back_with_what_was_printed() -> None:
+    result, outputs, _ = ran("print('so far')\nraise KeyboardInterrupt")
+    assert result.stopped is not None and "so far" in outputs[0].text
+
+
+def test_everything_is_put_back() -> None:
+    before = sys.stdout, sys.stderr, sys.stdin, builtins.input
+    ran("print(1)\n1 / 0")
+    assert before == (sys.stdout, sys.stderr, sys.stdin, builtins.input)
+
+
+def test_code_awaits_at_its_top() -> None:
+    assert "slept" in ran("import asyncio\nawait asyncio.sleep(0.01)\n'slept'")[0].text
+
+
+def test_an_object_of_another_loop_is_told_apart() -> None:
+    import asyncio
+
+    loop = asyncio.new_event_loop()
+    result, _, _ = ran("await one", one=loop.create_future())
+    loop.close()
+    assert result.foreign_loop and result.failed
+
+
+def test_credentials_are_masked_in_all_that_is_put_out() -> None:
+    result, outputs, _ = ran(f"print('{TOKEN}')\nprint('key = {TOKEN}')\n'{TOKEN}'")
+    assert TOKEN not in result.text and all(TOKEN not in o.text for o in outputs)
+    assert TOKEN not in ran(f"raise ValueError('{TOKEN}')")[0].text
+
+
+def test_of_much_text_the_beginning_and_the_end_are_kept() -> None:
+    result, outputs, _ = ran("for i in range(200_000): print('line', i)")
+    shown = "".join(o.text for o in outputs)
+    assert "line 0\n" in shown and "line 199999" in shown and "characters left out" in shown
+    assert len(shown) < HEAD + TAIL + 100 and len(result.text) < 5_000
+    assert "line 199999" in result.text
+    assert len(outputs) < 100
+
+
+def test_rich_outputs_are_limited_by_number_and_size() -> None:
+    result, outputs, _ = ran("for i in range(1000): display(**{'image/png': 'x' * 1000})")
+    assert sum(o.kind == "rich" for o in outputs) == RICH
+    assert f"{1000 - 2 * RICH} more outputs were not shown" in result.text and len(result.text) < 3_000
+    result, outputs, _ = ran("display(**{'text/html': 'x' * 3_000_000, 'text/plain': 'big'})")
+    assert [o.kind for o in outputs] == ["end"] and "not shown to the user" in result.text
+
+
+def test_the_room_of_a_turn_is_shared_by_its_calls() -> None:
+    room = Room()
+    for _ in range(3):
+        _, outputs, _ = ran("for i in range(4): display(**{'image/png': 'x'})", room)
+    assert [o.kind for o in outputs] == ["end"]
+
+
+def test_a_thread_that_prints_later_prints_where_it_did_before(capsys: pytest.CaptureFixture[str]) -> None:
+    result, outputs, names = ran(
+        "import threading, sys\nout = sys.stdout\ngo = threading.Event()\n"
+        "def work():\n    go.wait(10)\n    out.write('overdue')\nt = threading.Thread(target=work)\nt.start()\nprint('now')"
+    )
+    number = len(outputs)
+    names["go"].set()
+    names["t"].join(10)
+    assert "overdue" not in result.text and len(outputs) == number
+    assert capsys.readouterr().out == "overdue"
+
+
+def test_progress_bars_leave_their_last_state() -> None:
+    result, _, _ = ran("print('\\r 1 %', end='')\nprint('\\r 100 %')\nprint('\\x1b[31mred\\x1b[0m')")
+    assert result.text.startswith(" 100 %\nred")
+
+
+def test_a_growing_text_comes_in_pieces() -> None:
+    seen: list[float] = []
+    began = time.monotonic()
+    run_code(
+        "import time\nfor i in range(8):\n    print(i)\n    time.sleep(0.1)",
+        PlainKernel({}),
+        lambda output: seen.append(time.monotonic() - began),
+    )
+    assert len(seen) > 2 and seen[0] < seen[-1], "it is shown while it runs"
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3)),
+    st.lists(
+        st.tuples(st.sampled_from(["set", "del", "same"]), st.sampled_from("abcd"), st.integers(0, 3)), max_size=6
+    ),
+)
+def test_what_is_kept_of_the_names_gives_them_back(names: dict[str, Any], steps: list[tuple[str, str, int]]) -> None:
+    names = {name: [value] for name, value in names.items()}
+    before = dict(names)
+    lines = []
+    for step, name, value in steps:
+        lines.append(
+            {
+                "set": f"{name} = [{value}]",
+                "del": f"globals().pop('{name}', None)",
+                "same": f"{name} = globals().get('{name}')",
+            }[step]
+        )
+    result = run_code("\n".join(lines) or "pass", PlainKernel(names), lambda output: None)
+    names.update(result.names.before)
+    assert {name: value for name, value in names.items() if name in before} == before
+    assert all(names[name] is value for name, value in before.items())
