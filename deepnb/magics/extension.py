@@ -86,6 +86,10 @@ class Extension:
     def unload(self) -> None:
         """Take out all that `load` put in; one line says what of the session is gone with it, if anything is."""
         ip = self.ip
+        if "session" in self.__dict__ and not self.session.workspace.current.is_idle:
+            from IPython.core.error import UsageError
+
+            raise UsageError("a turn is running: interrupt it, or wait until it ends")
         for magic in MAGICS:
             for kind in ("line", "cell"):
                 ip.magics_manager.magics[kind].pop(magic, None)

@@ -35,7 +35,7 @@ class ShellKernel:
     @contextmanager
     def displaying(self, take: Take) -> Iterator[None]:
         ip = self._ip
-        real, leave = ip.display_pub, ip.ask_exit
+        real, leave = ip.display_pub, getattr(ip, "ask_exit", None)
         self._real = real
         ip.display_pub = _Taker(real, take)
         ip.ask_exit = _exit

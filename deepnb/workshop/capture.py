@@ -1,32 +1,25 @@
-"""What code writes to a text stream: its beginning and end are kept, and all is handed on in whole lines, ever more seldom."""
+"""What code writes to a text stream: its beginning and end are kept, and all is handed on in whole lines now and then."""
 
 import io
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
 HEAD, TAIL = 20_000, 4_000
 """Characters that are kept of a stream."""
-_OFTEN = 0.25
-"""Seconds between two pieces at first; later a twentieth of the time that the code has run."""
 _PIECE = 4_000
 """Characters after which a piece without a line feed is handed on."""
 
 
 class Capture(io.TextIOBase):
-    """A text stream in the place of `real`; what is written once it is closed goes there, as a thread may write late."""
+    """A text stream in the place of `real`; what is written once it has ended goes there, as a thread may write late."""
 
     def __init__(self, real: TextIO | None, hand_on: Callable[[str], None]) -> None:
-        """`hand_on` is called in the thread that made it alone: what other threads write comes with the next piece."""
         self._real, self._hand_on = real, hand_on
         self._head: list[str] = []
         self._length = 0
         self._tail = ""
         self._pending: list[str] = []
-        self._waiting = 0
-        self._began = self._last = time.monotonic()
-        self._owner = threading.get_ident()
         self._lock = threading.Lock()
         self._over = False
 
@@ -52,28 +45,31 @@ class Capture(io.TextIOBase):
         if self._over:
             return self._real.write(text) if self._real is not None else len(text)
         with self._lock:
-            self._keep(text)
-        if self._waiting and threading.get_ident() == self._owner:
-            now = time.monotonic()
-            if self._waiting > _PIECE or now - self._last >= max(_OFTEN, (now - self._began) / 20):
-                self._last = now
-                self._pass()
+            room = HEAD - self._length
+            self._length += len(text)
+            if room > 0:
+                self._head.append(text[:room])
+                self._pending.append(text[:room])
+            if len(text) > room:
+                self._tail = (self._tail + text[max(room, 0) :])[-TAIL:]
         return len(text)
 
     def flush(self) -> None:
         """Nothing: pieces are handed on when it is time."""
 
-    def release(self) -> None:
-        """Hand on what waits: something else is shown below it."""
+    def hand_on(self, *, whole: bool = False) -> None:
+        """Hand on the lines that are complete; with `whole`, what there is: something else is shown below it."""
         with self._lock:
-            text, self._pending, self._waiting = "".join(self._pending), [], 0
-        if text:
-            self._hand_on(text)
+            text = "".join(self._pending)
+            cut = len(text) if whole or len(text) > _PIECE else text.rfind("\n") + 1
+            self._pending = [text[cut:]] if cut < len(text) else []
+        if cut:
+            self._hand_on(text[:cut])
 
     def end(self) -> None:
         """Nothing more is captured; the end of what is too long to keep whole is handed on."""
         self._over = True
-        self.release()
+        self.hand_on(whole=True)
         if self._length > HEAD:
             self._hand_on(self.text[HEAD:])
 
@@ -86,25 +82,6 @@ class Capture(io.TextIOBase):
         tail = self._tail[-min(TAIL, left) :]
         between = left - len(tail)
         return f"{head}\n… {between:,} characters left out …\n{tail}" if between else head + tail
-
-    def _keep(self, text: str) -> None:
-        room = HEAD - self._length
-        self._length += len(text)
-        if room > 0:
-            self._head.append(text[:room])
-            self._pending.append(text[:room])
-            self._waiting += min(len(text), room)
-        if len(text) > room:
-            self._tail = (self._tail + text[max(room, 0) :])[-TAIL:]
-
-    def _pass(self) -> None:
-        """Hand on the lines that are complete."""
-        with self._lock:
-            text = "".join(self._pending)
-            cut = len(text) if len(text) > _PIECE else text.rfind("\n") + 1
-            self._pending, self._waiting = [text[cut:]] if cut < len(text) else [], len(text) - cut
-        if cut:
-            self._hand_on(text[:cut])
 
 
 def no_input(*_: Any, **__: Any) -> str:

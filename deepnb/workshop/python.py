@@ -4,8 +4,11 @@ import ast
 import builtins
 import getpass
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from inspect import CO_COROUTINE
 from itertools import count
@@ -19,6 +22,8 @@ from deepnb.core.values import CodeOutput
 from deepnb.workshop.capture import Capture, NoInput, no_input
 from deepnb.workshop.kernel import Display, Kernel
 
+_OFTEN = 0.25
+"""Seconds between two pieces of what is printed, at first; later a twentieth of the time that the code has run."""
 RICH = 8
 """Rich outputs that are shown of one turn."""
 BYTES = 1_500_000
@@ -93,6 +98,8 @@ class _Running:
     room: Room
     parts: list[str] = field(default_factory=list)
     hidden: int = 0
+    lock: Any = field(default_factory=threading.RLock)
+    """Numbers are shown in order, whichever thread hands a piece on."""
     number: Iterator[int] = field(default_factory=lambda: count(1))
     streams: dict[str, Capture] = field(default_factory=dict)
 
@@ -100,16 +107,38 @@ class _Running:
         self.streams = {kind: Capture(getattr(sys, kind), self._printed(kind)) for kind in ("stdout", "stderr")}
 
     def _printed(self, kind: Any) -> Callable[[str], None]:
-        return lambda text: self.show(CodeOutput(self.id, next(self.number), kind, redact(text)))
+        return lambda text: self._put_out(kind, redact(text))
+
+    def _put_out(self, kind: Any, text: str = "", display: Display | None = None) -> None:
+        data, metadata = (display.data, display.metadata) if display else ({}, {})
+        with self.lock:
+            self.show(CodeOutput(self.id, next(self.number), kind, text, dict(data), dict(metadata)))
+
+    @contextmanager
+    def shown_as_it_grows(self) -> Iterator[None]:
+        """Within the block what is printed is handed on now and then: ever more seldom, so that it is not sent too often."""
+        over, began = threading.Event(), time.monotonic()
+
+        def pulse() -> None:
+            while not over.wait(max(_OFTEN, (time.monotonic() - began) / 20)):
+                for stream in self.streams.values():
+                    stream.hand_on()
+
+        thread = threading.Thread(target=copy_context().run, args=(pulse,), daemon=True, name="deepnb-output")
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(_OFTEN)
 
     def rich(self, display: Display) -> None:
         """One rich output: shown where there is room, and in words for the model."""
         for stream in self.streams.values():
-            stream.release()
+            stream.hand_on(whole=True)
         words = redact(_words(display.data))
         if self.room.take(display.data):
-            output = CodeOutput(self.id, next(self.number), "rich", words, dict(display.data), dict(display.metadata))
-            self.show(output)
+            self._put_out("rich", words, display)
             self.parts.append(words)
         else:
             self.hidden += 1
@@ -124,7 +153,7 @@ class _Running:
         self.parts[:0] = [text if kind == "stdout" else f"{kind}:\n{text}" for kind, text in texts if text]
         if self.hidden > RICH:
             self.parts.append(f"{self.hidden - RICH} more outputs were not shown")
-        self.show(CodeOutput(self.id, next(self.number), "end"))
+        self._put_out("end")
 
 
 def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | None = None) -> CodeResult:  # noqa: A002
@@ -133,14 +162,16 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
     An exception of the code is part of the result, SystemExit included; so is an interrupt, which the caller raises again.
     """
 
+    here = threading.get_ident()
+
     def aside(output: CodeOutput) -> None:
-        with kernel.aside():
+        with kernel.aside() if threading.get_ident() == here else nullcontext():
             show(output)
 
     running = _Running(id, aside, room or Room())
     before = _user_names(kernel.namespace)
     error: BaseException | None = None
-    with _in_place(kernel, running):
+    with _in_place(kernel, running), running.shown_as_it_grows():
         try:
             _execute(code, kernel, running)
         except BaseException as raised:

@@ -1,0 +1,228 @@
+"""Code of the agent in a shell and in a real kernel: what it shows, what it can't change from inside, how it ends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.kernels import Kernel
+from tests.support.shells import Shell
+
+USE = """
+from deepnb.testing import ScriptedModel, call
+from langchain_core.messages import AIMessage
+def use(*codes):
+    answers = [part for code in codes for part in (call("run_python", code=code), "done")]
+    globals()["scripted"] = ScriptedModel(answers=answers)
+"""
+
+
+def using(shell: Any, *codes: str) -> None:
+    shell.ok(USE)
+    shell.ok(f"use(*{list(codes)!r})\n%agent use scripted")
+
+
+def result_of(shell: Shell) -> str:
+    """What the model was given for its last call of a tool."""
+    return next(m.text for m in reversed(shell.session.snapshot.messages) if m.role == "tool")
+
+
+def test_it_asks_shows_all_of_the_code_and_runs_it(shell: Shell) -> None:
+    code = "\n".join([*(f"x{i} = {i}" for i in range(100)), "print('h' + 'i')", "y = x99 + 1", "y"])
+    using(shell, code)
+    asked = shell.ok("%agent go")
+    assert all(f"x{i} = {i}" in asked for i in range(100)), "nothing is left out"
+    assert "approved code can do all that you can" in asked
+    assert "later code then runs without being shown to you first" in asked
+    assert "y" not in shell.ip.user_ns
+    out = shell.ok("%agent approve")
+    assert "hi" in out and "100" in out and shell.ip.user_ns["y"] == 100
+    assert result_of(shell).startswith("hi\n100\n[variables: new: x0")
+
+
+def test_hidden_characters_are_on_the_card(shell: Shell) -> None:
+    using(shell, "a = 1 # \u202e\nimport requests\n!ls")
+    asked = shell.ok("%agent go")
+    for told in ("⟨U+202E⟩", "changes the direction of the text: line 1", "network: line 2", "shell commands: line 3"):
+        assert told in asked
+
+
+def test_a_long_line_is_whole_and_code_too_long_to_read_is_not_asked_about(shell: Shell) -> None:
+    using(shell, f"x = '{'a' * 5_000}END'", f"x = '{'a' * 30_000}'")
+    assert "aEND'" in shell.ok("%agent go")
+    shell.ok("%agent reject")
+    assert "needs your approval" not in shell.ok("%agent go on")
+    assert "30,006 characters" in result_of(shell)
+
+
+def test_code_with_a_credential_is_not_asked_about(shell: Shell) -> None:
+    using(shell, "key = 'ghp_" + "a1B2" * 9 + "'")
+    assert "needs your approval" not in shell.ok("%agent go")
+    assert "holds a credential" in result_of(shell) and "key" not in shell.ip.user_ns
+
+
+def test_an_edit_runs_what_the_user_wrote(shell: Shell) -> None:
+    using(shell, "x = 'theirs'")
+    shell.ok("%agent go")
+    shell.ok('%agent edit {"code": "x = \'mine\'"}')
+    assert shell.ip.user_ns["x"] == "mine"
+
+
+def test_undo_gives_rebound_names_their_values_again(shell: Shell) -> None:
+    shell.ok("df, kept, gone = [1], [2], [3]")
+    using(shell, "df = df + [9]\ndel gone\nkept.append(4)\nnew = 1")
+    shell.ok("%agent go")
+    shell.ok("%agent approve")
+    names = shell.ip.user_ns
+    assert names["df"] == [1, 9] and "gone" not in names
+    assert "undone: code of turn 1, gone, df restored" in shell.ok("%agent undo")
+    assert names["df"] == [1] and names["gone"] == [3] and names["kept"] == [2, 4] and names["new"] == 1
+
+
+def test_only_the_last_runs_are_kept_for_undo(shell: Shell) -> None:
+    from deepnb.running.threads import KEPT_RUNS
+
+    shell.ok("x = 0")
+    using(shell, *["x = x + 1"] * (KEPT_RUNS + 3))
+    for _ in range(KEPT_RUNS + 3):
+        shell.ok("%agent go")
+        shell.ok("%agent approve")
+    for _ in range(KEPT_RUNS):
+        shell.ok("%agent undo")
+    assert shell.ip.user_ns["x"] == 3
+    assert "nothing to undo" in shell.fails("%agent undo")
+
+
+def test_a_proposed_cell_stands_below_and_is_not_run(shell: Shell) -> None:
+    shell.ok(USE)
+    shell.ok(
+        "m = ScriptedModel(answers=[call('propose_cell', code='z = 1'), call('propose_cell', code='z + 1'), 'done'])\n%agent use m"
+    )
+    shell.ok("%agent go")
+    assert shell.ip.rl_next_input == "z = 1\n\nz + 1" and "z" not in shell.ip.user_ns
+    shell.ip.rl_next_input = None
+
+
+INSIDE = (
+    "import deepnb; deepnb.current().approvals.rule('run_python', 'allow')",
+    "import deepnb; deepnb.current().approvals.mode('writes')",
+    "import deepnb; deepnb.current().configure(approve={'run_python': 'allow'})",
+    "import deepnb; deepnb.current().configure(tools=[print])",
+    "import deepnb; deepnb.current().resume()",
+    "import deepnb; deepnb.current().run('again')",
+    "import deepnb; s = deepnb.current(); s.approvals.decide([c.approve(remember=True) for t in s.workspace.threads for c in t.asked])",
+    "%agent tools allow run_python",
+    "%agent approve --thread",
+    "%agent use offline",
+    "%config DeepNB.approve = {'run_python': 'allow'}",
+    "get_ipython().config.DeepNB.approve = {'run_python': 'allow'}",
+    "get_ipython().run_line_magic('agent', 'tools allow run_python')",
+    "get_ipython().run_cell('%agent tools allow run_python')",
+    "%unload_ext deepnb",
+    "%reload_ext deepnb",
+    "import threading, deepnb\nt = threading.Thread(target=lambda: deepnb.current().approvals.rule('run_python', 'allow'))\nt.start(); t.join()",
+)
+
+
+@pytest.mark.parametrize("code", INSIDE)
+def test_from_inside_nothing_of_the_policy_can_be_changed(shell: Shell, code: str) -> None:
+    using(shell, f"reached = True\n{code}", "ran = True")
+    before, session = shell.session.options, shell.session
+    shell.ok("%agent go")
+    shell.ok("%agent approve")
+    assert shell.ip.user_ns.pop("reached") and shell.session is session and session.options == before
+    assert "needs your approval" in shell.ok("%agent go on"), "it still asks"
+    assert "ran" not in shell.ip.user_ns
+
+
+@pytest.mark.parametrize("code", INSIDE[:4])
+def test_nor_from_inside_a_tool_of_the_user(shell: Shell, code: str) -> None:
+    shell.ok(f"def helper() -> str:\n    'Help.'\n    {code.replace('; ', chr(10) + '    ')}\n    return 'changed'")
+    shell.ok("import deepnb\ndeepnb.current().configure(tools=[deepnb.reads(helper)])")
+    shell.ok(
+        "from deepnb.testing import ScriptedModel, call\nm = ScriptedModel(answers=[call('helper'), 'done'])\n%agent use m"
+    )
+    before = shell.session.options
+    shell.ok("%agent go")
+    assert shell.session.options == before and "a turn is running" in result_of(shell)
+
+
+# -- in a real kernel
+
+
+def asked(kernel: Kernel, *codes: str) -> None:
+    using(kernel, *codes)
+    kernel.ok("%agent go")
+
+
+def size_of(ran: Any) -> int:
+    """Bytes of all that a cell sent to the page."""
+    kinds = ("display_data", "update_display_data", "stream", "execute_result")
+    return sum(len(json.dumps(content, default=str)) for content in ran.of(*kinds))
+
+
+HEAVY = {
+    "much output": "for i in range(2_000_000): print('x' * 49)",
+    "one long line": "print('x' * 100_000_000)",
+    "figures": "import matplotlib.pyplot as plt\nfor i in range(60):\n    plt.figure(); plt.plot([1, i])",
+    "a thousand displays": "from IPython.display import display, HTML\nfor i in range(1000): display(HTML('x' * 10_000))",
+    "a large value": "'x' * 50_000_000",
+    "input": "input('name?')",
+    "exit": "import sys; sys.exit(1)",
+    "quit": "quit()",
+    "a thread": "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.2), print('late'))).start()",
+}
+
+
+@pytest.mark.kernel
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HEAVY)
+def test_the_turn_ends_in_order_with_few_outputs_and_bytes(kernel: Kernel, name: str) -> None:
+    asked(kernel, HEAVY[name])
+    ran = kernel.ok("%agent approve")
+    assert "done" in ran.text
+    assert len(ran.of("display_data")) <= 20 and size_of(ran) < 2_000_000
+    assert kernel.value("1 + 1") == "2"
+
+
+@pytest.mark.kernel
+def test_an_endless_loop_is_interrupted(kernel: Kernel) -> None:
+    asked(kernel, "print('begun')\nwhile True: pass")
+
+    stopped: list[bool] = []
+
+    def stop(kernel: Kernel, message: dict[str, Any]) -> None:
+        if not stopped and "begun\n" in str(message["content"].get("data", {}).get("text/plain", "") + "\n"):
+            stopped.append(True)
+            kernel.interrupt()
+
+    ran = kernel.wait(kernel.send("%agent approve"), stop)
+    assert ran.status == "error" and "interrupted in the tool run_python" in ran.printed
+    assert "begun" in ran.text
+    assert kernel.value("1 + 1") == "2"
+    assert "done" in kernel.ok("%agent resume skip").text
+
+
+@pytest.mark.kernel
+def test_tables_and_plots_are_shown_as_jupyter_shows_them(kernel: Kernel) -> None:
+    asked(kernel, "import pandas as pd\nt = pd.DataFrame({'a': [1]})\nt.plot.bar()\nt")
+    ran = kernel.ok("%agent approve")
+    (table,) = [d for d in ran.outputs.values() if 'class="dataframe"' in d.get("text/html", "")]
+    (plot,) = [d for d in ran.outputs.values() if "image/png" in d]
+    assert set(plot) == {"image/png", "text/plain"} and "style" in table["text/html"]
+    assert "[image/png, shown to the user]" in kernel.value(
+        "next(m.text for m in reversed(__import__('deepnb').current().snapshot.messages) if m.role == 'tool')"
+    )
+
+
+@pytest.mark.kernel
+def test_a_proposed_cell_is_a_payload_and_after_a_future_of_the_kernels_loop_the_code_is_one(kernel: Kernel) -> None:
+    kernel.ok("import asyncio\nfuture = asyncio.get_running_loop().create_future()")
+    asked(kernel, "await future")
+    ran = kernel.ok("%agent approve")
+    assert "the kernel's own event loop" in kernel.value(
+        "next(m.text for m in reversed(__import__('deepnb').current().snapshot.messages) if m.role == 'tool')"
+    )
+    assert [p["text"] for p in ran.reply["payload"] if p["source"] == "set_next_input"] == ["await future"]
