@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from deepnb.core.secrets import redact, redact_value
-from deepnb.core.values import Event, ModelEnded, ModelStarted, TextDelta, ThinkingDelta, Turn
+from deepnb.core.values import CodeOutput, Event, ModelEnded, ModelStarted, TextDelta, ThinkingDelta, Turn
 
 _NAMES = ("id", "key", "digest")
 """Fields that say which is which; they are not shown."""
@@ -49,6 +49,9 @@ def _clean(value: Any) -> Any:
     """A value with the texts in it redacted."""
     if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
         return value
+    if isinstance(value, CodeOutput):  # its text was masked when it came; pictures are no text
+        shown = {kind: data if kind.startswith("image/") else _clean(data) for kind, data in value.data.items()}
+        return replace(value, data=shown)
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from deepnb.context.transcript import to_json
+from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.core.redaction import without_credentials
 from deepnb.running.thread import Thread
@@ -53,7 +54,7 @@ def _conversation(thread: Thread, kind: str) -> bytes:
 
     turns = [without_credentials(turn) for turn in thread.turns]
     title = f"Thread {thread.name}"
-    text = conversation_notebook(title, turns) if kind == ".ipynb" else conversation_page(title, turns)
+    text = conversation_notebook(title, turns, CODE_TOOLS) if kind == ".ipynb" else conversation_page(title, turns)
     return text.encode("utf-8", "replace")  # half of a surrogate pair is no text
 
 

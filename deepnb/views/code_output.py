@@ -67,14 +67,23 @@ class Rich:
 
     def html(self) -> str:
         """Where it can't be an output of its own: the picture, else the sanitised HTML, else its words."""
-        data = self.output.data
-        for kind in ("image/png", "image/jpeg", "image/gif"):
-            if isinstance(picture := data.get(kind), str):
-                source = f"data:{kind};base64,{''.join(picture.split())}"
+        data = harmless(self.output)
+        for kind in PICTURES:
+            if kind in data:
+                source = f"data:{kind};base64,{''.join(data[kind].split())}"
                 return h.box(h.el("img", src=source, alt=self.output.text, style="max-width:100%"))
-        if isinstance(table := data.get("text/html"), str):
-            return h.box(h.Html(_sanitised(table)))
-        return h.box(h.pre(self.text()))
+        return h.box(h.Html(data["text/html"]) if "text/html" in data else h.pre(self.text()))
+
+
+PICTURES = ("image/png", "image/jpeg", "image/gif")
+
+
+def harmless(output: CodeOutput) -> dict[str, str]:
+    """MIME type -> data of a rich output as it may leave the kernel: pictures, sanitised HTML, and its words."""
+    kept = {kind: data for kind in PICTURES if isinstance(data := output.data.get(kind), str)}
+    if isinstance(markup := output.data.get("text/html"), str):
+        kept["text/html"] = _sanitised(markup)
+    return {**kept, "text/plain": output.text}
 
 
 def _sanitised(markup: str) -> str:

@@ -1,14 +1,16 @@
-"""A conversation as a notebook: each prompt a `%%agent` cell, and below it the output that the cell showed.
+"""A conversation as a notebook: each prompt a `%%agent` cell with what it showed, below it the code that ran, with its outputs.
 
 Running it sends the prompts to the model that is in use then. A prompt is sent as it was, so that braces in it are
 not filled in again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from deepnb.core.values import Asked, Decided, ToolEnded, ToolStarted, Turn
+from deepnb.core.values import Asked, CodeOutput, Decided, ToolEnded, ToolStarted, Turn
+from deepnb.views.code_output import harmless
 from deepnb.views.turn import OutcomeView
 
 _STOPS = {"tags": ["raises-exception"]}
@@ -31,9 +33,12 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
     stopped = False
     for turn in turns:
         stopped = stopped or _may_stop(turn)
-        cells.append(_prompt_cell(turn, stopped))
-        for number, text in enumerate(_code_run(turn, code), 1):
-            cells.append(v4.new_code_cell(text, id=f"turn-{turn.number}-code-{number}"))
+        ran = dict(_code_run(turn, code))
+        cells.append(_prompt_cell(_without_outputs(turn, ran), stopped))
+        for number, (call, text) in enumerate(ran.items(), 1):
+            cells.append(
+                v4.new_code_cell(text, id=f"turn-{turn.number}-code-{number}", outputs=list(_outputs(turn, call)))
+            )
     metadata = {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
         "language_info": {"name": "python"},
@@ -59,11 +64,31 @@ def _may_stop(turn: Turn) -> bool:
     return bool(turn.asked or turn.error or turn.interrupted or waited)
 
 
-def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[str]:
-    """The code of the main agent's calls that ended well, in order."""
+def _without_outputs(turn: Turn, calls: Collection[str]) -> Turn:
+    """The turn without what the code of these calls put out."""
+    return replace(turn, events=tuple(e for e in turn.events if not (isinstance(e, CodeOutput) and e.id in calls)))
+
+
+def _outputs(turn: Turn, call: str) -> Iterator[Any]:
+    """What the code of a call put out, as a notebook keeps it; nothing in it runs."""
+    from nbformat import v4
+
+    pieces: dict[str, list[str]] = {}
+    for event in turn.events:
+        if isinstance(event, CodeOutput) and event.id == call and event.kind in ("stdout", "stderr"):
+            pieces.setdefault(event.kind, []).append(event.text)
+    for name, parts in pieces.items():
+        yield v4.new_output("stream", name=name, text="".join(parts))
+    for event in turn.events:
+        if isinstance(event, CodeOutput) and event.id == call and event.kind == "rich":
+            yield v4.new_output("display_data", data=harmless(event))
+
+
+def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(id, code) of the main agent's calls that ended well, in order."""
     started = {event.id: event for event in turn.events if isinstance(event, ToolStarted) and not event.path}
     for event in turn.events:
         if isinstance(event, ToolEnded) and event.id in started and event.status == "ok" and event.name in code:
             text = started[event.id].args.get(code[event.name])
             if isinstance(text, str):
-                yield text
+                yield event.id, text

@@ -26,7 +26,7 @@ def using(shell: Any, *codes: str) -> None:
 
 def result_of(shell: Shell) -> str:
     """What the model was given for its last call of a tool."""
-    return next(m.text for m in reversed(shell.session.snapshot.messages) if m.role == "tool")
+    return str(next(m.text for m in reversed(shell.session.snapshot.messages) if m.role == "tool"))
 
 
 def test_it_asks_shows_all_of_the_code_and_runs_it(shell: Shell) -> None:

@@ -35,7 +35,7 @@ def marked(number: int, then: str = "") -> str:
 
 NUMBERS = st.integers(0, 5)
 CODES = st.builds(marked, NUMBERS, st.sampled_from(("", *GREEDY)))
-ARGS = (
+ARGS: st.SearchStrategy[dict[str, Any]] = (
     st.builds(lambda code: {"code": code}, CODES)
     | st.builds(lambda code: {"code": code, "call": "x", "approved": True}, CODES)
     | st.builds(lambda code: {"code": [code]}, CODES)

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from nbclient import NotebookClient
 
 from deepnb import Session
+from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.core.values import ToolEnded, ToolStarted, Turn
+from deepnb.core.redaction import without_credentials
+from deepnb.core.values import CodeOutput, ToolEnded, ToolStarted, Turn
 from deepnb.views.notebook import conversation_notebook
+from deepnb.views.page import conversation_page
 from deepnb.views.turn import OutcomeView, TurnView
 from tests.support.hostile_views import Maker
 from tests.support.scripted import Scripted, call, unasked
@@ -226,6 +230,31 @@ def test_code_that_ran_is_a_cell_below_its_prompt():
 
 @pytest.mark.slow
 @pytest.mark.kernel
+def test_what_code_put_out_is_below_its_cell_and_harmless(tmp_path):
+    picture = "iVBORw0KGgo="
+    names: dict = {}
+    model = Scripted(answers=[call("run_python", "c", code="print('hi')"), "done"])
+    session = Session(model=model, namespace=names)
+    session.run("plot")
+    list(session.resume([c.approve() for c in session.asked]))
+    (turn,) = session.turns
+    rich = CodeOutput(
+        "c", 50, "rich", "a plot", {"image/png": picture, "text/html": "<b onclick=x()>hi</b><script>x()</script>"}
+    )
+    shown = CodeOutput("c", 51, "stdout", f"printed {TOKEN}\n")
+    turn = without_credentials(replace(turn, events=(*turn.events, rich, shown)))
+    assert TOKEN not in str(turn.events)
+    cells = nbformat.reads(conversation_notebook("t", [turn], CODE_TOOLS), as_version=4).cells
+    (code,) = [cell for cell in cells if cell.id == "turn-1-code-1"]
+    assert code.source == "print('hi')" and code.outputs[0].text.startswith("hi\n")
+    kept = [o.data for o in code.outputs if o.output_type == "display_data"][-1]
+    assert kept["image/png"].strip() == picture and kept["text/html"] == "<b>hi</b>" and kept["text/plain"] == "a plot"
+    (prompt,) = [cell for cell in cells if cell.id == "turn-1"]
+    assert picture not in str(prompt.outputs)
+    page = conversation_page("t", [turn])
+    assert f"data:image/png;base64,{picture}" in page and "onclick" not in page and "<script" not in page
+
+
 def test_an_exported_notebook_runs_offline(tmp_path):
     s = Session()
     s.run("Remember that I prefer metric units")
