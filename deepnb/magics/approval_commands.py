@@ -20,6 +20,9 @@ MODES = {
 def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     """The decisions that `approve`, `reject` and `edit` with their arguments mean."""
     asked = scene.session.asked
+    if not asked and not scene.session.turns and scene.screen.notebook:
+        what = "no call needs approval in this kernel"
+        raise NotFoundError(what, "a card from before a restart of the kernel is gone: run its cell again")
     if not asked:
         raise NotFoundError("no call needs approval in this thread", f"%agent -- {name} ... sends this as a prompt")
     if name == "approve":

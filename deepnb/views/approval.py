@@ -17,6 +17,8 @@ _LINES = 60
 """Lines of a diff that a terminal shows."""
 _HEAD, _TAIL = 3_000, 1_000
 
+RESTARTED = "after a restart of the kernel this card can't be decided any more: run its cell again"
+
 _WORDS = {"approve": "approved", "edit": "approved with edits", "reject": "rejected"}
 _COLOURS = {"approve": h.GREEN.format(0.18), "edit": h.GREEN.format(0.18), "reject": h.RED.format(0.22)}
 _WAITS = "rgba(210,153,34,0.25)"
@@ -137,7 +139,7 @@ class ApprovalView:
     def html(self) -> str:
         """A frame for each call, with the decision on its first line."""
         frames = [h.frame(*_card_html(card)) for card in self.cards]
-        hints = [h.el("div", h.muted(line)) for line in self.todo]
+        hints = [h.el("div", h.muted(line)) for line in (*self.todo, *((RESTARTED,) if self.todo else ()))]
         return h.box(h.heading(self.title, stamp=self.stamp), *frames, *hints)
 
 

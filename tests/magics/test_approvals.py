@@ -105,6 +105,13 @@ def test_words_that_are_no_argument_are_a_prompt(shell: Shell):
 
 
 @pytest.mark.kernel
+def test_a_card_from_before_a_restart_says_what_to_do(kernel: Kernel):
+    ran = kernel.run("%agent approve")
+    line = "no call needs approval in this kernel: a card from before a restart of the kernel is gone: run its cell again"
+    assert line in ran.printed
+
+
+@pytest.mark.kernel
 def test_in_a_kernel_the_card_becomes_a_record(kernel: Kernel, tmp_path):
     kernel.ok(f"%agent mount /work disk:{tmp_path}")
     asked = kernel.ok(ASK)
