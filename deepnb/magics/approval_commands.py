@@ -22,7 +22,7 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     asked = scene.session.asked
     if not asked and not scene.session.turns and scene.screen.notebook:
         what = "no call needs approval in this kernel"
-        raise NotFoundError(what, "a card from before a restart of the kernel is gone: run its cell again")
+        raise NotFoundError(what, "a card from before its restart can't be decided any more, so run that cell again")
     if not asked:
         raise NotFoundError("no call needs approval in this thread", f"%agent -- {name} ... sends this as a prompt")
     if name == "approve":

@@ -107,7 +107,7 @@ def test_words_that_are_no_argument_are_a_prompt(shell: Shell):
 @pytest.mark.kernel
 def test_a_card_from_before_a_restart_says_what_to_do(kernel: Kernel):
     ran = kernel.run("%agent approve")
-    line = "no call needs approval in this kernel: a card from before a restart of the kernel is gone: run its cell again"
+    line = "no call needs approval in this kernel: a card from before its restart can't be decided any more, so run that cell again"
     assert line in ran.printed
 
 
