@@ -90,7 +90,7 @@ class Session:
     - max_tokens: tokens of all model calls in one turn, counted where none are reported; None is no limit
     - max_cost: US dollars of all model calls in one turn whose price is in `prices`; None is no limit
     - prices: model name to US dollars for a million tokens of (input, cached input, output)
-    - namespace: the variables that the agent may look at
+    - namespace: the variables that the agent may look at; in a dict its code also runs, once it is approved
     - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
     """
 
