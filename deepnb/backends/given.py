@@ -29,7 +29,7 @@ class Given:
 
 
 def given_backend(backend: Any, store: Any = None, assistant_id: str | None = None) -> Given:
-    """The places of a backend; one line of error for what is none. A relative directory is one of the current directory."""
+    """The places of a backend; an error in one line for a value that is not a backend. A relative directory is one of the current directory."""
     if isinstance(backend, str):
         mount = parse_mount(backend, base=Path.cwd(), store=store, assistant_id=assistant_id)
         return Given(mount.backend)

@@ -78,7 +78,7 @@ class Record:
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None where there is none, or where it is not text."""
+        """The text of a file; None if it does not exist or is not text."""
         raw = self.raw(path)
         return raw if self.root(path).may_save() else self._unread.text(path, raw)
 

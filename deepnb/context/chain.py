@@ -9,6 +9,7 @@ from typing import Any
 from deepnb.context.transcript import ENVELOPE, safe_id
 from deepnb.core import values
 from deepnb.core.messages import Added, Message
+from deepnb.core.offload import Offload
 from deepnb.core.secrets import redact, redact_value
 
 Told = tuple[str, dict[str, Any], values.Path]
@@ -187,7 +188,7 @@ def _call(call: values.Call) -> dict[str, Any]:
     return {"call": call.number, "tokens": call.budget.total, **told, "seconds": round(call.seconds, 3)}
 
 
-def _offload(offload: values.Offload) -> dict[str, Any]:
+def _offload(offload: Offload) -> dict[str, Any]:
     told = _some(
         summary=redact(offload.summary),
         file=offload.path,

@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 from deepnb.core.diff import lines_of
 from deepnb.core.messages import Message
+from deepnb.core.offload import HistoryMessage, HistorySection
 from deepnb.core.secrets import redact
-from deepnb.core.values import HistoryMessage, HistorySection
 
 PREFIX = "/conversation_history/"
 

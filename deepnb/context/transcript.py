@@ -81,7 +81,7 @@ def to_json(line: Line) -> bytes:
 
 
 def from_json(text: str | bytes) -> Line:
-    """The line of a JSON object; ValueError where it is none."""
+    """The line of a JSON object; ValueError if it is not one."""
     value = json.loads(text)
     kinds = {"type": str, "at": str, "session": str, "n": int}
     if not isinstance(value, dict) or not all(isinstance(value.get(k), kind) for k, kind in kinds.items()):

@@ -151,7 +151,7 @@ class JournalTexts:
             self._texts[one.path] = after
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None where there is none. Raises DoesNotFit where it can't be told."""
+        """The text of a file; None if it does not exist. Raises DoesNotFit if it can't be rebuilt."""
         if path in self.broken:
             raise DoesNotFit(path)
         return self._texts.get(path)

@@ -14,8 +14,9 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from deepnb.core.anchors import Anchor, anchor_block, find, lost, union
 from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.messages import MEMORY_UPDATE
+from deepnb.core.offload import Flush, Offload
 from deepnb.core.secrets import redact
-from deepnb.core.values import Event, Flush, Flushed, Notice, Offload
+from deepnb.core.values import Event, Flushed, Notice
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name

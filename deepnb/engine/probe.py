@@ -8,7 +8,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb.core.anchors import Anchor
 from deepnb.core.messages import Message, Messages, Role, ToolCall
-from deepnb.core.values import Flush, Offload, Skill, Snapshot
+from deepnb.core.offload import Flush, Offload
+from deepnb.core.values import Skill, Snapshot
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, shown_text
 

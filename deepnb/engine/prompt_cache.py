@@ -42,14 +42,14 @@ class PromptCacheMiddleware(AgentMiddleware):
         return await handler(marked(request))
 
 
-def is_marked_by_hand(model: Any) -> bool:
+def wants_marks(model: Any) -> bool:
     """Whether a model's provider wants marks: known by the package of its class, so that nothing is imported to ask."""
     return any(kind.__module__.partition(".")[0] == "langchain_anthropic" for kind in type(model).__mro__)
 
 
 def marked(request: ModelRequest) -> ModelRequest:
     """The request with its marks; as it is where the model wants none, or somebody has set some."""
-    if not is_marked_by_hand(request.model) or _has_marks(request):
+    if not wants_marks(request.model) or _has_marks(request):
         return request
     messages: list[Any] = list(request.messages)
     # What was last before the newest answer was the end of the request before.

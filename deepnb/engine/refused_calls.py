@@ -1,4 +1,4 @@
-"""Calls that no tool can take: a name that is none's, arguments that are not JSON or do not fit.
+"""Calls that no tool can take: an unknown name, arguments that are not JSON or do not fit.
 
 The model is told at once, and nobody is asked. LangChain ends the run at a call whose arguments are not JSON, and of a
 streamed one it takes what it can read of them; here such a call becomes one like any other, which gets its result.
@@ -26,7 +26,7 @@ _NOT_JSON = "__not_json__"
 """The one argument of a call whose arguments are not JSON: their text."""
 
 _NAME = 80
-"""Characters of a name that is none's."""
+"""Characters of an unknown name that are repeated to the model."""
 _PROBLEMS = 5
 """Arguments that are said not to fit."""
 

@@ -16,7 +16,8 @@ from langgraph.config import get_config
 
 from deepnb.core.budget import Budget
 from deepnb.core.errors import LimitError, RunError
-from deepnb.core.values import Compacted, Event, Offload
+from deepnb.core.offload import Offload
+from deepnb.core.values import Compacted, Event
 from deepnb.engine import keys
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.listen import tell, tell_notice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deepnb.core.errors import InvalidError
-from deepnb.core.values import Flush
+from deepnb.core.offload import Flush
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.diff import diff_view
 from deepnb.views.hits import hits_view

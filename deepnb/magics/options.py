@@ -157,7 +157,7 @@ def _cell_options(line: str) -> dict[str, Value]:
 
 
 def _command(magic: str, line: str) -> Command | None:
-    """The subcommand a line is, or None where its first word is none or what follows does not fit."""
+    """The subcommand of a line; None if its first word is not a subcommand or the rest does not fit."""
     name, rest = _word(line)
     sub = subcommand(magic, name)
     if sub is None:

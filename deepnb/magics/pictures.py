@@ -9,19 +9,10 @@ from deepnb.core.approvals import Decision, PendingCall, PendingCalls
 from deepnb.core.budget import Budget
 from deepnb.core.cached import last_cached
 from deepnb.core.diff import FileDiff, FileDiffs
+from deepnb.core.offload import HistorySections, Offload
 from deepnb.core.stack import Stack
 from deepnb.core.subagents import Listed, Spent
-from deepnb.core.values import (
-    Compacted,
-    HistorySections,
-    ModelEnded,
-    Offload,
-    ThreadInfo,
-    ThreadInfos,
-    Turn,
-    Turns,
-    Usage,
-)
+from deepnb.core.values import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.core.xray import Xray
 from deepnb.running.sources import at_hand
 from deepnb.session.files import Files

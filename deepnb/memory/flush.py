@@ -15,8 +15,8 @@ from deepnb.backends.writer import writing
 from deepnb.core.anchors import prohibitions, sentences
 from deepnb.core.directives import held_lines, is_directive
 from deepnb.core.errors import RefusedError
+from deepnb.core.offload import Flush
 from deepnb.core.secrets import credentials, redact
-from deepnb.core.values import Flush
 from deepnb.engine import keys
 from deepnb.engine.request import is_request, message_text
 from deepnb.memory.daily import bare

@@ -60,7 +60,7 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
 
 
 def _decision(value: Mapping[str, Any], answer: Any) -> dict[str, Any] | None:
-    """What one of LangChain's decisions says of a call; None for what is none, or does not fit the call."""
+    """What one of LangChain's decisions says of a call; None if it is not a decision or does not fit the call."""
     listed = answer.get("decisions") if isinstance(answer, Mapping) else None
     one = listed[0] if isinstance(listed, list | tuple) and len(listed) == 1 else answer
     if not isinstance(one, Mapping) or approvals.is_bound(one):

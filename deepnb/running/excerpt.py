@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import HumanMessage
 
-from deepnb.core.values import BroughtBack, Event, HistoryMessage, ModelEnded, Notice
+from deepnb.core.offload import BroughtBack, HistoryMessage
+from deepnb.core.values import Event, ModelEnded, Notice
 from deepnb.engine import keys
 from deepnb.running.thread import Thread
 

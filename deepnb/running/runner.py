@@ -50,7 +50,7 @@ class TurnStream(Iterator[Event]):
         return event
 
     def poll(self) -> Event | None:
-        """The next event; None where there is none yet and the stream was begun with `notify`."""
+        """The next event; None if nothing has happened yet and the stream was started with `notify`."""
         return next(self._events)
 
     def close(self) -> None:

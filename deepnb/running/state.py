@@ -379,7 +379,7 @@ def rebased(
 
 
 def _text(data: Mapping[str, Any] | None) -> str | None:
-    """The text of a file; None where there is none."""
+    """The text of a file; None if it does not exist."""
     content = data["content"] if data and data.get("encoding", "utf-8") == "utf-8" else None
     return content if isinstance(content, str) else None
 

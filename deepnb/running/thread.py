@@ -6,7 +6,8 @@ from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError
-from deepnb.core.values import BroughtBack, Snapshot, ToolEnded, Turn
+from deepnb.core.offload import BroughtBack
+from deepnb.core.values import Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import NotFoundError, RefusedError
-from deepnb.core.values import BroughtBack, Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
+from deepnb.core.offload import BroughtBack
+from deepnb.core.values import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
 from deepnb.running.current import Current
 from deepnb.running.state import State

@@ -67,7 +67,7 @@ class Database:
             return list(self._db.execute(sql, tuple(args)).fetchall())
 
     def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
-        """The first column of the first row, None where there is none."""
+        """The first column of the first row, None if there are no rows."""
         found = self.rows(sql, args)
         return found[0][0] if found else None
 

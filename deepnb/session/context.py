@@ -6,8 +6,9 @@ from typing import Any
 
 from deepnb.core.budget import Budget, growth
 from deepnb.core.errors import BusyError, NotFoundError, RefusedError
+from deepnb.core.offload import Flush, Offload
 from deepnb.core.stack import Stack
-from deepnb.core.values import Call, Event, Flush, Flushed, ModelEnded, ModelStarted, Offload, Turn
+from deepnb.core.values import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
 from deepnb.core.xray import Xray
 from deepnb.memory.layers import note_path
 from deepnb.running.runner import recorder

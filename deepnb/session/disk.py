@@ -65,7 +65,7 @@ def save(
 
 
 def _text(file: Path) -> str | None:
-    """The text of a file; None where there is none. Bytes that are not text are text that nothing equals."""
+    """The text of a file; None if it does not exist. Bytes that are not text are text that nothing equals."""
     try:
         return file.read_bytes().decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):

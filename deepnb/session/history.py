@@ -7,7 +7,8 @@ from uuid import uuid4
 from deepnb.context import history
 from deepnb.core.clock import moment
 from deepnb.core.errors import InvalidError, LimitError, NotFoundError
-from deepnb.core.values import BroughtBack, Compacted, HistoryMessage, HistorySection, HistorySections, Offload
+from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection, HistorySections, Offload
+from deepnb.core.values import Compacted
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
 from deepnb.session.files import BackendFiles

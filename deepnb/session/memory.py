@@ -13,8 +13,9 @@ from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.core.errors import InvalidError, NotFoundError
 from deepnb.core.journal import Entry, OpenConflict, open_conflicts, text_after
 from deepnb.core.merge import Merged, merge
+from deepnb.core.offload import Flush
 from deepnb.core.paths import check_path
-from deepnb.core.values import Flush, Snapshot
+from deepnb.core.values import Snapshot
 from deepnb.memory.daily import addition
 from deepnb.memory.layers import ALWAYS, layers, note_path
 from deepnb.memory.scope import LONG_TERM

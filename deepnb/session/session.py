@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.core.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.core.budget import Budget, Rule, Size
+from deepnb.core.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.core.short_repr import short_repr
-from deepnb.core.values import BroughtBack, Event, Flush, HistorySection, Offload, Snapshot, ThreadInfo, Turn
+from deepnb.core.values import Event, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace

@@ -27,7 +27,7 @@ _TOOL = re.compile(r"([^\s()]+)(?:\((.*)\))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """One tool, by its name here, and the condition in parentheses; empty where there is none."""
+    """One tool, by its name here, and its condition in parentheses, if it has one."""
 
     name: str
     condition: str = ""

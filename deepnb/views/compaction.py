@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from deepnb.core.anchors import Anchor
-from deepnb.core.values import Flush, Offload
+from deepnb.core.offload import Flush, Offload
 from deepnb.views import html as h
 from deepnb.views.numbers import counted
 from deepnb.views.search_marks import NO_TERMS, SearchTerms

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deepnb.core.clock import moment
-from deepnb.core.values import BroughtBack, HistoryMessage, HistorySection
+from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.numbers import counted

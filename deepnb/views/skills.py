@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from deepnb.core.offload import ranges
 from deepnb.core.skills import Skill, SkillRead, skill_line
-from deepnb.core.values import ranges
 from deepnb.views import html as h
 from deepnb.views.numbers import counted
 from deepnb.views.table import table_html

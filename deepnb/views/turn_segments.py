@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deepnb.core import values
+from deepnb.core.offload import Offload
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.code_output import Printed, Rich
@@ -93,7 +94,7 @@ class Note:
 class Compaction:
     """The moment at which the older part of the thread left the prompt."""
 
-    offload: values.Offload
+    offload: Offload
 
     @property
     def line(self) -> str:

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.diff import FileDiff
+from deepnb.core.offload import HistorySection
 from deepnb.core.stack import Stack
-from deepnb.core.values import HistorySection, ThreadInfo, Turn
+from deepnb.core.values import ThreadInfo, Turn
 from deepnb.core.xray import Xray
 from deepnb.views.approval import WHY, CallCard, approval_view
 from deepnb.views.brief import brief, has_room

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from deepnb.core.values import HistoryMessage
+from deepnb.core.offload import HistoryMessage
 from deepnb.views.history import EMPTY, HistoryView, SectionMatch, head_html, message_html, section_html
 from deepnb.views.html import box, frame, muted
 from deepnb.views.notice import notice_view

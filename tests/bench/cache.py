@@ -24,6 +24,7 @@ from tests.support.caching import (
     PROVIDERS,
     agent,
     cached_model,
+    calls_between_compactions,
     looks_then_answers,
     ran,
     serving,
@@ -85,14 +86,4 @@ def _bare(provider: str) -> list[float]:
 
 def _compacted(provider: str) -> float:
     with serving(provider, agent(looks_then_answers), trigger=("tokens", 12_000), keep=("messages", 4)) as (s, _):
-        s.memory.write("/AGENTS.md", NOTES)
-        seen, found = 0, []
-        for number in range(1, 40):
-            s.memory.add(f"the depot of turn {number} has moved to the harbour")
-            turn = ran(s, f"Count the depots, {number}. " + "And explain each of them to me. " * 60)
-            mine = [c for c in turn.calls if c.purpose == "answer"]
-            seen += turn.compacted
-            found += [share(mine[-1:])] if turn.compacted else [share(mine)] if seen else []
-            if seen == 2:
-                break
-        return min(found)
+        return min(map(share, calls_between_compactions(s)))

@@ -15,7 +15,8 @@ from deepnb.backends.append_file import AppendFile
 from deepnb.context.chain import Chain
 from deepnb.context.transcript import Line, from_json, live_messages, read, to_json
 from deepnb.core.messages import Added, Message, ToolCall
-from deepnb.core.values import Compacted, Flush, Flushed, Offload, ToolEnded, ToolStarted
+from deepnb.core.offload import Flush, Offload
+from deepnb.core.values import Compacted, Flushed, ToolEnded, ToolStarted
 
 texts = st.text(st.characters(codec=None), max_size=30)
 values = st.recursive(

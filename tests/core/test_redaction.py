@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from deepnb.core.offload import Offload
 from deepnb.core.redaction import without_credentials
-from deepnb.core.values import Compacted, Notice, Offload, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
+from deepnb.core.values import Compacted, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
 from tests.support.hostile_views import Maker
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"

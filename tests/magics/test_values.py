@@ -16,12 +16,10 @@ from deepnb import Session
 from deepnb.core.approvals import PendingCall, PendingCalls
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.diff import FileDiff, FileDiffs, file_diffs
+from deepnb.core.offload import HistorySection, HistorySections, Offload
 from deepnb.core.stack import Layer, Stack
 from deepnb.core.values import (
-    HistorySection,
-    HistorySections,
     Notice,
-    Offload,
     Snapshot,
     TextDelta,
     ThreadInfo,
@@ -61,8 +59,8 @@ CELLS = {
     "deepnb.core.values.Turns": "session.turns",
     "deepnb.core.values.ThreadInfo": "session.threads[0]",
     "deepnb.core.values.ThreadInfos": "session.threads",
-    "deepnb.core.values.HistorySections": "session.history()",
-    "deepnb.core.values.Offload": "offload",
+    "deepnb.core.offload.HistorySections": "session.history()",
+    "deepnb.core.offload.Offload": "offload",
     "deepnb.core.budget.Budget": "session.budget()",
     "deepnb.core.xray.Xray": "session.xray()",
     "deepnb.core.stack.Stack": "session.stack()",

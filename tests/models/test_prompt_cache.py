@@ -9,7 +9,17 @@ import pytest
 
 from deepnb.magics.pictures import budget_picture
 from tests.support.anthropic_server import blocks
-from tests.support.caching import NOTES, PROVIDERS, agent, looks_then_answers, ran, results, serving, share
+from tests.support.caching import (
+    NOTES,
+    PROVIDERS,
+    agent,
+    calls_between_compactions,
+    looks_then_answers,
+    ran,
+    results,
+    serving,
+    share,
+)
 from tests.support.openai_server import Say, Use
 
 
@@ -36,17 +46,7 @@ def test_from_the_third_turn_on_at_least_80_percent_of_the_input_is_cached_also_
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_after_a_compaction_at_least_80_percent_are_cached_from_the_second_call_on(provider):
     with serving(provider, agent(looks_then_answers), trigger=("tokens", 12_000), keep=("messages", 4)) as (s, _):
-        s.memory.write("/AGENTS.md", NOTES)
-        seen, calls = 0, []
-        for number in range(1, 30):
-            s.memory.add(f"the depot of turn {number} has moved to the harbour")
-            turn = ran(s, f"Count the depots, {number}. " + "And explain each of them to me. " * 60)
-            mine = tuple(c for c in turn.calls if c.purpose == "answer")
-            seen += turn.compacted
-            calls += [mine[-1:]] if turn.compacted else [mine] if seen else []
-            if seen == 2:
-                break
-        assert seen == 2
+        calls = calls_between_compactions(s)
         assert len(calls) > 3
         assert all(share(one) >= 0.8 for one in calls), [share(one) for one in calls]
 

@@ -8,7 +8,7 @@ import pytest
 
 from deepnb import Session
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import ranges
+from deepnb.core.offload import ranges
 from deepnb.engine.request import is_request
 from deepnb.models.teaching import TeachingModel
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session, stored_once

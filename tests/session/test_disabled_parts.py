@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -26,15 +27,18 @@ def sent(**options: Any) -> tuple[Sent, ...]:
     return tuple(s.xray().request)
 
 
-ALL = sent()
-TOOLS = {piece.label for piece in ALL if piece.part == "tools"}
+@cache
+def everything() -> tuple[Sent, ...]:
+    """The pieces of a request with all parts on."""
+    return sent()
 
 
 @pytest.mark.parametrize("off", OFF, ids=lambda off: "-".join(name.removeprefix("enable_") for name in off))
 def test_no_prompt_names_a_tool_that_is_not_there(off):
     pieces = sent(**off)
     there = {piece.label for piece in pieces if piece.part == "tools"}
-    gone = [name for name in TOOLS - there if "_" in name or name == "ls"]
+    tools = {piece.label for piece in everything() if piece.part == "tools"}
+    gone = [name for name in tools - there if "_" in name or name == "ls"]
     named = [(piece.label, name) for piece in pieces for name in gone if re.search(rf"\b{name}\b", piece.text)]
     assert named == []
 
@@ -45,4 +49,4 @@ def test_a_part_that_is_switched_off_is_not_spoken_of(off):
     part = name.removeprefix("enable_")
     prompts = [piece for piece in sent(**off) if piece.part != "tools" or piece.label == "task"]
     assert [piece.label for piece in prompts if re.search(WORDS[part], piece.text, re.IGNORECASE)] == []
-    assert [piece.label for piece in ALL if re.search(WORDS[part], piece.text, re.IGNORECASE)]
+    assert [piece.label for piece in everything() if re.search(WORDS[part], piece.text, re.IGNORECASE)]

@@ -86,3 +86,18 @@ def ran(s: Session, prompt: str) -> Turn:
     turn = s.run(prompt)
     assert not turn.error, turn.error
     return turn
+
+
+def calls_between_compactions(s: Session) -> list[tuple[Call, ...]]:
+    """The calls of each turn from the first compaction to the second; of a turn that compacted, its last one alone."""
+    s.memory.write("/AGENTS.md", NOTES)
+    seen, calls = 0, []
+    for number in range(1, 40):
+        s.memory.add(f"the depot of turn {number} has moved to the harbour")
+        turn = ran(s, f"Count the depots, {number}. " + "And explain each of them to me. " * 60)
+        mine = tuple(c for c in turn.calls if c.purpose == "answer")
+        seen += turn.compacted
+        calls += [mine[-1:]] if turn.compacted else [mine] if seen else []
+        if seen == 2:
+            return calls
+    raise AssertionError("there was no second compaction")

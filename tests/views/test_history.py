@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from deepnb.core.anchors import Anchor
-from deepnb.core.values import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
+from deepnb.core.offload import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
 from deepnb.views.compaction import compaction_view, line
 from deepnb.views.history import BRING, history_view
 from deepnb.views.search_marks import search_terms

@@ -11,16 +11,12 @@ from hypothesis import strategies as st
 from deepnb.core.anchors import Anchor
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.diff import FileDiff
+from deepnb.core.offload import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
 from deepnb.core.values import (
-    BroughtBack,
     Call,
     Compacted,
-    Flush,
-    HistoryMessage,
-    HistorySection,
     ModelEnded,
     Notice,
-    Offload,
     Skill,
     Snapshot,
     TextDelta,

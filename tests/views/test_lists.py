@@ -8,17 +8,8 @@ from typing import Any
 import pytest
 
 from deepnb.core.budget import Budget, rule_for
-from deepnb.core.values import (
-    Call,
-    Compacted,
-    ModelEnded,
-    Offload,
-    Skill,
-    Snapshot,
-    ThreadInfo,
-    Turn,
-    Usage,
-)
+from deepnb.core.offload import Offload
+from deepnb.core.values import Call, Compacted, ModelEnded, Skill, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.views.footer import footer_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import cost, counted, percent, seconds

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ipywidgets import Checkbox, Widget
 
 from deepnb.core.errors import DeepnbError
-from deepnb.core.values import BroughtBack, HistoryMessage, HistorySection
+from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.notice import notice_view
 from deepnb.widgets.history import ROWS, SECTIONS, HistoryPanel, rooms

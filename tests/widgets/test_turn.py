@@ -9,18 +9,8 @@ import pytest
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget, rule_for
-from deepnb.core.values import (
-    Asked,
-    Call,
-    Compacted,
-    Event,
-    ModelStarted,
-    Notice,
-    Offload,
-    TextDelta,
-    ToolEnded,
-    ToolStarted,
-)
+from deepnb.core.offload import Offload
+from deepnb.core.values import Asked, Call, Compacted, Event, ModelStarted, Notice, TextDelta, ToolEnded, ToolStarted
 from deepnb.views.notice import notice_view
 from deepnb.widgets.screen import Reserved, Terminal
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, TerminalTurn, turn_display

@@ -47,7 +47,7 @@ def credentials(text: str) -> tuple[Finding, ...]:
 
 
 def redact(text: str) -> str:
-    """The text with `[redacted: GitHub token]` for each credential; the same object where there is none."""
+    """The text with `[redacted: GitHub token]` for each credential; the same object if it has none."""
     while findings := credentials(text):  # a mark may bring two halves together: what is no mark shrinks each time
         parts, at = [], 0
         for found in findings:
@@ -104,7 +104,7 @@ def _under(key: Any, item: Any) -> Any:
 
 
 def _id(text: str) -> str:
-    """An id, which may have a prefix and be drawn by chance; a credential that is none of those is taken out."""
+    """An id, which may have a prefix and be drawn by chance; a credential of any other kind is taken out."""
     lead = "id: "
     new = redact(lead + text)[len(lead) :]
     return text if new == text else new

@@ -74,7 +74,7 @@ def keys_by_prefix(text: str) -> Iterator[Span]:
 
 
 def _prefix(run: str) -> str | None:
-    """The first part of the prefix of a key; None where it is none."""
+    """The first part of the prefix of a key; None if it is not one."""
     parts: list[str] = []
     ends: list[int] = [0]
     while len(parts) < _PARTS and (part := _PART().match(run, ends[-1])):
