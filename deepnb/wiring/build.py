@@ -69,7 +69,8 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     does = effects(options, there, host)
     offered: set[str] = set()
     approvals, seal = (
-        ApprovalMiddleware(host.policy, does.of, lambda: writer().agent, seal=s, offered=offered) for s in (False, True)
+        ApprovalMiddleware(host.policy, does.of, lambda: writer().agent, seal=s, offered=offered, problem=does.problem)
+        for s in (False, True)
     )
     layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), approvals, seal)
     backend = ScopedBackend(guarded, host.scope)
