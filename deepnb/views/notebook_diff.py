@@ -1,7 +1,8 @@
-"""The cells of a notebook that change, each with its lines: all of them, since they may be run later."""
+"""The cells of a notebook that change, each with its lines: none is cut, and what can't be seen is marked."""
 
+from deepnb.core.code import review, shown
 from deepnb.core.diff import FileDiff
-from deepnb.core.notebook_diff import NotebookDiff
+from deepnb.core.notebook_diff import CellDiff, NotebookDiff
 from deepnb.views import html as h
 from deepnb.views.diff import diff_html
 
@@ -11,9 +12,19 @@ def change_html(change: FileDiff | NotebookDiff) -> h.Html:
     label = h.label(f"{change.path} · {change.kind}")
     if isinstance(change, FileDiff):
         return h.join(label, diff_html(change))
-    return h.join(label, *(h.join(h.el("div", h.muted(c.title)), diff_html(c.lines)) for c in change.cells))
+    cells = (h.join(h.el("div", h.muted(cell.title)), diff_html(_marked(cell).lines)) for cell in change.cells)
+    return h.join(label, *cells)
 
 
 def notebook_lines(change: NotebookDiff) -> list[str]:
     """The same for a terminal."""
-    return [f"{change.path} · {change.kind}", *change.unified().split("\n")]
+    marked = NotebookDiff(change.path, tuple(map(_marked, change.cells)))
+    return [f"{change.path} · {change.kind}", *marked.unified().split("\n")]
+
+
+def _marked(cell: CellDiff) -> CellDiff:
+    """A cell whose hidden and lookalike characters are written out, as on the card of code."""
+    before, after = (
+        None if source is None else "\n".join(map(shown, review(source).lines)) for source in (cell.before, cell.after)
+    )
+    return CellDiff(cell.number, cell.kind, before, after, cell.outputs)

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from nbformat import v4
 
 from deepnb import Session
-from deepnb.core.notebook_diff import NotebookDiff
+from deepnb.core.notebook_diff import CellDiff, NotebookDiff
 from deepnb.core.values import ToolEnded
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.workshop.notebook_file import version_of
@@ -141,6 +141,9 @@ def test_the_card_shows_every_line_of_every_cell(file: Path):
     text, html = view.text(), view.html()
     assert "cell 2 · code · changed" in text and "cell 1 · code · removed" in text and "  +line 499" in text
     assert "edits" not in text and "version: " in text
+    hidden = NotebookDiff("a.ipynb", (CellDiff(1, "code", None, "x = 1  # \u202eevil\u200b"),))
+    card = approval_view([CallCard(1, asked, hidden)])
+    assert all("⟨U+202E⟩evil⟨U+200B⟩" in said and "\u202e" not in said for said in (card.text(), card.html()))
     assert "line 499" in html and "<b>2" not in html and "&lt;b&gt;2" in html
 
 
