@@ -20,7 +20,7 @@ def working_directory() -> Path:
     try:
         return Path.cwd().resolve()
     except OSError as error:
-        raise NotFoundError(f"there is no working directory ({error.strerror})", "%cd DIR") from None
+        raise NotFoundError(f"there is no working directory ({error.strerror})", "change to one that exists") from None
 
 
 def inside(root: Path, path: str) -> Path:
