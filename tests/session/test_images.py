@@ -19,7 +19,7 @@ from tests.support.scripted import Scripted
 
 PNG = png(640, 480)
 MARKER = "[image: image 1, 640x480 png]"
-SEES: dict[str, Any] = {"max_input_tokens": 100_000, "image_inputs": True}
+SEES: Any = {"max_input_tokens": 100_000, "image_inputs": True}
 
 
 def sees(*answers: Any) -> Scripted:
@@ -97,7 +97,7 @@ def test_a_compaction_saves_the_image_as_a_file_and_names_it():
     (media,) = (path for path in s.snapshot.binary if "/media/" in path)
     assert media in s.files["/conversation_history/main.md"]
     s.run("and now?")
-    assert not [b for m in model.requests[-1] if isinstance(m.content, list) for b in m.content if b["type"] == "image"]
+    assert not [b for m in model.requests[-1] for b in m.content_blocks if b["type"] == "image"]
 
 
 def test_the_async_run_takes_them_too():
