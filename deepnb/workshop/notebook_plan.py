@@ -107,6 +107,9 @@ def _written(there: Any, name: str) -> bytes:
 def _check(there: Any, name: str) -> None:
     from nbformat import validator
 
-    wrong = next(iter(validator.iter_validate(there)), None)
+    try:
+        wrong = next((str(error.message) for error in validator.iter_validate(there)), None)
+    except Exception as error:  # a version that is no number, for example
+        wrong = type(error).__name__
     if wrong is not None:
-        raise InvalidError(f"{name} is not valid ({redact(wrong.message):.80})", "open it in Jupyter and save it")
+        raise InvalidError(f"{name} is not valid ({redact(wrong):.80})", "open it in Jupyter and save it")

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.core.image import LARGEST
+from deepnb.context.counting import Counter, Meter
+from deepnb.core.budget import rule_for
+from deepnb.core.image import LARGEST, PromptImage
 from deepnb.core.values import Notice, Turn
+from deepnb.engine.images import prompt_message
 from deepnb.models.teaching import TeachingModel
 from tests.support.images import jpeg, png
 from tests.support.scripted import Scripted
@@ -85,7 +88,11 @@ def test_images_are_counted_about_and_so_the_count_is_not_exact():
     s = Session(model=sees("ok", "ok"))
     one, two = s.run("look").budget, s.run("look", images=[PNG]).budget
     assert one is not None and two is not None
-    assert 410 <= two.parts["user"] - one.parts["user"] <= 410 + 40 and not two.exact
+    assert 410 <= two.parts["user"] - one.parts["user"] <= 410 + 40
+    meter = Meter(Counter(len, exact=True, name="letters"), rule_for(None))
+    image = PromptImage("fig", PNG, "image/png", (640, 480))
+    plain, seen = (meter.budget([prompt_message("look", images)], ()) for images in ((), (image,)))
+    assert (seen.total - plain.total, plain.exact, seen.exact) == (410, True, False)
 
 
 def test_a_compaction_saves_the_image_as_a_file_and_names_it():

@@ -206,6 +206,34 @@ def test_where_it_may_not_write(project: Path):
         assert {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()} == before
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda nb: nb.pop("cells"),
+        lambda nb: nb.update(cells={"a": 1}),
+        lambda nb: nb.update(cells=["x", None]),
+        lambda nb: nb.update(nbformat="4"),
+        lambda nb: nb.update(nbformat_minor="x"),
+        lambda nb: nb.pop("nbformat_minor"),
+        lambda nb: nb.update(metadata=[]),
+        lambda nb: nb["cells"][0].pop("source"),
+        lambda nb: nb["cells"][0].update(source=[1]),
+        lambda nb: nb["cells"][0].update(cell_type="sql"),
+        lambda nb: nb["cells"][0].pop("id"),
+        lambda nb: nb["cells"][1].update(outputs=None),
+        lambda nb: nb["cells"][1].update(source="\ud800"),
+    ],
+)
+def test_a_damaged_notebook_is_one_line_and_stays_as_it_is(damage):
+    file = three()
+    there = json.loads(file.read_text())
+    damage(there)
+    file.write_text(json.dumps(there))
+    before = file.read_bytes()
+    said = edit("a.ipynb", {"replace": 1, "source": "x"})
+    assert said.startswith("Error: a.ipynb ") and "\n" not in said and file.read_bytes() == before, said
+
+
 def test_an_edit_is_for_the_version_that_was_read_and_for_no_other(tmp_path, monkeypatch):
     file = three()
     first = version()
