@@ -9,7 +9,7 @@ from deepnb.views.diff import diff_html
 
 def change_html(change: FileDiff | NotebookDiff) -> h.Html:
     """What a call does to a file or notebook, below the name of it."""
-    label = h.label(f"{change.path} · {change.kind}")
+    label = h.label(_head(change))
     if isinstance(change, FileDiff):
         return h.join(label, diff_html(change))
     cells = (h.join(h.el("div", h.muted(cell.title)), diff_html(_marked(cell).lines)) for cell in change.cells)
@@ -19,7 +19,12 @@ def change_html(change: FileDiff | NotebookDiff) -> h.Html:
 def notebook_lines(change: NotebookDiff) -> list[str]:
     """The same for a terminal."""
     marked = NotebookDiff(change.path, tuple(map(_marked, change.cells)))
-    return [f"{change.path} · {change.kind}", *marked.unified().split("\n")]
+    return [_head(change), *(marked.unified().split("\n") if change.cells else ())]
+
+
+def _head(change: FileDiff | NotebookDiff) -> str:
+    problem = change.problem if isinstance(change, NotebookDiff) else ""
+    return problem or f"{change.path} · {change.kind}"
 
 
 def _marked(cell: CellDiff) -> CellDiff:

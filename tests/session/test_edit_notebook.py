@@ -81,6 +81,8 @@ def test_a_file_that_changed_below_its_card_is_not_written(file: Path):
     changed = file.read_bytes()
     change = s.approvals.change(asked)
     assert change is not None and change.kind.startswith("a.ipynb has changed since that version")
+    card = approval_view([CallCard(1, asked, change)]).text()
+    assert "  a.ipynb has changed since that version" in card and "edits:" in card
     list(s.resume(asked.approve()))
     assert file.read_bytes() == changed and "has changed since that version" in results(s)[0][1]
 
