@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from deepnb.context.approximate import approximate
 from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.core.request import Request, Sent
-from deepnb.engine.request import message_pieces, thinking_text, tool_name, tool_text
+from deepnb.engine.request import IMAGE, message_pieces, thinking_text, tool_name, tool_text
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,11 @@ class Meter:
         request = _shared(head, body, last or Request())
         memo.trim(len(messages))
         parts = dict.fromkeys(PARTS, 0)
+        exact = memo.counter.exact
         for piece in request:
             parts[piece.part] += piece.tokens
-        return Budget(parts, self.rule, len(body), memo.counter.exact), request
+            exact = exact and piece.label != IMAGE
+        return Budget(parts, self.rule, len(body), exact), request
 
     def _current(self) -> _Memo:
         memo = self._memo

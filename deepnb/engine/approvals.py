@@ -59,10 +59,12 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         *,
         seal: bool = False,
         offered: set[str] | None = None,
+        problem: Callable[[str, Mapping[str, Any]], str | None] = lambda name, args: None,
     ) -> None:
         """`effect` says what a call does, `nest` gives the ids of the `task` calls round the agent.
 
         `offered` are the tools that models were offered: some middleware runs tools of its own that the graph has not.
+        `problem` says of a call that would fail why, as the model is told; nobody is asked about such a call.
         """
         super().__init__({}, interrupt_mode="per_call", edit_notice=EDITED)
         self.tools = []
@@ -70,6 +72,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         self._effect = effect
         self._nest = nest
         self._seal = seal
+        self._problem = problem
         self._offered = set() if offered is None else offered
 
     @property
@@ -126,7 +129,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         value = self._value(request, effect)
         if rule == "allow" and not any(_fits(value, answer) for answer in answers):
             return request, None
-        if not answers and (problem := misfit(request) or unreadable(call)):
+        if not answers and (problem := misfit(request) or unreadable(call) or self._problem(name, args)):
             return _not_run(call, problem)
         while (given := self._given(value, interrupt(value))) is None:
             pass

@@ -1,5 +1,6 @@
 """What is really sent to a model, taken apart: (part, text) pieces of messages and bound tools."""
 
+import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +8,21 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from deepnb.core.image import image_size, image_tokens
 from deepnb.core.messages import BROUGHT_BACK, SUMMARY
 from deepnb.core.prompt import system_parts
 from deepnb.engine import keys
 
+IMAGE = "image"
+"""The label of a piece that is an image: its tokens are an estimate, with every counter."""
+_HEADER = 64_000
+"""Characters of base64 that hold the header of an image."""
+
 MESSAGE_TOKENS = 3
 """What a message costs beside its text: its role and its borders (OpenAI's cookbook gives 3)."""
+
+IMAGES = "deepnb_images"
+"""Key of a prompt's own images in `additional_kwargs`: a description of each, for a model that does not see them."""
 
 _PART = {"human": "user", "ai": "assistant", "tool": "tool results", "system": "system"}
 
@@ -48,6 +58,8 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
     label = f"result of {message.name or 'a tool'}" if message.type == "tool" else part
     label = "brought back" if source == BROUGHT_BACK else label
     yield Piece(part, text, MESSAGE_TOKENS, label)
+    for block in _images(message):
+        yield Piece(part, "", image_tokens(_size(block)), IMAGE)
     if isinstance(message, AIMessage):
         for call in message.tool_calls:
             yield Piece(
@@ -55,6 +67,25 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
                 call["name"] + json.dumps(call["args"], ensure_ascii=False, default=str),
                 label=f"call of {call['name']}",
             )
+
+
+def _images(message: BaseMessage) -> Iterator[Mapping[str, Any]]:
+    """The image blocks of a message, in whichever shape."""
+    if not isinstance(message.content, str):
+        for block in message.content:
+            if isinstance(block, Mapping) and block.get("type") in ("image", "image_url"):
+                yield block
+
+
+def _size(block: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Width and height of an image that is sent as data; a header needs no more than its beginning."""
+    url = block.get("image_url") or block.get("url")  # a callback is given images in OpenAI's form
+    url = url.get("url") if isinstance(url, Mapping) else url
+    data = block.get("base64") or block.get("data") or (str(url).partition(";base64,")[2] if url else "")
+    try:
+        return image_size(base64.b64decode(str(data)[:_HEADER]))
+    except ValueError:
+        return None
 
 
 def is_request(message: BaseMessage) -> bool:
@@ -91,7 +122,8 @@ def shown_text(message: BaseMessage) -> str:
     """The text of a message with its media named where they are: `[image: PATH or URL]`, each on a line of its own."""
     if isinstance(message.content, str) or all(isinstance(b, str) or b.get("type") == "text" for b in message.content):
         return message_text(message)
-    blocks: list[Any] = list(message.content_blocks)
+    own = IMAGES in message.additional_kwargs  # its text names them
+    blocks: list[Any] = [b for b in message.content_blocks if not (own and b.get("type") == "image" and "base64" in b)]
     parts = [str(b.get("text") or "") if b.get("type") == "text" else _medium(b) for b in blocks]
     return "\n\n".join(filter(None, parts))
 

@@ -47,6 +47,7 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         max_steps=run.max_steps,
         cell=scene.cell() if cell else None,
         rerun=scene.config.rerun,
+        images=filled.images,
     )
     first = session.last is None
     watch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ class Extension:
         self._cell: str | None = None
         self._in_cell = False
         self._last_error: dict[str, Any] = {}
+        self._cells: set[str] = set()
         self._preload = Preload() if hasattr(ip, "kernel") else None
 
     @cached_property
@@ -39,7 +41,7 @@ class Extension:
         """The session, made when something first asks for it, with the settings of the profile."""
         from deepnb.session.session import Session
 
-        session = Session(clock=self._time, namespace=_Variables(self.ip), **self._profile)
+        session = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
         session.workspace.current.shell = self.kernel
         session.workspace.current.watch(lambda: self.config.follow(session.options, session.model))
         return session
@@ -186,11 +188,12 @@ class Extension:
         return self.config.time() or datetime.now().astimezone()
 
     def _names(self) -> complete.Names:
-        return complete_names(self.session, _Variables(self.ip))
+        return complete_names(self.session, _Variables(self.ip, self._cells))
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
         self._last_error = stop.last_error()
+        self._cells |= {self._cell} if self._cell else set()
         if "kernel" in self.__dict__:
             self.kernel.begin_cell()
         if self._preload:
@@ -249,8 +252,10 @@ def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.N
 class _Variables(Mapping[str, Any]):
     """The user's variables, without what IPython itself put into the namespace."""
 
-    def __init__(self, ip: Any) -> None:
+    def __init__(self, ip: Any, cell_ids: AbstractSet[str]) -> None:
         self._ip = ip
+        self.cell_ids = cell_ids
+        """Of the cells that ran since the extension was loaded: they tell which notebook is open."""
 
     def __getitem__(self, name: str) -> Any:
         if name in self._hidden():

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from deepnb.core.errors import DeepnbError
+from deepnb.core.image import PromptImage
 from deepnb.workshop.describe import describe, is_table
 from deepnb.workshop.exact import plain
+from deepnb.workshop.images import prompt_image
 
 CAP = 2000  # characters of a repr
 
@@ -51,6 +54,8 @@ class FilledPrompt:
     text: str
     filled: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    images: tuple[PromptImage, ...] = ()
+    """Values that are images; the text has their markers."""
 
 
 def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
@@ -76,7 +81,8 @@ def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
             after = "\n" if lines and text[match.end() : match.end() + 1] not in ("", "\n") else ""
             out += [text[copied:at], before, value, after]
             copied = match.end()
-    return FilledPrompt("".join([*out, text[copied:]]), tuple(values.filled), tuple(values.notes.values()))
+    whole, images = "".join([*out, text[copied:]]), tuple(values.images.values())
+    return FilledPrompt(whole, tuple(values.filled), tuple(values.notes.values()), images)
 
 
 def code_and_math(text: str) -> list[Span]:
@@ -209,6 +215,7 @@ class _Values:
         self.lookup = lookup
         self.rendered: dict[str, str | None] = {}
         self.tables: dict[str, str] = {}
+        self.images: dict[str, PromptImage] = {}
         self.filled: dict[str, None] = {}
         self.notes: dict[str, str] = {}
 
@@ -242,6 +249,9 @@ class _Values:
             value = _step(value, step)
         if isinstance(value, str):
             return str.__str__(value)
+        if (image := _image(typed[1:-1], value)) is not None:
+            self.images[typed] = image
+            return image.marker
         text = _asked(lambda: _shown(typed[1:-1], value), "it can't be shown")
         if is_table(value):
             self.tables[typed] = text
@@ -270,6 +280,13 @@ def _asked(ask: Callable[[], T], why: str, *expected: type[BaseException]) -> T:
         raise
     except BaseException as error:
         raise _Refused(why if isinstance(error, expected) else f"{why} ({type(error).__name__})") from None
+
+
+def _image(path: str, value: object) -> PromptImage | None:
+    try:
+        return prompt_image(path, value, inside=True)
+    except DeepnbError as error:
+        raise _Refused(error.typed) from None
 
 
 def _shown(path: str, value: object) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import uuid4
 
 from langchain_core.messages import HumanMessage
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError, RunError
+from deepnb.core.image import PromptImage
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.values import (
     Call,
@@ -24,6 +24,7 @@ from deepnb.core.values import (
     Turn,
     Usage,
 )
+from deepnb.engine.images import prompt_message
 from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
 
@@ -100,9 +101,9 @@ def play(
         raise RunError(one_line(failed), next_) from failed
 
 
-def given(prompt: str, before: Sequence[HumanMessage] = ()) -> dict[str, Any]:
-    """What a graph is given to begin a turn with: the prompt, and what stands before it."""
-    return {"messages": [*before, HumanMessage(prompt, id=str(uuid4()))]}
+def given(prompt: str, before: Sequence[HumanMessage] = (), images: Sequence[PromptImage] = ()) -> dict[str, Any]:
+    """What a graph is given to begin a turn with: the prompt with its images, and what stands before it."""
+    return {"messages": [*before, prompt_message(prompt, images)]}
 
 
 def recorded(

@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import InvalidError
+from deepnb.core.image import PromptImage, with_markers
 from deepnb.core.values import Event, Notice, Turn, Usage
 from deepnb.running.thread import Thread, waits
 from deepnb.running.workspace import Workspace
@@ -142,6 +143,7 @@ class Runner:
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: str = "continue",
+        images: Sequence[PromptImage] = (),
         notify: Notify | None = None,
     ) -> TurnStream:
         """One turn, whose events come as the stream is read.
@@ -150,7 +152,8 @@ class Runner:
         thread, when there may be one.
         """
         ended: list[Turn] = []
-        return self._read(TurnStream(self._begun(ended, prompt, model, thread, max_steps, cell, rerun, notify), ended))
+        events = self._begun(ended, prompt, model, thread, max_steps, cell, rerun, images, notify)
+        return self._read(TurnStream(events, ended))
 
     def resume(self, choice: str | None = None, thread: str | None = None, notify: Notify | None = None) -> TurnStream:
         """A turn that was interrupted, or whose calls are decided, going on.
@@ -191,6 +194,7 @@ class Runner:
         max_steps: int | None,
         cell: str | None,
         rerun: str,
+        images: Sequence[PromptImage],
         notify: Notify | None,
     ) -> Generator[Event | None, None, None]:
         if not prompt.strip():
@@ -203,13 +207,14 @@ class Runner:
                 raise waits(thread, thread is work.current.thread)
             work.graphs.begin(work.catalogs.usable_agents())
             built = self._built_for(model)
-            notices = (*self._rule_notes(built), *self._taken_back(thread, cell, rerun))
+            notices = (*self._rule_notes(built), *self._taken_back(thread, cell, rerun), *_unseen(built, images))
             work.state.settle(thread)
             work.backend.begin()
             before = replace(thread.snapshot, next=())
             work.threads.use(thread, model)
+            prompt = with_markers(prompt, images)
             draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)
-            yield from self._play(ended, built, thread, draft, True, notices, max_steps, notify=notify)
+            yield from self._play(ended, built, thread, draft, True, notices, max_steps, images=images, notify=notify)
 
     def _resumed(
         self, ended: list[Turn], choice: str | None, name: str | None, notify: Notify | None
@@ -244,6 +249,7 @@ class Runner:
         max_steps: int | None,
         answers: Any = None,
         *,
+        images: Sequence[PromptImage] = (),
         notify: Notify | None = None,
     ) -> Generator[Event | None, None, None]:
         from deepnb.engine.probe import to_message
@@ -253,7 +259,8 @@ class Runner:
 
         work = self._workspace
         there = excerpt.excerpt(thread) if begin else None
-        value = given(draft.prompt, [*excerpt.messages(there), *self._pinned(thread)]) if begin else answers
+        before = [*excerpt.messages(there), *self._pinned(thread)] if begin else ()
+        value = given(draft.prompt, before, images) if begin else answers
         steps = max_steps if max_steps is not None else work.options.max_steps
         limits = (steps, work.options.max_tokens, work.options.max_cost)
         ledger = recorder(work, thread, built, draft)
@@ -346,6 +353,14 @@ def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = 
     draft = turn or thread.turns[-1]
     own = {name: (one.meter, one.label) for name, one in built.nested.items()}
     return Recorder(built.meter, draft.events, before, work.options.prices, built.model, own)
+
+
+def _unseen(built: Built, images: Sequence[PromptImage]) -> tuple[Event, ...]:
+    """The line for a model that does not see the images of a prompt."""
+    if not images or built.sees:
+        return ()
+    names, were = ", ".join(one.name for one in images), "were" if len(images) > 1 else "was"
+    return (Notice(f"{built.model} does not see images, by its profile: {names} {were} described in words"),)
 
 
 def _no_events() -> Generator[Event, None, None]:

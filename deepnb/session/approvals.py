@@ -7,13 +7,14 @@ from typing import Any
 from deepnb.core.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import NotFoundError
+from deepnb.core.notebook_diff import NotebookDiff
 from deepnb.core.secrets import redact
 from deepnb.core.values import Decided
 from deepnb.running.runner import Runner
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part
 from deepnb.session.skills import preapproved
-from deepnb.workshop.approvals import NOTES, READS, WRITES
+from deepnb.workshop.approvals import EDITS, NOTES, READS, WRITES
 
 
 class SessionApprovals(Part):
@@ -32,7 +33,7 @@ class SessionApprovals(Part):
     def known(self) -> tuple[str, ...]:
         """Names of tools: the file tools, and the user's own; asks nothing that would start the engine."""
         own = (getattr(t, "name", None) or getattr(t, "__name__", "") for t in self._workspace.options.tools)
-        return (*sorted({*READS, *WRITES, *NOTES}), *map(str, own))
+        return (*sorted({*READS, *WRITES, *NOTES, *EDITS}), *map(str, own))
 
     def offer(self, name: str) -> dict[str, tuple[str, ...]]:
         """Tool -> skills in use in a thread that ask to have it approved beforehand; empty where that was asked before.
@@ -90,8 +91,10 @@ class SessionApprovals(Part):
             return f"{rules[0]}; {rules[-1]} where it can't be undone"
         return f"{rules[0]} in this thread" if name in policy.granted and rules[0] == "allow" else rules[0]
 
-    def change(self, call: PendingCall) -> FileDiff | None:
-        """What a call would do to a file as it is now; None if it does not write, or it is unknown."""
+    def change(self, call: PendingCall) -> FileDiff | NotebookDiff | None:
+        """What a call would do to a file or notebook as it is now; None if it does not write, or it is unknown."""
+        if (cells := self._workspace.built.effects.notebook_change(call.name, call.args)) is not None:
+            return cells
         path = call.args.get("file_path")
         if call.name not in WRITES or not isinstance(path, str):
             return None

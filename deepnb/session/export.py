@@ -1,14 +1,12 @@
 """A thread as a file: a notebook, a page for a browser, or its transcript, without credentials."""
 
-import os
-import secrets
-import shutil
 from pathlib import Path
 
 from deepnb.context.transcript import to_json
 from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.core.redaction import without_credentials
+from deepnb.core.whole_file import write_whole
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
 
@@ -29,7 +27,8 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
         raise RefusedError(f"{path} exists already", f"%agent export --yes {path} overwrites it")
     content = _transcript(workspace, one) if file.suffix == ".jsonl" else _conversation(one, file.suffix)
     try:
-        _write(file, content)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, content)
     except OSError as error:
         raise RefusedError(f"{path} can't be written ({error.strerror})", "choose another file") from None
     return file
@@ -64,19 +63,3 @@ def _transcript(workspace: Workspace, thread: Thread) -> bytes:
     if not one.begun and not one.read()[0]:
         workspace.transcripts.outside(thread.name, thread.snapshot.messages, ())
     return b"".join(map(to_json, one.read()[0]))
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Replace the file in one step: a crash leaves the old one, or the new one."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name[:80]}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("xb") as opened:
-            opened.write(content)
-            opened.flush()
-            os.fsync(opened.fileno())
-        if file.exists():
-            shutil.copymode(file, draft)
-        os.replace(draft, file)
-    finally:
-        draft.unlink(missing_ok=True)

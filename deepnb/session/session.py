@@ -241,11 +241,14 @@ class Session:
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: Rerun = "continue",
+        images: Sequence[Any] = (),
         **unknown: Never,
     ) -> Turn:
         """Run one turn to its end; the options are those of `stream`."""
         known_only("Session.run", locals(), unknown)
-        stream = self.stream(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun)
+        stream = self.stream(
+            prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, images=images
+        )
         for _ in stream:
             pass
         assert stream.turn is not None
@@ -260,6 +263,7 @@ class Session:
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: Rerun = "continue",
+        images: Sequence[Any] = (),
         **unknown: Never,
     ) -> TurnStream:
         """Run one turn, yielding its events; the stream's `turn` is its record when it ends.
@@ -273,9 +277,11 @@ class Session:
         - cell: the id of the notebook cell
         - rerun: where the cell made a turn before, "continue" goes on with the thread, "replace" first takes it
           back to before that turn
+        - images: what goes with the prompt: matplotlib figures or axes, Pillow images, IPython's `Image`, bytes, or a
+          `Path`. A model whose profile has no `image_inputs` gets a description in words
         """
         known_only("Session.stream", locals(), unknown)
-        return self._runner.stream(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun)
+        return self._begun(prompt, model, thread, max_steps, cell, rerun, images)
 
     async def arun(
         self,
@@ -286,11 +292,14 @@ class Session:
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: Rerun = "continue",
+        images: Sequence[Any] = (),
         **unknown: Never,
     ) -> Turn:
         """Like `run`, while other tasks of the event loop continue. Cancelling it stops the run and keeps everything."""
         known_only("Session.arun", locals(), unknown)
-        stream = self.astream(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun)
+        stream = self.astream(
+            prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, images=images
+        )
         async for _ in stream:
             pass
         assert stream.turn is not None
@@ -305,15 +314,40 @@ class Session:
         max_steps: int | None = None,
         cell: str | None = None,
         rerun: Rerun = "continue",
+        images: Sequence[Any] = (),
         **unknown: Never,
     ) -> AsyncTurnStream:
         """Like `stream`, for `async for`: `await stream.aclose()` stops it."""
         known_only("Session.astream", locals(), unknown)
         arrivals = Arrivals()
-        stream = self._runner.stream(
-            prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, rerun=rerun, notify=arrivals.notify
-        )
+        stream = self._begun(prompt, model, thread, max_steps, cell, rerun, images, arrivals.notify)
         return AsyncTurnStream(stream, arrivals)
+
+    def _begun(
+        self,
+        prompt: str,
+        model: Any,
+        thread: str | None,
+        max_steps: int | None,
+        cell: str | None,
+        rerun: str,
+        images: Sequence[Any],
+        notify: Callable[[], None] | None = None,
+    ) -> TurnStream:
+        if images:
+            from deepnb.workshop.images import prompt_images
+
+            images = prompt_images(images)
+        return self._runner.stream(
+            prompt,
+            model=model,
+            thread=thread,
+            max_steps=max_steps,
+            cell=cell,
+            rerun=rerun,
+            images=images,
+            notify=notify,
+        )
 
     def resume(
         self, decision: str | Decision | Sequence[Decision] | None = None, *, thread: str | None = None

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.code import CODE_TOOLS, CodeReview, review
 from deepnb.core.diff import FileDiff
+from deepnb.core.notebook_diff import NotebookDiff
 from deepnb.views import html as h
 from deepnb.views.code import POWER, UNREAD, code_html, code_text
-from deepnb.views.diff import diff_html
+from deepnb.views.notebook_diff import change_html, notebook_lines
 from deepnb.views.numbers import counted
 from deepnb.views.text import clean, middle_cut, page, short, title_line
 from deepnb.views.tool import call_line, pretty
@@ -37,8 +38,8 @@ class CallCard:
     number: int
     """Counted from 1 among the calls of one card."""
     call: PendingCall
-    change: FileDiff | None = None
-    """What it would do to a file."""
+    change: FileDiff | NotebookDiff | None = None
+    """What it would do to a file or notebook."""
     decision: Decision | None = None
     gone: bool = False
     """Whether it was dropped without a decision: its turn was undone."""
@@ -81,9 +82,9 @@ class CallCard:
         args = self.call.args
         if self.code is not None:
             return {k: v for k, v in args.items() if k != CODE_TOOLS[self.call.name]}
-        if self.change is None:
+        if self.change is None or (isinstance(self.change, NotebookDiff) and self.change.problem):
             return args
-        return {k: v for k, v in args.items() if k not in ("content", "old_string", "new_string")}
+        return {k: v for k, v in args.items() if k not in ("content", "old_string", "new_string", "edits")}
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,9 @@ def _argument_lines(card: CallCard) -> list[str]:
     return lines
 
 
-def _diff_lines(change: FileDiff) -> list[str]:
+def _diff_lines(change: FileDiff | NotebookDiff) -> list[str]:
+    if isinstance(change, NotebookDiff):
+        return [f"  {clean(line)}" for line in notebook_lines(change)]
     lines = change.unified().rstrip("\n").split("\n") if change.before != change.after else ["(no change)"]
     more = [f"  … {len(lines) - _LINES:,} more lines"] if len(lines) > _LINES else []
     return [*(f"  {line}" for line in lines[:_LINES]), *more]
@@ -197,7 +200,7 @@ def _card_html(card: CallCard) -> list[h.Child]:
     if card.code is not None:
         body.append(code_html(card.code))
     if card.change is not None:
-        body += [h.label(f"{card.change.path} · {card.change.kind}"), diff_html(card.change)]
+        body += [change_html(card.change)]
     if card.open:
         why = f"Asked because {card.why}" if card.code is None else POWER.capitalize()
         return [head, h.el("div", h.muted(why)), *body]

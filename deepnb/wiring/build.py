@@ -14,6 +14,7 @@ from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
 from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
+from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_descriptions import described
@@ -56,6 +57,8 @@ class Built:
     """The models of the subagents that have one of their own, by agent."""
     stack: tuple[Any, ...]
     """The middleware of the main agent, the outermost first."""
+    sees: bool
+    """Whether its model sees images."""
 
 
 def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Built:
@@ -69,7 +72,8 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     does = effects(options, there, host)
     offered: set[str] = set()
     approvals, seal = (
-        ApprovalMiddleware(host.policy, does.of, lambda: writer().agent, seal=s, offered=offered) for s in (False, True)
+        ApprovalMiddleware(host.policy, does.of, lambda: writer().agent, seal=s, offered=offered, problem=does.problem)
+        for s in (False, True)
     )
     layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), approvals, seal)
     backend = ScopedBackend(guarded, host.scope)
@@ -81,7 +85,9 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     task, nested = delegation(options, there, inside, mine, tools, base, layers.own)
     memory = layers.memory(backend, mine)
     common = layers.common(backend, mine, task=task, memory=memory)
-    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *layers.own(options.middleware, mine))
+    sees = takes_images(mine.model)
+    own = (*layers.own(options.middleware, mine), *(() if sees else (ImagesMiddleware(),)))
+    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *own)
     graph = create_agent(
         mine.model,
         tools,
@@ -104,6 +110,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         effects=does,
         nested=nested,
         stack=stack,
+        sees=sees,
     )
 
 

@@ -42,6 +42,7 @@ _KNOWN: Mapping[str, Layer] = {
         ),
         Layer("ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
         Layer("AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
+        Layer("ImagesMiddleware", "describes images in words, for a model that does not see them", "deepnb"),
         Layer("ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
     )
 }

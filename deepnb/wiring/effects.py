@@ -18,4 +18,6 @@ def effects(options: Options, agents: Sequence[Subagent], host: Host) -> Effects
         name = str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
         does = marked(tool)
         given[name] = does if given.get(name, does) == does else "outside"
-    return Effects(host.undoable, given, frozenset(agent.name for agent in agents if "runnable" in agent.more))
+    return Effects(
+        host.undoable, given, frozenset(agent.name for agent in agents if "runnable" in agent.more), options.namespace
+    )

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from deepnb.core.approvals import Effect
+from deepnb.core.notebook_diff import NotebookDiff
+from deepnb.workshop.notebook_plan import notebook_diff
 
 T = TypeVar("T")
 
@@ -19,6 +21,8 @@ WRITES = frozenset({"write_file", "edit_file", "delete"})
 """Its tools that change a file: what can be undone depends on where it is."""
 NOTES = frozenset({"note", "write_todos"})
 """Its tools that write what is kept in a journal, or in the thread itself."""
+EDITS = frozenset({"edit_notebook"})
+"""Its tool that writes notebooks."""
 TASK = "task"
 """Hands work to a nested agent, whose own calls are asked about."""
 
@@ -57,6 +61,17 @@ class Effects:
     """The user's own tools, also where one is called like one of deepnb's."""
     compiled: frozenset[str] = frozenset()
     """The nested agents that are graphs of the user's: their calls can't be asked about one by one."""
+    namespace: Mapping[str, Any] = field(default_factory=dict)
+    """The user's variables."""
+
+    def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
+        """Why a call would fail, where that is known beforehand: then the user is not asked about it."""
+        change = self.notebook_change(name, args)
+        return f"Error: {change.problem}" if change is not None and change.problem else None
+
+    def notebook_change(self, name: str, args: Mapping[str, Any]) -> NotebookDiff | None:
+        """What a call would do to a notebook as it is now; None if it edits none."""
+        return notebook_diff(self.namespace, args) if name in EDITS and name not in self.given else None
 
     def of(self, name: str, args: Mapping[str, Any]) -> Effect:
         """What a call does; of a tool that nothing is known of it may be anything."""

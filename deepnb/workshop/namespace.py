@@ -1,4 +1,4 @@
-"""Read-only tools over the user's variables and notebooks."""
+"""Tools over the user's variables and notebooks; all but `edit_notebook` change nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,6 +7,7 @@ from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.workshop.columns import Columns, columns_of, nearest
 from deepnb.workshop.describe import describe, is_table, list_of_variables
 from deepnb.workshop.exact import class_name
+from deepnb.workshop.notebook_plan import notebook_plan
 from deepnb.workshop.notebooks import read_notebook
 from deepnb.workshop.opaque import conversion
 from deepnb.workshop.question import Question, answer
@@ -14,7 +15,7 @@ from deepnb.workshop.rows import answer_text
 
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
-    """The tools that look at a namespace, and `read_notebook`; none runs any of the user's code."""
+    """The tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
     from pydantic import Field
 
     # A default that a factory makes is not written into the schema: it costs no tokens.
@@ -60,7 +61,18 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
         except Exception as error:  # of pandas, on a type of column that nothing here knows
             return f"Error: {table} cannot be asked that ({type(error).__name__}): look with inspect_variable"
 
-    return [list_variables, inspect_variable, query_table, read_notebook]
+    def edit_notebook(path: str, edits: list[dict[str, Any]], version: str = no_name) -> str:
+        """Change cells of a notebook in the working directory, or make one. Nothing is run.
+
+        edits: {"replace": 3, "source"}, {"insert": 4, "source", "kind": code|markdown|raw} (before cell 4),
+        {"delete": 5}; numbers as read, before any edit. version: as read; none for a new notebook.
+        """
+        try:
+            return notebook_plan(namespace, path, edits, version).write()
+        except DeepnbError as error:
+            return f"Error: {error.typed}"
+
+    return [list_variables, inspect_variable, query_table, read_notebook, edit_notebook]
 
 
 def _question(

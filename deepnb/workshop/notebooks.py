@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.secrets import redact
 from deepnb.core.terminal_text import terminal_text
+from deepnb.workshop.notebook_file import content_of, existing, parsed, version_of, working_directory
 
-LARGEST = 10_000_000
-"""Bytes of a notebook that is read."""
 ANSWER = 8_000
 """Characters of one answer, about; an output has a quarter of them at most."""
 MOST = 50
@@ -61,53 +60,27 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
         detailed: Show outputs in full.
     """
     try:
-        root = _root()
+        root = working_directory()
         if not path:
             return _matches(root, _found(root), search) if search else _listing(root, _found(root))
-        file = _inside(root, path)
+        file = existing(root, path)
         if search:
             return _matches(root, [file], search)
-        there = notebook_cells(file, path)
-        return _in_full(path, _chosen(there, cells), detailed) if cells else _outline(path, there, detailed)
+        content = content_of(file, path)
+        there, version = notebook_cells(content, path), version_of(file, content)
+        chosen = _chosen(there, cells) if cells else ()
+        return _in_full(path, version, chosen, detailed) if cells else _outline(path, version, there, detailed)
     except DeepnbError as error:
         return f"Error: {error.typed}"
 
 
-def notebook_cells(file: Path, name: str, *, outputs: bool = True) -> tuple[Cell, ...]:
+def notebook_cells(content: bytes, name: str, *, outputs: bool = True) -> tuple[Cell, ...]:
     """The cells of a notebook of any version of the format; masking long outputs takes a while, so they can be left out."""
+    there = parsed(content, name)
     try:
-        with file.open("rb") as opened:
-            content = opened.read(LARGEST + 1)
-    except OSError as error:
-        raise InvalidError(f"{name} can't be read ({error.strerror})") from None
-    if len(content) > LARGEST:
-        raise LimitError(f"{name} has more than {LARGEST // 1_000_000} MB", "it can't be read")
-    try:
-        found = _parsed(content.decode("utf-8-sig"))["cells"]
-        return tuple(_cell(number, cell, outputs) for number, cell in enumerate(found, 1))
+        return tuple(_cell(number, cell, outputs) for number, cell in enumerate(there["cells"], 1))
     except Exception as error:  # whatever is wrong with it
         raise InvalidError(f"{name} is not a notebook that nbformat can read ({type(error).__name__})") from None
-
-
-def _root() -> Path:
-    try:
-        return Path.cwd().resolve()
-    except OSError as error:
-        raise NotFoundError(f"there is no working directory ({error.strerror})", "%cd DIR") from None
-
-
-def _inside(root: Path, path: str) -> Path:
-    """The notebook that is meant; links are followed before it is asked where it is."""
-    try:
-        file = (root / path).resolve()
-        outside, there = not file.is_relative_to(root), file.is_file()
-    except (OSError, RuntimeError, ValueError):
-        raise InvalidError(f"{path!r} can't be a file", "give the path of a .ipynb file") from None
-    if outside:
-        raise RefusedError(f"{path} is outside the working directory", "only notebooks in it can be read")
-    if file.suffix != ".ipynb" or not there:
-        raise NotFoundError(f"no notebook {path}", "read_notebook without a path lists them")
-    return file
 
 
 def _found(root: Path) -> list[Path]:
@@ -122,15 +95,6 @@ def _found(root: Path) -> list[Path]:
         if len(found) > MOST or looked > _ENTRIES:
             break
     return found
-
-
-def _parsed(text: str) -> Any:
-    """The notebook in the current format, not validated: its outputs may be anything."""
-    import nbformat
-    from nbformat import reader
-
-    there = reader.reads(text)
-    return there if reader.get_version(there)[0] >= 4 else nbformat.convert(there, 4)
 
 
 def _cell(number: int, cell: Mapping[str, Any], with_outputs: bool) -> Cell:
@@ -183,7 +147,7 @@ def _listing(root: Path, files: list[Path]) -> str:
     for file in files[:MOST]:
         name = redact(str(file.relative_to(root)))
         try:
-            there = notebook_cells(file, name, outputs=False)
+            there = notebook_cells(content_of(file, name), name, outputs=False)
         except DeepnbError as error:
             lines.append(error.typed)
             continue
@@ -193,17 +157,17 @@ def _listing(root: Path, files: list[Path]) -> str:
     return _answer([*lines, *more], "notebooks") if lines else "there are no notebooks in the working directory"
 
 
-def _outline(name: str, cells: tuple[Cell, ...], detailed: bool) -> str:
+def _outline(name: str, version: str, cells: tuple[Cell, ...], detailed: bool) -> str:
     """A line for each cell, and one for each of its outputs."""
-    head = f"{redact(name)}: {len(cells)} cells"
+    head = f"{redact(name)}: {len(cells)} cells, version {version}"
     return _answer([head, *("\n".join([_head(cell), *_shown(cell, detailed)]) for cell in cells)], "cells")
 
 
-def _in_full(name: str, cells: Iterable[Cell], detailed: bool) -> str:
+def _in_full(name: str, version: str, cells: Iterable[Cell], detailed: bool) -> str:
     blocks = [
         "\n".join([_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)]) for cell in cells
     ]
-    return _answer([f"{redact(name)}:", *blocks], "cells")
+    return _answer([f"{redact(name)}, version {version}:", *blocks], "cells")
 
 
 def _head(cell: Cell, short: bool = True) -> str:
@@ -226,7 +190,7 @@ def _matches(root: Path, files: list[Path], search: str) -> str:
     for file in files[:MOST]:
         name = redact(str(file.relative_to(root)))
         try:
-            there = notebook_cells(file, name)
+            there = notebook_cells(content_of(file, name), name)
         except DeepnbError as error:
             lines.append(error.typed)
             continue

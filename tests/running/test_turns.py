@@ -268,6 +268,7 @@ def test_with_all_parts_off_nothing_is_left():
         "inspect_variable",
         "query_table",
         "read_notebook",
+        "edit_notebook",
     ]
     assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
     bare = Session(model=TeachingModel(), **everything(False))

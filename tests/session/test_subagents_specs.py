@@ -40,7 +40,7 @@ def test_a_dict_and_a_dataclass_are_the_same():
 
 
 FILES = {"ls", "read_file", "write_file", "edit_file", "glob", "grep", "delete"}
-KERNEL = {"list_variables", "inspect_variable", "query_table", "read_notebook"}
+KERNEL = {"list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"}
 
 
 @pytest.mark.parametrize(

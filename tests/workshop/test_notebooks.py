@@ -16,7 +16,8 @@ from nbformat import v4
 
 from deepnb import Session
 from deepnb.engine.tool_descriptions import described
-from deepnb.workshop import notebooks
+from deepnb.workshop import notebook_file
+from deepnb.workshop.notebook_file import version_of
 from deepnb.workshop.notebooks import ANSWER, read_notebook
 from tests.support.scripted import Scripted, call
 
@@ -63,10 +64,14 @@ def sales() -> Path:
     )
 
 
+def version(file: Path) -> str:
+    return version_of(file.resolve(), file.read_bytes())
+
+
 def test_the_outline_has_a_line_for_each_cell_and_output():
-    sales()
+    file = sales()
     assert read_notebook("work/sales.ipynb").splitlines() == [
-        "work/sales.ipynb: 3 cells",
+        f"work/sales.ipynb: 3 cells, version {version(file)}",
         "1 markdown: # Sales (+2 lines)",
         "2 code [1]: import pandas as pd (+1 line)",
         "3 code [2]: df.plot() (+1 line)",
@@ -136,7 +141,10 @@ def test_a_path_outside_the_working_directory_is_refused_in_one_line(path, proje
     Path("link.ipynb").symlink_to(outside)
     Path("linked").symlink_to(tmp_path)
     name = path.format(out=outside)
-    assert read_notebook(name) == f"Error: {name} is outside the working directory: only notebooks in it can be read"
+    assert (
+        read_notebook(name)
+        == f"Error: {name} is outside the working directory: only notebooks in it can be read and edited"
+    )
     assert "secret" not in read_notebook(search="secret").replace("'secret'", "")
 
 
@@ -184,7 +192,7 @@ def test_sizes_are_capped(monkeypatch):
     for asked in ({}, {"detailed": True}, {"cells": "1-200", "detailed": True}, {"search": "long"}):
         answer = read_notebook("a.ipynb", **asked)  # type: ignore[arg-type]
         assert len(answer) < 1.5 * ANSWER and "not shown" in answer.splitlines()[-1]
-    monkeypatch.setattr(notebooks, "LARGEST", 1_000)
+    monkeypatch.setattr(notebook_file, "LARGEST", 1_000)
     assert read_notebook("a.ipynb") == "Error: a.ipynb has more than 0 MB: it can't be read"
 
 

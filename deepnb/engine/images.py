@@ -1,0 +1,67 @@
+"""Images of prompts in messages: standard content blocks, and words in their place for models that don't see them."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any
+from uuid import uuid4
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages.content import create_image_block
+
+from deepnb.core.image import PromptImage
+from deepnb.engine.request import IMAGES, message_text
+
+
+def takes_images(model: Any) -> bool:
+    """Whether the profile of a model says that it sees images."""
+    return bool((getattr(model, "profile", None) or {}).get("image_inputs"))
+
+
+def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMessage:
+    """A prompt as a message: its text, which names the images, then the images."""
+    from base64 import b64encode
+
+    if not images:
+        return HumanMessage(prompt, id=str(uuid4()))
+    blocks = [create_image_block(base64=b64encode(one.data).decode(), mime_type=one.mime) for one in images]
+    words = [one.description for one in images]
+    content: list[Any] = [{"type": "text", "text": prompt}, *blocks]
+    return HumanMessage(content, id=str(uuid4()), additional_kwargs={IMAGES: words})
+
+
+class ImagesMiddleware(AgentMiddleware):
+    """Gives a model that does not see images what is known of them in words; the thread keeps them for one that does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tools = []
+
+    @property
+    def name(self) -> str:
+        return "ImagesMiddleware"
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        return handler(_in_words(request))
+
+    async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
+        return await handler(_in_words(request))
+
+
+def _in_words(request: ModelRequest) -> ModelRequest:
+    if takes_images(request.model) or not any(IMAGES in m.additional_kwargs for m in request.messages):
+        return request
+    return request.override(messages=list(map(_described, request.messages)))
+
+
+def _described(message: Any) -> Any:
+    """A prompt with the descriptions of its images below it."""
+    if IMAGES not in message.additional_kwargs:
+        return message
+    kept = {k: v for k, v in message.additional_kwargs.items() if k != IMAGES}
+    return message.model_copy(update={"content": "\n\n".join(_words(message)), "additional_kwargs": kept})
+
+
+def _words(message: BaseMessage) -> Iterator[str]:
+    yield message_text(message)
+    yield from filter(None, message.additional_kwargs[IMAGES])

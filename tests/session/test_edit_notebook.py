@@ -1,0 +1,159 @@
+"""Editing notebooks in a session: approval, the card, subagents, calls at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from langchain_core.messages import AIMessage
+from nbformat import v4
+
+from deepnb import Session
+from deepnb.core.notebook_diff import CellDiff, NotebookDiff
+from deepnb.core.values import ToolEnded
+from deepnb.views.approval import CallCard, approval_view
+from deepnb.workshop.notebook_file import version_of
+from tests.support.scripted import Scripted, call
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    nbformat.write(v4.new_notebook(cells=[v4.new_code_cell("x = 1"), v4.new_code_cell("y = <b>2</b>")]), "a.ipynb")
+    return tmp_path / "a.ipynb"
+
+
+def version(file: Path) -> str:
+    return version_of(file.resolve(), file.read_bytes())
+
+
+def edit(file: Path, id_: str = "c1", **edits: Any) -> AIMessage:
+    return call("edit_notebook", id_, **{"path": "a.ipynb", "edits": [REPLACE], "version": version(file)} | edits)
+
+
+REPLACE = {"replace": 1, "source": "x = 2"}
+
+
+def results(s: Session) -> list[tuple[str, str]]:
+    return [(e.status, e.result) for turn in s.turns for e in turn.events if isinstance(e, ToolEnded)]
+
+
+def session(*answers: AIMessage | str, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers)), **options)
+
+
+def test_it_asks_and_writes_once_approved(file: Path):
+    s = session(edit(file), "done")
+    before = file.read_bytes()
+    (asked,) = s.run("change it").asked
+    assert (asked.effect, file.read_bytes()) == ("outside", before)
+    change = s.approvals.change(asked)
+    assert isinstance(change, NotebookDiff)
+    assert change.unified() == "cell 1 · code · changed\n@@ -1 +1 @@\n-x = 1\n+x = 2"
+    list(s.resume(asked.approve()))
+    assert nbformat.read(file, 4).cells[0].source == "x = 2" and "replaced cell 1" in results(s)[0][1]
+
+
+@pytest.mark.parametrize("how", ["reject", "deny", "read-only"])
+def test_it_is_not_written_without_approval(file: Path, how: str):
+    before = file.read_bytes()
+    approve = {"deny": {"edit_notebook": "deny"}, "read-only": "read-only"}.get(how, "outside")
+    s = session(edit(file), "done", approve=approve)
+    asked = s.run("change it").asked
+    assert len(asked) == (how == "reject")
+    for one in asked:
+        list(s.resume(one.reject("no")))
+    assert file.read_bytes() == before and s.text == "done"
+
+
+def test_allowed_it_runs_unasked(file: Path):
+    s = session(edit(file), "done", approve={"edit_notebook": "allow"})
+    assert s.run("change it").asked == () and nbformat.read(file, 4).cells[0].source == "x = 2"
+
+
+def test_a_file_that_changed_below_its_card_is_not_written(file: Path):
+    s = session(edit(file), "done")
+    (asked,) = s.run("change it").asked
+    file.write_bytes(file.read_bytes().replace(b"x = 1", b"x = 7"))
+    changed = file.read_bytes()
+    change = s.approvals.change(asked)
+    assert change is not None and change.kind.startswith("a.ipynb has changed since that version")
+    card = approval_view([CallCard(1, asked, change)]).text()
+    assert "  a.ipynb has changed since that version" in card and "edits:" in card
+    list(s.resume(asked.approve()))
+    assert file.read_bytes() == changed and "has changed since that version" in results(s)[0][1]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [{"path": "../a.ipynb"}, {"version": "0"}, {"edits": [{"delete": 9}]}, {"edits": "x"},
+     {"edits": [{"insert": 1, "source": "k = 'ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3'"}]}],
+)  # fmt: skip
+def test_nobody_is_asked_about_a_call_that_would_fail(file: Path, args: dict[str, Any]):
+    before = file.read_bytes()
+    s = session(edit(file, **args), "done")
+    assert s.run("change it").asked == () and s.text == "done"
+    ((status, result),) = results(s)
+    assert status == "error" and result.startswith("Error: ") and "ghp_" not in result
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("approve", ["outside", {"edit_notebook": "allow"}])
+def test_of_two_at_once_one_is_written_and_the_other_is_for_an_old_version(file: Path, approve: Any):
+    second = edit(file, "c2", edits=[{"insert": 1, "source": "first"}])
+    both = AIMessage("", tool_calls=[*edit(file).tool_calls, *second.tool_calls])
+    s = session(both, "done", approve=approve)
+    asked = s.run("change it").asked
+    if asked:
+        assert len(asked) == 2
+        list(s.resume([one.approve() for one in asked]))
+    said = sorted(result for _, result in results(s))
+    assert said[0].startswith("Error: a.ipynb has changed") and said[1].startswith("a.ipynb: ")
+    assert [c.source for c in nbformat.read(file, 4).cells] in (
+        ["x = 2", "y = <b>2</b>"],
+        ["first", "x = 1", "y = <b>2</b>"],
+    )
+
+
+def test_an_edited_call_runs_with_the_arguments_of_the_user(file: Path):
+    s = session(edit(file), "done")
+    (asked,) = s.run("change it").asked
+    list(s.resume(asked.edit({**asked.args, "edits": [{"delete": 2}]})))
+    assert [c.source for c in nbformat.read(file, 4).cells] == ["x = 1"]
+
+
+def test_a_subagent_asks_as_well(file: Path):
+    task = call("task", "t1", description="edit it", subagent_type="general-purpose")
+    s = session(task, edit(file), "nested done", "done")
+    before = file.read_bytes()
+    (asked,) = s.run("go").asked
+    assert asked.agent == "general-purpose" and file.read_bytes() == before
+    list(s.resume(asked.approve()))
+    assert nbformat.read(file, 4).cells[0].source == "x = 2"
+
+
+def test_the_card_shows_every_line_of_every_cell(file: Path):
+    long = "\n".join(f"line {n}" for n in range(500))
+    s = session(edit(file, edits=[{"replace": 2, "source": long}, {"delete": 1}]), "done")
+    (asked,) = s.run("go").asked
+    view = approval_view([CallCard(1, asked, s.approvals.change(asked))])
+    text, html = view.text(), view.html()
+    assert "cell 2 · code · changed" in text and "cell 1 · code · removed" in text and "  +line 499" in text
+    assert "edits" not in text and "version: " in text
+    hidden = NotebookDiff("a.ipynb", (CellDiff(1, "code", None, "x = 1  # \u202eevil\u200b"),))
+    card = approval_view([CallCard(1, asked, hidden)])
+    assert all("⟨U+202E⟩evil⟨U+200B⟩" in said and "\u202e" not in said for said in (card.text(), card.html()))
+    assert "line 499" in html and "<b>2" not in html and "&lt;b&gt;2" in html
+
+
+def test_a_tool_of_the_users_with_that_name_is_theirs(file: Path):
+    def edit_notebook(path: str) -> str:
+        """Mine."""
+        return "mine"
+
+    s = session(call("edit_notebook", path="nothing"), "done", tools=[edit_notebook])
+    (asked,) = s.run("go").asked
+    assert s.approvals.change(asked) is None

@@ -1,0 +1,135 @@
+"""Images with a prompt: what a model that sees is sent, and what one gets that does not."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepnb import DeepnbError, Session
+from deepnb.context.counting import Counter, Meter
+from deepnb.core.budget import rule_for
+from deepnb.core.image import LARGEST, PromptImage
+from deepnb.core.values import Notice, Turn
+from deepnb.engine.images import prompt_message
+from deepnb.models.teaching import TeachingModel
+from tests.support.images import jpeg, png
+from tests.support.scripted import Scripted
+
+PNG = png(640, 480)
+MARKER = "[image: image 1, 640x480 png]"
+SEES: Any = {"max_input_tokens": 100_000, "image_inputs": True}
+
+
+def sees(*answers: Any) -> Scripted:
+    return Scripted(answers=list(answers) or ["a plot"], profile=SEES)
+
+
+def notices(turn: Turn) -> list[str]:
+    return [e.text for e in turn.events if isinstance(e, Notice)]
+
+
+def sent(model: Scripted) -> Any:
+    return model.requests[-1][-1].content
+
+
+def test_a_model_that_sees_gets_the_text_and_a_standard_block():
+    model = sees()
+    turn = Session(model=model).run("what is it?", images=[PNG])
+    assert sent(model)[0] == {"type": "text", "text": f"what is it?\n\n{MARKER}"}
+    (block,) = sent(model)[1:]
+    assert (block["type"], block["mime_type"], base64.b64decode(block["base64"])) == ("image", "image/png", PNG)
+    assert turn.prompt == turn.after.messages[0].text == f"what is it?\n\n{MARKER}" and notices(turn) == []
+
+
+@pytest.mark.parametrize("profile", [None, {"image_inputs": False}])
+def test_a_model_that_does_not_gets_words_and_the_user_a_line(profile):
+    model = Scripted(answers=["ok"], profile=profile)
+    turn = Session(model=model).run("what is it?", images=[PNG, jpeg(3, 2)])
+    assert sent(model) == f"what is it?\n\n{MARKER}\n\n[image: image 2, 3x2 jpeg]"
+    (line,) = notices(turn)
+    assert line.endswith("does not see images, by its profile: image 1, image 2 were described in words")
+
+
+def test_the_teaching_model_gets_the_line():
+    turn = Session(TeachingModel()).run("hello", images=[PNG])
+    assert notices(turn) == ["offline does not see images, by its profile: image 1 was described in words"]
+    assert turn.error is None and turn.text
+
+
+def test_a_thread_keeps_its_images_for_a_later_model_that_sees():
+    blind, seeing = Scripted(answers=["no", "no"]), sees("yes")
+    s = Session(model=blind)
+    s.run("what is it?", images=[PNG])
+    assert isinstance(blind.requests[-1][-1].content, str)
+    s.run("and now?", model=seeing)
+    assert [type(m.content) for m in seeing.requests[-1][-3:]] == [list, str, str]
+    s.run("and now?")
+    assert [type(m.content) for m in blind.requests[-1] if m.type == "human"] == [str] * 3
+
+
+def test_neither_turn_transcript_nor_export_holds_the_data(tmp_path: Path):
+    s = Session(model=sees("ok", "ok"))
+    s.run("what is it?", images=[PNG])
+    s.run("and again?")
+    data = base64.b64encode(PNG).decode()[40:120]
+    for name in ("a.ipynb", "a.html", "a.jsonl"):
+        s.export(tmp_path / name)
+        text = (tmp_path / name).read_text()
+        assert data not in text and "640x480 png" in text, name
+    assert data not in repr(s.turns[0]) and data not in json.dumps([m.text for m in s.snapshot.messages])
+
+
+def test_images_are_counted_about_and_so_the_count_is_not_exact():
+    s = Session(model=sees("ok", "ok"))
+    one, two = s.run("look").budget, s.run("look", images=[PNG]).budget
+    assert one is not None and two is not None
+    assert 410 <= two.parts["user"] - one.parts["user"] <= 410 + 40
+    meter = Meter(Counter(len, exact=True, name="letters"), rule_for(None))
+    image = PromptImage("fig", PNG, "image/png", (640, 480))
+    plain, seen = (meter.budget([prompt_message("look", images)], ()) for images in ((), (image,)))
+    assert (seen.total - plain.total, plain.exact, seen.exact) == (410, True, False)
+
+
+def test_a_compaction_saves_the_image_as_a_file_and_names_it():
+    model = sees(*["ok"] * 8)
+    s = Session(model=model, keep=("messages", 1))
+    s.run("what is it?", images=[PNG])
+    s.run("b " * 200)
+    s.compact()
+    (media,) = (path for path in s.snapshot.binary if "/media/" in path)
+    assert media in s.files["/conversation_history/main.md"]
+    s.run("and now?")
+    assert not [b for m in model.requests[-1] for b in m.content_blocks if b["type"] == "image"]
+
+
+def test_the_async_run_takes_them_too():
+    model = sees()
+    asyncio.run(Session(model=model).arun("what is it?", images=[PNG]))
+    assert len(sent(model)) == 2
+
+
+class Trap:
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    ("images", "line"),
+    [
+        ([Trap()], "image 1 can't be a Trap: pass a matplotlib figure"),
+        ([b"no image"], "image 1 can't be a bytes"),
+        ([Path("gone.png")], "image 1 can't be a PosixPath"),
+        ([png(1, 1, bytes(LARGEST))], "image 1 has 5.0 MB: make it smaller"),
+        (Path("a.png"), "images can't be a PosixPath: pass a list: images=[fig]"),
+    ],
+)
+def test_what_is_no_image_is_one_line_and_no_turn(images, line):
+    s = Session(model=sees())
+    with pytest.raises(DeepnbError) as error:
+        s.run("x", images=images)
+    assert line in str(error.value) and not s.turns
