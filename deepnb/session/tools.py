@@ -194,7 +194,7 @@ class SessionTools(Part):
         if there is not None and not place.is_place_of(there.address):
             raise RefusedError(
                 f"there is a server {place.name} already ({there.address})",
-                f"%agent tools add --name NAME mcp:..., or %agent tools remove {place.name}",
+                f"give this one another name, or %agent tools remove {place.name}",
             )
         return place
 

@@ -41,6 +41,8 @@ _GONE = "Session terminated"
 _CUT = "Connection closed"
 """What it makes of an end while an answer is awaited."""
 
+_KEY = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends a key'
+
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 _LIVE: set["Server"] = set()
@@ -95,7 +97,8 @@ class Server:
             await asyncio.wait({self._task, opened}, timeout=OPENING, return_when=asyncio.FIRST_COMPLETED)
             if not self._opened.is_set():
                 why = self.problem or f"it did not answer within {OPENING:g} s"
-                raise RunError(f"the MCP server {self.name} can't be used: {why}", "check the command or the URL")
+                do = _KEY if why.startswith(("HTTP 401", "HTTP 403")) else "check the command or the URL"
+                raise RunError(f"the MCP server {self.name} can't be used: {why}", do)
         except BaseException:
             await self._close()
             raise
@@ -139,7 +142,7 @@ class Server:
                 finally:
                     relay.cancel()
                     broken = relay.exception() if relay.done() and not relay.cancelled() else None
-            self.problem = "it has ended"
+            self.problem = "it closed the connection"
         except asyncio.CancelledError:
             self.problem = "it was stopped"
         except BaseException as error:
@@ -219,7 +222,7 @@ class Server:
             if not done:
                 raise LimitError(
                     f"{offer.name} took more than {self.timeout:g} s",
-                    f"%agent tools add --timeout SECONDS {self.address} gives it more",
+                    "add the server with a longer --timeout",
                 )
             if work not in done:
                 raise self._over("ended in the call")
@@ -241,7 +244,7 @@ class Server:
             self.changed |= {offer.name}
             raise RefusedError(
                 f"the server {self.name} {'changed' if now else 'no longer has'} {offer.name}, which was not run",
-                f"%agent tools add {self.address} shows its tools and adds them again",
+                "%agent tools says how to look at it and add it again",
             )
         call = self._tools[offer.own].coroutine
         assert call is not None
@@ -280,7 +283,7 @@ class Server:
                         return
 
     def _over(self, what: str) -> DeepnbError:
-        return RunError(f"the MCP server {self.name} {what}", f"%agent tools add {self.address} starts it again")
+        return RunError(f"the MCP server {self.name} {what}", "%agent tools says how to start it again")
 
 
 def _facts(tool: StructuredTool) -> Listed:
