@@ -45,7 +45,8 @@ _KEY = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends a key
 
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
-_LIVE: set["Server"] = set()
+LIVE: set["Server"] = set()
+"""The servers that have not ended."""
 
 # Without a handler of their own Python prints what these log of a chatty server into the cell.
 for _name in ("mcp", "client"):
@@ -124,7 +125,7 @@ class Server:
 
     async def _serve(self) -> None:
         """The session from its beginning to its end."""
-        _LIVE.add(self)
+        LIVE.add(self)
         broken: BaseException | None = None
         try:
             async with self._streams() as (read, write):
@@ -150,7 +151,7 @@ class Server:
         finally:
             self._session = None
             self.problem += self._last_words()
-            _LIVE.discard(self)
+            LIVE.discard(self)
             self._ended.set()
 
     async def _relay(self, read: Any, write: Any, inward: Any) -> None:
@@ -323,7 +324,7 @@ def _reason(error: BaseException, address: Address, *, opened: bool) -> str:
 
 @atexit.register
 def _end_all() -> None:
-    live = tuple(_LIVE)
+    live = tuple(LIVE)
     for one in live:
         one.stop()
     for one in live:
