@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 300.0
 """Seconds that a call of a server's tool may take."""
+LONGEST_TIMEOUT = 86_400
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,10 @@ class SessionTools(Part):
         given = [tool for tool in tools if not isinstance(tool, str)]
         if name is not None and len(specs) != 1:
             raise InvalidError("name is for one MCP server", "add the servers one by one")
-        if not (isinstance(timeout, int | float) and timeout > 0):
-            raise InvalidError(f"timeout can't be {timeout!r}", "give seconds above 0")
+        if not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
+            raise InvalidError(
+                f"timeout can't be {timeout!r}", f"give seconds above 0, and at most {LONGEST_TIMEOUT:,}"
+            )
         places = [self._free(_address(spec, name, env)) for spec in specs]
         if len({place.name for place in places}) < len(places):
             raise InvalidError("two of these servers have the same name", "add them one by one, with a name")

@@ -231,9 +231,11 @@ class Server:
         except McpError as error:
             if error.error.message in (_GONE, _CUT):
                 raise self._over("ended in the call") from None
-            raise RunError(f"{self.name} refused the call: {redact(error.error.message)[:500]}") from None
+            raise RunError(f"{offer.name}: {redact(error.error.message)[:500]}") from None
         except _CLOSED:
             raise self._over("ended in the call") from None
+        except RuntimeError as error:  # the result is not what the server's own schema says
+            raise RunError(f"{offer.name}: {redact(str(error))[:500]}") from None
         finally:
             work.cancel()
             watch.cancel()
@@ -258,16 +260,9 @@ class Server:
         return [tool for tool in found if isinstance(tool, StructuredTool)]
 
     async def _sent(self, request: MCPToolCallRequest, handler: Any) -> types.CallToolResult:
-        """The result of a call.
-
-        Not by the handler, which is `session.call_tool`: that checks results by the server's schema, and jsonschema
-        opens any URL that is named in one.
-        """
-        assert self._session is not None
+        """The result of a call whose arguments are where `_checked` put them."""
         arguments: Any = request.runtime
-        params = types.CallToolRequestParams(name=request.name, arguments=dict(arguments))
-        wanted = types.ClientRequest(types.CallToolRequest(params=params))
-        result = await self._session.send_request(wanted, types.CallToolResult)
+        result: types.CallToolResult = await handler(request.override(args=dict(arguments)))
         return result.model_copy(update={"content": list(map(_without_audio, result.content))})
 
     async def _watch(self, session: ClientSession) -> None:

@@ -200,7 +200,7 @@ def test_in_a_kernel_a_slow_call_is_interrupted_and_the_process_ends_with_it(tmp
         kernel.ok("%agent wait")
 
         def stop(kernel: Kernel, message: dict) -> None:  # type: ignore[type-arg]
-            if "calc__wait" in str(message["content"]) and not stopped:
+            if "→ calc__wait(" in str(message["content"]) and not stopped:  # it has begun
                 stopped.append(message)
                 kernel.interrupt()
 

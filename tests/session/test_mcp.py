@@ -246,7 +246,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_GET = do_POST
+    do_GET = do_POST  # noqa: N815
 
     def log_message(self, *args: Any) -> None: ...
 
@@ -341,6 +341,15 @@ def test_what_it_lists_is_not_trusted(session: Session):
     assert described["odd__long"].startswith("Look.[31mxxx") and len(described["odd__long"]) == 2_000
 
 
+def test_no_url_in_a_schema_is_opened(pages: Any, session: Session):
+    """The client checks results by the server's schema; it did open what that refers to, before mcp 1.30."""
+    elsewhere = {"$ref": f"http://127.0.0.1:{pages.server_port}/200/schema"}
+    session.tools.add(script(tools=[tool("look", outputSchema={"type": "object", **elsewhere})]), name="calc")
+    status, text = given(session, "calc__look")
+    assert status == "error" and text.startswith("Error: calc__look: Invalid schema for tool look")
+    assert not [path for path in Page.seen if "schema" in path]
+
+
 def test_what_it_says_between_is_nothing(session: Session, capfd: pytest.CaptureFixture[str]):
     said = [
         "a line for people",
@@ -427,7 +436,7 @@ def test_it_ends_with_python(tmp_path: Any):
         from deepnb import Session
         from tests.support.mcp_servers import given
         session = Session()
-        session.tools.add({script()!r}, name="calc")
+        session.tools.add({script(deaf=True)!r}, name="calc")
         print(given(session, "calc__look")[1].rpartition(" ")[2])
     """
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)

@@ -148,9 +148,9 @@ def test_not_while_a_turn_runs(session: Session):
     assert said == ["a turn is running"] * 2 and session.tools.names == ("sneak",)
 
 
-@pytest.mark.parametrize("options", [{"name": "x"}, {"timeout": 0}, {"timeout": "1"}])
+@pytest.mark.parametrize("options", [{"name": "x"}, {"timeout": 0}, {"timeout": float("inf")}, {"timeout": "1"}])
 def test_options_of_servers_are_checked(session: Session, options: dict[str, Any]):
-    with pytest.raises(DeepnbError, match="name is for one MCP server|timeout can't be"):
+    with pytest.raises(DeepnbError, match=r"name is for one MCP server|timeout can't be"):
         session.tools.add(double, **options)
 
 

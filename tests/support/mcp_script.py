@@ -41,7 +41,8 @@ def answer(message: dict[str, Any], does: dict[str, Any]) -> dict[str, Any]:
     if message["method"] == "tools/list":
         return {"tools": does.get("tools", [TOOL])}
     if message["method"] == "tools/call":
-        return {"content": [{"type": "text", "text": f"{message['params']} in process {os.getpid()}"}]}
+        said = f"{message['params']} in process {os.getpid()}"
+        return {"content": [{"type": "text", "text": said}], "structuredContent": {"a": 1}}
     return {}
 
 
