@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Policy, policy_of
+from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.core.subagents import TASK
 from deepnb.running.workspace import Workspace
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 TIMEOUT = 300.0
 """Seconds that a call of a server's tool may take."""
 LONGEST_TIMEOUT = 86_400
+
+_OURS = frozenset({*READS, *WRITES, *NOTES, TASK, *CODE_TOOLS, *PROPOSAL_TOOLS})
+"""Names of deepnb's own tools, those of parts that are switched off too."""
 
 
 @dataclass(frozen=True)
@@ -161,18 +165,20 @@ class SessionTools(Part):
         from deepnb.workshop.server_tool import server_tools
 
         work = self._workspace
-        found = [(server, *server_tools(server)) for server in servers]
+        replaced = {*map(name_of, given), *(tool for one in servers for tool in self._tools_of(one.name))}
+        kept = [tool for tool in work.options.tools if name_of(tool) not in replaced]
+        taken = {*map(name_of, (*kept, *given))}
+        found = [(server, *server_tools(server, taken)) for server in servers]
         new = [*given, *(tool for _, made, _ in found for tool in made)]
         facts = {tool.name: (server.address, tool.offer.fingerprint) for server, made, _ in found for tool in made}
         changed = tuple(name for name, fact in facts.items() if not _same(self._known.get(name, fact), fact))
-        replaced = {*map(name_of, new), *(tool for one in servers for tool in self._tools_of(one.name))}
-        kept = [tool for tool in work.options.tools if name_of(tool) not in replaced]
         changes: dict[str, Any] = {"tools": [*kept, *new]}
         if changed:
             changes["approve"] = _without(policy_of(work.options.approve), changed).option
         work.configure(changes)
-        for name in changed:
-            work.threads.withdraw(name)
+        for name in facts:
+            if name in changed or name not in self._known:  # what was allowed there was another tool of this name
+                work.threads.withdraw(name)
         self._known |= facts
         before = [self._servers.pop(one.name) for one in servers if one.name in self._servers]
         self._servers |= {one.name: one for one in servers}
@@ -208,14 +214,11 @@ class SessionTools(Part):
         name = name_of(tool)
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
             raise InvalidError(f"{name!r} can't be the name of a tool", "use up to 64 of a-z, A-Z, 0-9, _ and -")
-        own = {*READS, *WRITES, *NOTES, TASK, *(tool for tool, _ in self._workspace.built.tools)} - {*self.names}
-        if name in own or self._server_of(name):
-            whose = (
-                f"a tool of the server {self._server_of(name)}"
-                if self._server_of(name)
-                else "one of the agent's own tools"
-            )
-            raise RefusedError(f"{name} is {whose}", "give the function another name")
+        own = {*_OURS, *(tool for tool, _ in self._workspace.built.tools)} - {*self.names}
+        if name in own:
+            raise RefusedError(f"{name} is one of the agent's own tools", "give the function another name")
+        if server := self._server_of(name):
+            raise RefusedError(f"{name} is a tool of the server {server}", "give the function another name")
         from langchain_core.utils.function_calling import convert_to_openai_tool
 
         from deepnb.engine.tool_descriptions import described
@@ -241,7 +244,7 @@ class SessionTools(Part):
 def name_of(tool: Any) -> str:
     """What the model calls a tool by."""
     if isinstance(tool, Mapping):
-        return str(tool.get("name") or tool.get("function", {}).get("name", ""))
+        return str(tool.get("name") or tool.get("function", {}).get("name") or tool.get("type", "tool"))
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
 
 

@@ -1,7 +1,7 @@
 """A tool of an MCP server as LangChain takes it."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from langchain_core.tools import BaseTool, ToolException
@@ -43,15 +43,18 @@ class ServerTool(BaseTool):
             raise ToolException(f"Error: {_capped(str(error))}") from None
 
 
-def server_tools(server: Server) -> tuple[tuple[ServerTool, ...], tuple[str, ...]]:
-    """The tools of a server that has been opened, and a line for each that can't be used."""
+def server_tools(server: Server, taken: Collection[str]) -> tuple[tuple[ServerTool, ...], tuple[str, ...]]:
+    """The tools of a server that has been opened, and a line for each that can't be used: `taken` are names of others."""
     made, left_out = [], list(server.left_out)
     for offer in server.offers:
+        if offer.name in taken:
+            left_out.append(f"{offer.name!r}: the agent has another tool of this name")
+            continue
         tool = _tool(server, offer)
         try:
             convert_to_openai_tool(tool)
         except Exception as error:  # a schema that no model could be sent: it would fail every turn
-            left_out.append(f"{offer.own!r}: its parameters can't be sent to a model ({type(error).__name__})")
+            left_out.append(f"{offer.name!r}: its parameters can't be sent to a model ({type(error).__name__})")
         else:
             made.append(tool)
     return tuple(made), tuple(left_out)

@@ -335,7 +335,7 @@ def test_what_it_lists_is_not_trusted(session: Session):
     added = session.tools.add(script(tools=listed), name="odd")
     assert added.names[:4] == ("odd__write_file", "odd__x__write_file", "odd__twice", "odd__long")
     assert len(added.names) == 5 and len(added.names[4]) == 64
-    assert [line.partition(":")[0] for line in added.left_out] == ["odd 'twice'", "odd 'list'", "odd 'elsewhere'"]
+    assert [line.partition(":")[0] for line in added.left_out] == ["odd 'twice'", "odd 'list'", "odd 'odd__elsewhere'"]
     assert [session.approvals.words(name) for name in added.names] == ["ask"] * 5
     described = {t.name: t.description for t in session.options.tools}
     assert described["odd__long"].startswith("Look.[31mxxx") and len(described["odd__long"]) == 2_000
@@ -387,6 +387,24 @@ def test_names_of_servers(session: Session):
     shadow.__name__ = "calc__look"
     with pytest.raises(DeepnbError, match="calc__look is a tool of the server calc: give the function another name"):
         session.tools.add(shadow)
+
+
+def test_a_function_of_the_same_name_is_neither_replaced_nor_its_approval_taken_over(session: Session):
+    def mine() -> str:
+        """Do something harmless."""
+        return "mine"
+
+    mine.__name__ = "calc__look"
+    session.tools.add(mine)
+    session.configure(model=Scripted(answers=[call("calc__look"), "done"]))
+    session.run("go")
+    list(session.resume(session.asked[0].approve(remember=True)))
+    added = session.tools.add(script(), name="calc")
+    assert added.names == ()
+    assert added.left_out == ("calc 'calc__look': the agent has another tool of this name",)
+    session.tools.remove("calc__look", "calc")
+    assert session.tools.add(script(), name="calc").names == ("calc__look",)
+    assert session.approvals.words("calc__look") == "ask"
 
 
 # -- its end

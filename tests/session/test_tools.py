@@ -107,6 +107,7 @@ def untyped(x: asyncio.Task) -> None:  # type: ignore[type-arg]
         (tool("write_file", description="x")(double), "write_file is one of the agent's own tools"),
         (tool("task", description="x")(double), "task is one of the agent's own tools"),
         (tool("memory_search", description="x")(double), "memory_search is one of the agent's own tools"),
+        (tool("run_python", description="x")(double), "run_python is one of the agent's own tools"),
         (tool("zählen", description="x")(double), "'zählen' can't be the name of a tool"),
     ],
 )
