@@ -36,11 +36,15 @@ PING = 5.0
 """Seconds of waiting after which a server behind a URL is asked whether it is still there."""
 ENDING = 6.0
 """Seconds that the end of a process is waited for: the client closes its input, then ends it, then kills it."""
+_GRACE = 0.5
+"""Seconds that the rest of what it wrote to stderr is waited for: a process of its own may hold that open."""
+
 _GONE = "Session terminated"
 """What the client makes of HTTP 404."""
 _CUT = "Connection closed"
 """What it makes of an end while an answer is awaited."""
 
+_CLOSED_IT = "it closed the connection"
 _KEY = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends a key'
 
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
@@ -76,6 +80,8 @@ class Server:
         self._tools: dict[str, StructuredTool] = {}
         self._opened = asyncio.Event()
         self._ended = threading.Event()
+        self._stopping = False
+        self._listener: threading.Thread | None = None
         self._said = b""
         """The end of what its process wrote to stderr."""
 
@@ -108,9 +114,9 @@ class Server:
 
     def stop(self) -> None:
         """Begin to end it; may be called in any thread, and again."""
-        task = self._task
-        if self._loop is not None and task is not None and not self._ended.is_set():
-            self._loop.call_soon_threadsafe(task.cancel)
+        if self._loop is not None and self._task is not None and not self._stopping:
+            self._stopping = True  # a second time would cut the end itself
+            self._loop.call_soon_threadsafe(self._task.cancel)
 
     def close(self) -> None:
         """End it, and wait until its process has ended."""
@@ -120,7 +126,7 @@ class Server:
 
     async def _close(self) -> None:
         assert self._task is not None
-        self._task.cancel()
+        self.stop()
         await asyncio.wait({self._task})
 
     async def _serve(self) -> None:
@@ -143,14 +149,14 @@ class Server:
                 finally:
                     relay.cancel()
                     broken = relay.exception() if relay.done() and not relay.cancelled() else None
-            self.problem = "it closed the connection"
+            self.problem = f"{_CLOSED_IT}{await self._last_words()}"
         except asyncio.CancelledError:
             self.problem = "it was stopped"
         except BaseException as error:
             self.problem = _reason(broken or error, self.address, opened=self._opened.is_set())
+            self.problem += await self._last_words()
         finally:
             self._session = None
-            self.problem += self._last_words()
             LIVE.discard(self)
             self._ended.set()
 
@@ -186,7 +192,8 @@ class Server:
     async def _process(self) -> AsyncIterator[Any]:
         command, *args = self.address.command
         reading, writing = os.pipe()
-        threading.Thread(target=self._listen, args=(reading,), daemon=True, name="deepnb-mcp-stderr").start()
+        self._listener = threading.Thread(target=self._listen, args=(reading,), daemon=True, name="deepnb-mcp-stderr")
+        self._listener.start()
         errors: TextIO = os.fdopen(writing, "w")
         with errors:
             started = stdio_client(StdioServerParameters(command=command, args=args, env=self._env), errlog=errors)
@@ -200,10 +207,12 @@ class Server:
             while chunk := pipe.read(4096):
                 self._said = (self._said + chunk)[-2_000:]
 
-    def _last_words(self) -> str:
+    async def _last_words(self) -> str:
         """The last line that its process wrote to stderr, as an addition to why it has ended."""
+        if self._listener is not None:
+            await asyncio.to_thread(self._listener.join, _GRACE)
         lines = [line.strip() for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()]
-        return f" (it said: {redact(lines[-1])[:200]})" if lines and self.problem != "it was stopped" else ""
+        return f" (it said: {redact(lines[-1])[:200]})" if lines else ""
 
     # -- calls
 
@@ -302,14 +311,14 @@ def _reason(error: BaseException, address: Address, *, opened: bool) -> str:
         status, to = error.response.status_code, error.response.headers.get("location", "")
         return f"HTTP {status}" + (f", a redirect to {redact(to)[:200]} that is not followed" if to else "")
     if isinstance(error, httpx.HTTPError):
-        return f"{address.url} can't be reached ({redact(str(error)) or type(error).__name__})"
+        return f"{redact(address.url)} can't be reached ({redact(str(error)) or type(error).__name__})"
     if isinstance(error, McpError):
         if address.url and error.error.message == _GONE:
             return "HTTP 404" if not opened else "it has forgotten the session"
-        closed = error.error.message == _CUT
-        return "it ended before it answered" if closed else redact(error.error.message)[:200]
-    if isinstance(error, _CLOSED):
-        return "it ended before it answered"
+        if error.error.message != _CUT:
+            return redact(error.error.message)[:200]
+    if isinstance(error, (McpError, *_CLOSED)):
+        return _CLOSED_IT if opened else "it ended before it answered"
     if isinstance(error, FileNotFoundError):
         return f"there is no command {address.command[0]!r}"
     if isinstance(error, OSError):

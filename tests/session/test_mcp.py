@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import http.server
 import json
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 
 import deepnb
 from deepnb import DeepnbError, Session
@@ -89,6 +91,30 @@ def test_a_subagent_has_its_tools(calc: Session):
     assert asked.agent == "general-purpose"
     results = [e.result for e in calc.resume(asked.approve()) if isinstance(e, deepnb.ToolEnded)]
     assert results[0] == "7"
+
+
+def test_a_subagent_of_a_file_may_have_it_alone(calc: Session):
+    calc.files["/agents/adder.md"] = "---\ndescription: Adds.\ntools: calc__add\n---\nAdd.\n"
+    (listed,) = (one for one in calc.subagents.list_subagents() if one.agent.name == "adder")
+    assert listed.problem is None and listed.agent.tools == ("calc__add",)
+
+
+def test_calls_side_by_side(calc: Session):
+    both = [{"name": "calc__wait", "args": {"seconds": 0.1}, "id": "a"}, {"name": "calc__pid", "args": {}, "id": "b"}]
+    calc.configure(model=Scripted(answers=[AIMessage("", tool_calls=both), "done"]))
+    calc.configure(approve={"calc__wait": "allow", "calc__pid": "allow"})
+    ended = [e for e in calc.run("go").events if isinstance(e, deepnb.ToolEnded)]
+    calc.configure(approve="outside")
+    assert sorted(e.name for e in ended) == ["calc__pid", "calc__wait"] and {e.status for e in ended} == {"ok"}
+
+
+def test_it_is_awaited_on_any_event_loop(calc: Session):
+    (found,) = (t for t in calc.options.tools if t.name == "calc__add")
+
+    async def both() -> list[Any]:
+        return list(await asyncio.gather(found.ainvoke({"a": 1, "b": 2}), found.ainvoke({"a": 3, "b": 4})))
+
+    assert asyncio.run(both()) == ["3", "7"]
 
 
 @pytest.mark.parametrize(
