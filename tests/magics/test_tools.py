@@ -122,7 +122,7 @@ def test_mistakes_are_one_line(shell: Shell, line: str, says: str):
 
 def test_a_server(shell: Shell):
     told = shell.ok(f"%agent tools add --name calc {REAL}")
-    assert told.startswith("12 tools of an MCP server, from the next turn on; their calls need your approval")
+    assert told.startswith("11 tools of an MCP server, from the next turn on; their calls need your approval")
     assert re.search(r"^calc__write_file +Write a file on the server\.$", told, re.M)
     shell.ok("from tests.support.scripted import Scripted, call")
     shell.ok("m = Scripted(answers=[call('calc__add', a=1, b=2), 'It is 3.', call('calc__die', 'd'), 'It has gone.'])")
@@ -131,7 +131,7 @@ def test_a_server(shell: Shell):
     told = shell.ok("%agent approve")
     assert "→ calc__add(a=1, b=2)  ok" in told and "It is 3." in told
     table = shell.ok("%agent tools")
-    assert re.search(r"^calc +running +12 +--name calc mcp:", table, re.M) and "ask " in table
+    assert re.search(r"^calc +running +11 +--name calc mcp:", table, re.M) and "ask " in table
     shell.ok("%agent end it")
     told = shell.ok("%agent approve")
     assert "Error: the MCP server calc ended in the call: %agent tools says how to start it again" in told
@@ -141,10 +141,10 @@ def test_a_server(shell: Shell):
     assert (
         f"the MCP server calc has ended: it closed the connection. %agent tools add --name calc {REAL} starts" in table
     )
-    assert re.search(r"^calc +ended +12", table, re.M)
-    assert shell.ok(f"%agent tools add --name calc {REAL}").startswith("12 tools of an MCP server")
+    assert re.search(r"^calc +ended +11", table, re.M)
+    assert shell.ok(f"%agent tools add --name calc {REAL}").startswith("11 tools of an MCP server")
     assert re.search(r"^calc +running", shell.ok("%agent tools"), re.M)
-    assert shell.ok("%agent tools remove calc").strip() == "removed calc with 12 tools from the next turn on"
+    assert shell.ok("%agent tools remove calc").strip() == "removed calc with 11 tools from the next turn on"
     assert "calc" not in shell.ok("%agent tools")
 
 
@@ -189,7 +189,7 @@ def test_in_a_kernel_a_slow_call_is_interrupted_and_the_process_ends_with_it(tmp
     try:
         kernel.ok(IMPORT_TESTS)
         kernel.ok("%load_ext deepnb")
-        assert "12 tools of an MCP server" in kernel.ok(f"%agent tools add --name calc {REAL}").text
+        assert "11 tools of an MCP server" in kernel.ok(f"%agent tools add --name calc {REAL}").text
         kernel.ok(SLOW)
         kernel.ok("%agent use asks")
         kernel.ok("%agent which process?")

@@ -1,7 +1,8 @@
 """An MCP server written out by hand, so that it may misbehave, and starts at once: `python mcp_script.py JSON`.
 
 The JSON says what it does: `tools` is what it lists, `say` is what it sends before each answer (any lines), `deaf` makes
-it ignore the end of its input and SIGTERM, `error` is printed to stderr at the start, `end` ends it after that.
+it ignore the end of its input and SIGTERM, `mute` answer nothing, `error` is printed to stderr at the start, `end` ends
+it after that. A call gives its parameters, the names of its environment and its process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def main(does: dict[str, Any]) -> None:
         return
     while line := sys.stdin.readline():
         message = json.loads(line)
-        if "method" not in message or "id" not in message:
+        if "method" not in message or "id" not in message or does.get("mute"):
             continue
         for said in does.get("say", ()):
             print(said if isinstance(said, str) else json.dumps(said))
@@ -41,7 +42,7 @@ def answer(message: dict[str, Any], does: dict[str, Any]) -> dict[str, Any]:
     if message["method"] == "tools/list":
         return {"tools": does.get("tools", [TOOL])}
     if message["method"] == "tools/call":
-        said = f"{message['params']} in process {os.getpid()}"
+        said = f"{message['params']}\n{' '.join(sorted(os.environ))}\nin process {os.getpid()}"
         return {"content": [{"type": "text", "text": said}], "structuredContent": {"a": 1}}
     return {}
 

@@ -52,11 +52,6 @@ def made(port: int) -> FastMCP:
         return ""
 
     @server.tool()
-    def environment() -> str:
-        """Name the variables that are set."""
-        return " ".join(sorted(os.environ))
-
-    @server.tool()
     def leak(size: int) -> str:
         """Say a key, and much."""
         return f"the key is {KEY}\n" + "x" * size
