@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
+from concurrent.futures import Future
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -24,6 +25,11 @@ def run(work: Awaitable[T]) -> T:
                     return _given(done.result())
     finally:
         done.cancel()
+
+
+def start(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """A coroutine begun on the loop, for whoever waits in another way than `run` does."""
+    return asyncio.run_coroutine_threadsafe(work, _loop())
 
 
 async def _ended(work: Awaitable[T]) -> tuple[T] | BaseException:

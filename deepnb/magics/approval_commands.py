@@ -1,4 +1,4 @@
-"""Approvals by command: decide on pending calls, and set which calls need approval."""
+"""Approvals by command: decide on pending calls."""
 
 import re
 from collections.abc import Sequence
@@ -6,8 +6,7 @@ from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import InvalidError, NotFoundError
-from deepnb.magics.scene import Args, Result, Scene, notice
-from deepnb.views.table import table_view
+from deepnb.magics.scene import Args, Scene
 from deepnb.widgets.approval import arguments
 
 MODES = {
@@ -38,26 +37,6 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     if name == "reject":
         return [call.reject(rest) for call in chosen]
     return [call.edit(arguments(rest)) for call in chosen]
-
-
-def agent_tools(scene: Scene, args: Args) -> Result:
-    """The tools with what happens to their calls; or another rule for them."""
-    approvals, rule, name = scene.session.approvals, args["rule"], args["name"]
-    if rule in MODES:
-        if name:
-            raise InvalidError(f"{rule} applies to all tools", f"%agent tools {rule}, or %agent tools ask {name}")
-        approvals.mode(rule)
-        return notice(f"{rule}: {MODES[rule]}, from the next call on")
-    if rule is not None:
-        if not name:
-            raise InvalidError(
-                f"{rule} needs the name of a tool", f"%agent tools {rule} NAME; %agent tools lists the tools"
-            )
-        approvals.rule(name, rule)
-        return notice(f"{name}: {approvals.words(name)}, from the next call on")
-    mode = approvals.policy.mode
-    rows = [(tool, approvals.words(tool), does) for tool, does in scene.session.workspace.built.tools]
-    return table_view(("tool", "calls", "description"), rows, title=f"tools · {mode}: {MODES[mode]}")
 
 
 def _split(text: str, asked: Sequence[PendingCall]) -> tuple[str | None, str]:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from deepnb.core.errors import InvalidError
 from deepnb.core.values import Event, ModelStarted, Notice
-from deepnb.magics.approval_commands import agent_tools
 from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
@@ -14,6 +13,7 @@ from deepnb.magics.panel_commands import (
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import agent_subagents
+from deepnb.magics.tool_commands import agent_tools
 from deepnb.views.compaction import compaction_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.magics.grammar import Arg, Flag, Sub
+from deepnb.magics.grammar import TOOL_WORDS, Arg, Flag, Sub
 from deepnb.magics.usage import MAGICS, OPTIONS, subcommand, subcommands
 
 IDENTIFIER = "deepnb"
@@ -29,13 +29,17 @@ class Names:
     sources: tuple[str, ...] = ()
     subagents: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    own_tools: tuple[str, ...] = ()
+    """The user's, and the MCP servers: what can be removed."""
+    functions: tuple[str, ...] = ()
+    """Variables that can be a tool."""
 
     def of(self, kind: str) -> tuple[str, ...]:
         """The names that a word of this kind may be."""
         by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "place": self.memory}
         by_kind["file"] = self.memory
         by_kind["subagents"] = ("add", "remove", *self.subagents)
-        by_kind |= {"skill": self.skills, "tool": self.tools, "source": ("user", "project", *self.sources)}
+        by_kind |= {"skill": self.skills, "tools": TOOL_WORDS, "source": ("user", "project", *self.sources)}
         return by_kind.get(kind, ())
 
 
@@ -136,6 +140,8 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
             waiting = flag if flag.label and "=" not in word else None
         elif words[1:] == ["remove"] and todo and todo[0].kind == "subagents":
             return list(names.subagents)
+        elif todo and todo[0].kind == "tools":
+            return _tool_names(words[1:], names)
         elif not todo or todo[0].kind in ("text", "file"):
             return []
         else:
@@ -144,6 +150,20 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
     if waiting is not None:
         return words_here
     return ([*_arg_words(sub, todo[0], names)] if todo else []) + words_here
+
+
+def _tool_names(words: list[str], names: Names) -> list[str]:
+    """What may stand after `tools` and these words; nothing in the command of a server."""
+    first, *rest = words
+    if first == "add":
+        return (
+            []
+            if any(w.startswith("mcp:") for w in rest)
+            else [*names.functions, "mcp:", "--name", "--env", "--timeout"]
+        )
+    if first == "remove":
+        return list(names.own_tools)
+    return list(names.tools) if first in ("ask", "allow", "deny") and not rest else []
 
 
 def _flag_words(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.errors import DeepnbError
@@ -106,6 +107,8 @@ class Extension:
         formatters.uninstall(ip)
         if self._preload:
             self._preload.stop()
+        if "session" in self.__dict__:
+            self.session.tools.close()
         if "session" in self.__dict__ and (line := reloading.forgotten(self.session)):
             from deepnb.views.notice import notice_view
 
@@ -243,10 +246,17 @@ def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.N
         threads=session.workspace.threads.names,
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         tools=session.approvals.known,
+        own_tools=(*session.tools.names, *(server.name for server in session.tools.servers)),
+        functions=tuple(name for name, value in variables.items() if _may_be_tool(value)),
         skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),
         sources=paths(session.memory.joined),
         subagents=session.subagents.names(),
     )
+
+
+def _may_be_tool(value: Any) -> bool:
+    """Whether a variable holds a function or a LangChain tool; by its type, so that none of its code runs."""
+    return isinstance(value, FunctionType) or hasattr(type(value), "args_schema")
 
 
 class _Variables(Mapping[str, Any]):

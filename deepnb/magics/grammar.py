@@ -11,7 +11,8 @@ KINDS: dict[str, str] = {
     "name": r"\w(?:[\w.\-]*\w)?",
     "thread": r"\w(?:[\w.\-]*\w)?",
     "skill": r"\S+",
-    "tool": r"\w[\w.\-]*",
+    "tools": r"(?:ask|allow|deny|outside|writes|read-only)(?:\s+\w[\w.\-]*)?|(?:add|remove)(?:\s+[^\W\d][\w.\-]*)*"
+    r"|add\s+(?:\S+\s+)*mcp:.*",
     "which": r"all|[0-9]{1,3}",
     "model": r"\w(?:\S*[^\s?!.,;:])?",
     "url": r"\w+://\S+",
@@ -24,7 +25,9 @@ KINDS: dict[str, str] = {
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
-TAKES_THE_REST = ("text", "json", "file", "source", "subagents", "backend")
+TAKES_THE_REST = ("text", "json", "file", "source", "subagents", "tools", "backend")
+TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove")
+"""What `%agent tools` can be followed by."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ nearly fits its usage: each word looks like something that subcommands take. Eve
 import re
 from collections.abc import Callable, Iterator
 
-from deepnb.magics.grammar import Sub
+from deepnb.magics.grammar import TOOL_WORDS, Sub
 from deepnb.magics.spelling import ENGLISH, REPLIES, is_near, one_edit_apart
 from deepnb.magics.usage import MAGICS, PANELS, subcommand, subcommands
 
@@ -15,7 +15,7 @@ Fit = Callable[[Sub, str], object]
 """The arguments in what follows a subcommand, or None where it does not fit."""
 
 _MOST = 3
-_OPEN = ("name", "thread", "model", "tool", "search", "path", "place", "file", "word", "url", "subagents")
+_OPEN = ("name", "thread", "model", "tools", "search", "path", "place", "file", "word", "url", "subagents")
 """Kinds of arguments that are words of the user's own."""
 _NUMBERS = ("number", "call", "which", "messages", "json")
 _NUMBER = re.compile(r"[#+-]?[0-9][0-9.,:;/-]*(?:st|nd|rd|th)?")
@@ -116,6 +116,7 @@ def _choices(sub: Sub) -> tuple[str, ...]:
     kinds = {arg.kind for arg in sub.args}
     found += [other.name for other in subcommands(sub.magic)] if "sub" in kinds else []
     found += ["add", "remove", "delete", "list", "show"] if "subagents" in kinds else []
+    found += TOOL_WORDS if "tools" in kinds else []
     found += ["disk", "store", "state"] if "backend" in kinds else []
     found += ["all"] if "which" in kinds else []
     return tuple(found)

@@ -124,10 +124,16 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "agent",
         "tools",
         "list the tools and which calls need your approval; ask, allow or deny sets the rule of one tool; outside asks"
-        " for calls that can't be undone, writes for calls that change anything, read-only denies all changes",
+        " for calls that can't be undone, writes for calls that change anything, read-only denies all changes; add gives"
+        " the agent functions of yours, or the tools of an MCP server: add [--name NAME] [--env VARIABLE,...] [--timeout"
+        " SECONDS] mcp:COMMAND or mcp:URL; remove takes a tool or a server away",
         (
-            Arg("rule", "", "choice", needed=False, choices=("ask", "allow", "deny", "outside", "writes", "read-only")),
-            Arg("name", "NAME", "tool", needed=False),
+            Arg(
+                "what",
+                "ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME",
+                "tools",
+                needed=False,
+            ),
         ),
     ),
     Sub(

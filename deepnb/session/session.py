@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
     from deepnb.session.subagents import SessionSubagents
+    from deepnb.session.tools import SessionTools
 
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
@@ -150,11 +151,13 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Stop a running turn and close what the session has open; no turn can start afterwards.
+        """Stop a running turn, MCP servers, and close what the session has open; no turn can start afterwards.
 
         What was kept on a disk or in a checkpointer stays there.
         """
         self._runner.close()
+        if "tools" in self.__dict__:
+            self.tools.close()
         self._workspace.close()
 
     # -- its parts
@@ -229,6 +232,13 @@ class Session:
         from deepnb.session.subagents import SessionSubagents
 
         return SessionSubagents(self._workspace)
+
+    @cached_property
+    def tools(self) -> SessionTools:
+        """Giving the agent functions and MCP servers as tools, and taking them away."""
+        from deepnb.session.tools import SessionTools
+
+        return SessionTools(self._workspace, self.approvals)
 
     # -- running
 

@@ -29,15 +29,22 @@ TASK = "task"
 _MARK = "deepnb_effect"
 
 
+class _Mark(str):
+    """What `reads` leaves on a tool. Text of the same letters is none: adapters copy what a server claims into `metadata`."""
+
+
+_READS = _Mark("reads")
+
+
 def reads(tool: T) -> T:
     """Mark a tool of yours as one that changes nothing: it runs unasked, and in read-only mode, too.
 
     For functions (`@deepnb.reads`) and LangChain tools alike.
     """
     if hasattr(tool, "metadata"):  # a LangChain tool: its fields are fixed
-        tool.metadata = {**(tool.metadata or {}), _MARK: "reads"}
+        tool.metadata = {**(tool.metadata or {}), _MARK: _READS}
     else:
-        setattr(tool, _MARK, "reads")
+        setattr(tool, _MARK, _READS)
     return tool
 
 
@@ -48,7 +55,7 @@ def marked(tool: Any) -> Effect:
         (getattr(tool, "metadata", None) or {}).get(_MARK),
         *(getattr(one, _MARK, None) for one in (tool, *functions)),
     )
-    return "reads" if "reads" in said else "outside"
+    return "reads" if any(isinstance(one, _Mark) for one in said) else "outside"
 
 
 @dataclass(frozen=True)

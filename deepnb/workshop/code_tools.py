@@ -21,7 +21,7 @@ _OWN_LOOP = (
     " user's next cell, not run."
 )
 _NO_CELL = (
-    "Not run. No cell is running, so none can be added below: the code stands in this call, and the user types"
+    "Not run. No cell is running, so none can be added below: the code is kept with this call, and the user types"
     " %agent code to get it as a cell."
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from typing import Any
@@ -189,3 +190,22 @@ def test_the_approximate_counter_is_far_too_low_for_chinese():
     assert len(chinese) > 5
     counted = sum(count_tokens_approximately([("user", row["text"])]) for row in chinese)
     assert counted < 0.7 * sum(row["o200k_base"] for row in chinese)
+
+
+def test_the_mcp_adapter_loses_arguments_and_believes_the_server():
+    from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
+    from mcp import types
+
+    given: dict[str, Any] = {}
+
+    async def keep(request: Any, handler: Any) -> types.CallToolResult:
+        given.update(request.args)
+        return types.CallToolResult(content=[])
+
+    schema = {"type": "object", "properties": {"config": {}, "run_manager": {}, "a": {}}}
+    claims = types.ToolAnnotations.model_validate({"readOnlyHint": True, "deepnb_effect": "reads"})
+    listed = types.Tool(name="look", inputSchema=schema, annotations=claims)
+    made = convert_mcp_tool_to_langchain_tool(None, listed, connection=Any, tool_interceptors=[keep])  # type: ignore[arg-type]
+    asyncio.run(made.ainvoke({"config": 1, "run_manager": 2, "a": 3}))
+    assert given == {"a": 3}
+    assert made.metadata is not None and made.metadata["deepnb_effect"] == "reads"

@@ -83,8 +83,8 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("xray", Command("xray", {"at": None})),
         ("xray 3", Command("xray", {"at": "3"})),
         ("xray 3.12", Command("xray", {"at": "3.12"})),
-        ("tools", Command("tools", {"rule": None, "name": None})),
-        ("tools deny execute", Command("tools", {"rule": "deny", "name": "execute"})),
+        ("tools", Command("tools", {"what": None})),
+        ("tools deny execute", Command("tools", {"what": "deny execute"})),
         ("approve 2 --thread", Command("approve", {"which": "2", "thread": True, "skill": False})),
         ("reject 2 it's wrong", Command("reject", {"what": "2 it's wrong"})),
         ('edit 1 {"a": "it\'s"}', Command("edit", {"what": '1 {"a": "it\'s"}'})),
@@ -307,7 +307,7 @@ USAGES = {
         " edit [N] JSON; turns; budget; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
         " export FILE.ipynb|FILE.html|FILE.jsonl [--thread NAME] [--yes];"
-        " tools [ask|allow|deny|outside|writes|read-only [NAME]];"
+        " tools [ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
         " mount [--yes] [PATH [disk:DIR|store[:NAMESPACE]|state]]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [SUB]"
     ),
@@ -369,6 +369,7 @@ def test_every_row_can_be_told_from_a_prompt():
         "place": "/a",
         "backend": "disk:d",
         "export": "a.html",
+        "tools": "add f",
     }
     for sub in SUBCOMMANDS:
         words = " ".join(arg.choices[0] if arg.choices else sample.get(arg.kind, "x") for arg in sub.args)

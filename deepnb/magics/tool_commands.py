@@ -1,0 +1,152 @@
+"""`%agent tools`: list them, set which calls need approval, add and remove functions and MCP servers."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.magics.approval_commands import MODES
+from deepnb.magics.scene import Args, Result, Scene, notice
+from deepnb.session.tools import TIMEOUT, ServerState
+from deepnb.views.notice import notice_view
+from deepnb.views.numbers import counted
+from deepnb.views.table import TableView, table_view
+
+_ADD = "%agent tools add NAME, or add mcp:COMMAND, or add mcp:URL"
+_OPTIONS = ("--name", "--env", "--timeout")
+_AS_PROMPT = "%agent -- tools ... sends this as a prompt"
+
+
+def agent_tools(scene: Scene, args: Args) -> Result:
+    """The tools with what happens to their calls; or a change of either."""
+    word, *names = str(args["what"] or "").split()[:2] or [""]
+    rest = str(args["what"] or "")[len(word) :].strip()
+    if word == "add":
+        return _add_server(scene, rest) if re.search(r"(?:^|\s)mcp:", rest) else _add(scene, rest.split())
+    if word == "remove":
+        return _remove(scene, rest.split())
+    return _rule(scene, word, names[0] if names else "") if word else _list(scene)
+
+
+def _rule(scene: Scene, rule: Any, name: str) -> Result:
+    approvals = scene.session.approvals
+    if rule in MODES:
+        if name:
+            raise InvalidError(f"{rule} applies to all tools", f"%agent tools {rule}, or %agent tools ask {name}")
+        approvals.mode(rule)
+        return notice(f"{rule}: {MODES[rule]}, from the next call on")
+    if not name:
+        raise InvalidError(
+            f"{rule} needs the name of a tool", f"%agent tools {rule} NAME; %agent tools lists the tools"
+        )
+    approvals.rule(name, rule)
+    return notice(f"{name}: {approvals.words(name)}, from the next call on")
+
+
+def _list(scene: Scene) -> Result:
+    approvals = scene.session.approvals
+    mode = approvals.policy.mode
+    rows = [(tool, approvals.words(tool), does) for tool, does in scene.session.workspace.built.tools]
+    table = table_view(("tool", "calls", "description"), rows, title=f"tools · {mode}: {MODES[mode]}")
+    servers = scene.session.tools.servers
+    if not servers:
+        return table
+    scene.show(table)
+    for server in servers:
+        for line in _warnings(server):
+            scene.show(notice_view(line, "warning"))
+    return _servers_table(servers)
+
+
+def _add(scene: Scene, names: Sequence[str]) -> Result:
+    if not names:
+        raise InvalidError("add needs the name of a function, or an MCP server", _ADD)
+    found = [_variable(scene.namespace, name) for name in names]
+    added = scene.session.tools.add(*found).names
+    it = "it" if len(added) == 1 else "them"
+    asks = [name for name in added if scene.session.approvals.words(name) == "ask"]
+    ask = f"; calls of {', '.join(asks)} need your approval (deepnb.reads marks what changes nothing)" if asks else ""
+    return notice(f"added {', '.join(added)}: the agent can call {it} from the next turn on{ask}")
+
+
+def _add_server(scene: Scene, text: str) -> Result:
+    before, _, spec = text.partition("mcp:")
+    options = _options(before)
+    env = [name for name in options.get("--env", "").split(",") if name]
+    try:
+        timeout = float(options.get("--timeout", TIMEOUT))
+    except ValueError:
+        raise InvalidError(f"--timeout {options['--timeout']!r} is not a number of seconds", "--timeout 600") from None
+    added = scene.session.tools.add(f"mcp:{spec}", name=options.get("--name"), env=env, timeout=timeout)
+    for line in added.left_out:
+        scene.show(notice_view(f"left out: {line}", "warning"))
+    if added.changed:
+        was = "it is not what it was" if len(added.changed) == 1 else "they are not what they were"
+        scene.show(
+            notice_view(
+                f"{', '.join(added.changed)}: {was} when added before; read below what the server says now."
+                " Calls need your approval again",
+                "warning",
+            )
+        )
+    asks = all(scene.session.approvals.words(name) == "ask" for name in added.names)
+    which = "their calls need your approval" if asks else "%agent tools lists which of their calls need your approval"
+    scene.show(notice(f"{counted(len(added.names), 'tool')} of an MCP server, from the next turn on; {which}"))
+    lines = dict(scene.session.workspace.built.tools)
+    return table_view(("tool", "description"), [(name, lines.get(name, "")) for name in added.names])
+
+
+def _remove(scene: Scene, names: Sequence[str]) -> Result:
+    if not names:
+        raise InvalidError("remove needs the name of a tool or of an MCP server", "%agent tools lists them")
+    removed = scene.session.tools.remove(*names)
+    servers = f" with {counted(len(removed), 'tool')}" if len(removed) != len(names) else ""
+    return notice(f"removed {', '.join(names)}{servers} from the next turn on")
+
+
+def _variable(namespace: Mapping[str, Any], name: str) -> Any:
+    """What a name like `f` or `module.f` stands for."""
+    first, *rest = name.split(".")
+    if first not in namespace:
+        raise NotFoundError(f"there is no variable {first!r}", f"define the function first; {_AS_PROMPT}")
+    found = namespace[first]
+    for part in rest:
+        if not hasattr(found, part):
+            raise NotFoundError(f"{first} has no {part!r}", f"check the name; {_AS_PROMPT}")
+        found = getattr(found, part)
+    return found
+
+
+def _options(text: str) -> dict[str, str]:
+    """`--name calc --env A,B` as a mapping."""
+    found: dict[str, str] = {}
+    words = [part for word in text.split() for part in word.split("=", 1)]
+    while words:
+        option = words.pop(0)
+        if option not in _OPTIONS or not words:
+            raise InvalidError(
+                f"{option} needs a value" if option in _OPTIONS else f"tools add has no option {option!r}",
+                "%agent tools add --name NAME --env VARIABLE,... --timeout SECONDS mcp:COMMAND",
+            )
+        found[option] = words.pop(0)
+    return found
+
+
+def _warnings(server: ServerState) -> list[str]:
+    """What the user should know of a server, and type."""
+    lines = []
+    if server.problem:
+        lines.append(
+            f"the MCP server {server.name} has ended: {server.problem}. %agent tools add {server.address} starts it again"
+        )
+    if server.changed:
+        lines.append(
+            f"{', '.join(server.changed)}: changed by the server since you added it, so calls are refused."
+            f" %agent tools add {server.address} shows its tools and adds them again"
+        )
+    return lines
+
+
+def _servers_table(servers: Sequence[ServerState]) -> TableView:
+    rows = [(one.name, "ended" if one.problem else "running", len(one.tools), one.address) for one in servers]
+    return table_view(("MCP server", "status", "tools", "started by"), rows, right=(2,))

@@ -1,0 +1,342 @@
+"""An MCP server and the one session with it, which is open as long as the server is wanted.
+
+The session is opened and closed in one task on deepnb's loop, as the client's cancel scopes need it. A server is given
+nothing but calls of its tools: what it asks for itself (sampling, elicitation, roots) is refused, and what it announces
+is not listened to. Each call lists its tools anew, and one that has changed since the user added it is not called.
+"""
+
+import asyncio
+import atexit
+import logging
+import os
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TextIO
+
+import anyio
+import httpx
+from langchain_core.tools import StructuredTool
+from langchain_mcp_adapters.interceptors import MCPToolCallRequest
+from langchain_mcp_adapters.tools import load_mcp_tools
+from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+
+from deepnb.core.errors import DeepnbError, LimitError, RefusedError, RunError
+from deepnb.core.secrets import redact
+from deepnb.engine import loop
+from deepnb.workshop.server_address import Address, environment
+from deepnb.workshop.server_tools import Listed, Offer, fingerprint, offers
+
+OPENING = 60.0
+"""Seconds in which a server has to answer for the first time: `npx` and `uvx` may install it first."""
+PING = 5.0
+"""Seconds of waiting after which a server behind a URL is asked whether it is still there."""
+ENDING = 6.0
+"""Seconds that the end of a process is waited for: the client closes its input, then ends it, then kills it."""
+_GRACE = 0.5
+"""Seconds that the rest of what it wrote to stderr is waited for: a process of its own may hold that open."""
+
+_GONE = "Session terminated"
+"""What the client makes of HTTP 404."""
+_CUT = "Connection closed"
+"""What it makes of an end while an answer is awaited."""
+
+_CLOSED_IT = "it closed the connection"
+_KEY = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends a key'
+
+_CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
+
+LIVE: set["Server"] = set()
+"""The servers that have not ended."""
+
+# Without a handler of their own Python prints what these log of a chatty server into the cell.
+for _name in ("mcp", "client"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
+
+class Server:
+    """One MCP server. Its methods that are coroutines run on `deepnb.engine.loop`."""
+
+    def __init__(self, address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> None:
+        """A call has `timeout` seconds; `headers` go with each request to a URL."""
+        self.address = address
+        self.timeout = timeout
+        self.offers: tuple[Offer, ...] = ()
+        """The tools as they were when it was added."""
+        self.left_out: tuple[str, ...] = ()
+        """Why others can't be used."""
+        self.changed: frozenset[str] = frozenset()
+        """Names of tools that the server has changed since."""
+        self.problem = ""
+        """Why it has ended; empty while it is running."""
+        self._headers = dict(headers or {})
+        self._env = environment(address.env)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._session: ClientSession | None = None
+        self._tools: dict[str, StructuredTool] = {}
+        self._opened = asyncio.Event()
+        self._ended = threading.Event()
+        self._stopping = False
+        self._listener: threading.Thread | None = None
+        self._said = b""
+        """The end of what its process wrote to stderr."""
+
+    @property
+    def name(self) -> str:
+        """What its tools' names begin with."""
+        return self.address.name
+
+    def __repr__(self) -> str:
+        return f"<MCP server {self.name}: {self.problem or 'running'}>"
+
+    # -- its life
+
+    async def open(self) -> None:
+        """Start it and list its tools; an error in one line where it does not answer."""
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.create_task(self._serve())
+        opened = asyncio.create_task(self._opened.wait())
+        try:
+            await asyncio.wait({self._task, opened}, timeout=OPENING, return_when=asyncio.FIRST_COMPLETED)
+            if not self._opened.is_set():
+                why = self.problem or f"it did not answer within {OPENING:g} s"
+                do = _KEY if why.startswith(("HTTP 401", "HTTP 403")) else "check the command or the URL"
+                raise RunError(f"the MCP server {self.name} can't be used: {why}", do)
+        except BaseException:
+            await self._close()
+            raise
+        finally:
+            opened.cancel()
+
+    def stop(self) -> None:
+        """Begin to end it; may be called in any thread, and again."""
+        if self._loop is not None and self._task is not None and not self._stopping:
+            self._stopping = True  # a second time would cut the end itself
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def close(self) -> None:
+        """End it, and wait until its process has ended."""
+        self.stop()
+        if self._task is not None:
+            self._ended.wait(ENDING)
+
+    async def _close(self) -> None:
+        assert self._task is not None
+        self.stop()
+        await asyncio.wait({self._task})
+
+    async def _serve(self) -> None:
+        """The session from its beginning to its end."""
+        LIVE.add(self)
+        broken: BaseException | None = None
+        try:
+            async with self._streams() as (read, write):
+                inward, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+                relay = asyncio.create_task(self._relay(read, write, inward))
+                try:
+                    async with ClientSession(received, write) as session:
+                        await session.initialize()
+                        self._session = session
+                        tools = await self._listed()
+                        self._tools = {tool.name: tool for tool in reversed(tools)}
+                        self.offers, self.left_out = offers(self.name, map(_facts, tools))
+                        self._opened.set()
+                        await relay
+                finally:
+                    relay.cancel()
+                    broken = relay.exception() if relay.done() and not relay.cancelled() else None
+            self.problem = f"{_CLOSED_IT}{await self._last_words()}"
+        except asyncio.CancelledError:
+            self.problem = "it was stopped"
+        except BaseException as error:
+            self.problem = _reason(broken or error, self.address, opened=self._opened.is_set())
+            self.problem += await self._last_words()
+        finally:
+            self._session = None
+            LIVE.discard(self)
+            self._ended.set()
+
+    async def _relay(self, read: Any, write: Any, inward: Any) -> None:
+        """Hand on the answers of the server until it ends; what it asks is refused, what it announces is dropped."""
+        async with inward:
+            async for message in read:
+                if isinstance(message, Exception):
+                    if self.address.url:  # no MCP; of a process it is a line printed between the messages
+                        raise message
+                    continue
+                root = message.message.root
+                if isinstance(root, types.JSONRPCRequest) and root.method != "ping":
+                    error = types.ErrorData(code=types.METHOD_NOT_FOUND, message=f"{root.method} is not supported")
+                    refusal = types.JSONRPCError(jsonrpc="2.0", id=root.id, error=error)
+                    await write.send(SessionMessage(types.JSONRPCMessage(refusal)))
+                elif not isinstance(root, types.JSONRPCNotification):
+                    await inward.send(message)
+
+    def _streams(self) -> AbstractAsyncContextManager[Any]:
+        return self._http() if self.address.url else self._process()
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncIterator[Any]:
+        timeout = httpx.Timeout(30.0, read=None)  # a call has its own
+        async with (
+            httpx.AsyncClient(headers=self._headers, timeout=timeout, follow_redirects=False) as client,
+            streamable_http_client(self.address.url, http_client=client) as (read, write, _),
+        ):
+            yield read, write
+
+    @asynccontextmanager
+    async def _process(self) -> AsyncIterator[Any]:
+        command, *args = self.address.command
+        reading, writing = os.pipe()
+        self._listener = threading.Thread(target=self._listen, args=(reading,), daemon=True, name="deepnb-mcp-stderr")
+        self._listener.start()
+        errors: TextIO = os.fdopen(writing, "w")
+        with errors:
+            started = stdio_client(StdioServerParameters(command=command, args=args, env=self._env), errlog=errors)
+            async with started as streams:
+                errors.close()  # the process has its own; the pipe ends with it
+                yield streams
+
+    def _listen(self, reading: int) -> None:
+        """Keep the end of what a process writes to stderr."""
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            while chunk := pipe.read(4096):
+                self._said = (self._said + chunk)[-2_000:]
+
+    async def _last_words(self) -> str:
+        """The last line that its process wrote to stderr, as an addition to why it has ended."""
+        if self._listener is not None:
+            await asyncio.to_thread(self._listener.join, _GRACE)
+        lines = [line.strip() for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()]
+        return f" (it said: {redact(lines[-1])[:200]})" if lines else ""
+
+    # -- calls
+
+    async def call(self, offer: Offer, arguments: Mapping[str, Any]) -> list[Any]:
+        """What a tool gives, as LangChain's blocks of content; an error of the tool's own is a `ToolException`.
+
+        A server that ends, or takes too long, or has changed the tool, is an error of deepnb's.
+        """
+        if self._session is None or self._task is None:
+            raise self._over("has ended")
+        work = asyncio.create_task(self._checked(offer, arguments))
+        watch = asyncio.create_task(self._watch(self._session))
+        try:
+            done, _ = await asyncio.wait(
+                {work, watch, self._task}, timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                raise LimitError(
+                    f"{offer.name} took more than {self.timeout:g} s",
+                    "add the server with a longer --timeout",
+                )
+            if work not in done:
+                raise self._over("ended in the call")
+            return work.result()
+        except McpError as error:
+            if error.error.message in (_GONE, _CUT):
+                raise self._over("ended in the call") from None
+            raise RunError(f"{offer.name}: {redact(error.error.message)[:500]}") from None
+        except _CLOSED:
+            raise self._over("ended in the call") from None
+        except RuntimeError as error:  # the result is not what the server's own schema says
+            raise RunError(f"{offer.name}: {redact(str(error))[:500]}") from None
+        finally:
+            work.cancel()
+            watch.cancel()
+
+    async def _checked(self, offer: Offer, arguments: Mapping[str, Any]) -> list[Any]:
+        """Call a tool, if it is the one that the user added."""
+        now = [fingerprint(*_facts(tool)) for tool in await self._listed() if tool.name == offer.own]
+        if offer.fingerprint not in now[:1]:
+            self.changed |= {offer.name}
+            raise RefusedError(
+                f"the server {self.name} {'changed' if now else 'no longer has'} {offer.name}, which was not run",
+                "%agent tools says how to look at it and add it again",
+            )
+        call = self._tools[offer.own].coroutine
+        assert call is not None
+        content, _ = await call(runtime=arguments)  # as keywords, one called `runtime` would be lost
+        return list(content)
+
+    async def _listed(self) -> list[StructuredTool]:
+        """All tools that the server lists, as the adapter converts them."""
+        found = await load_mcp_tools(self._session, tool_interceptors=[self._sent])
+        return [tool for tool in found if isinstance(tool, StructuredTool)]
+
+    async def _sent(self, request: MCPToolCallRequest, handler: Any) -> types.CallToolResult:
+        """The result of a call whose arguments are where `_checked` put them."""
+        arguments: Any = request.runtime
+        result: types.CallToolResult = await handler(request.override(args=dict(arguments)))
+        return result.model_copy(update={"content": list(map(_without_audio, result.content))})
+
+    async def _watch(self, session: ClientSession) -> None:
+        """Ends when a server behind a URL is gone: an answer that was cut off says nothing by itself."""
+        while True:
+            await asyncio.sleep(PING)
+            if self.address.url:
+                try:
+                    await session.send_ping()
+                except _CLOSED:
+                    return
+                except McpError as error:
+                    if error.error.message == _GONE:
+                        return
+
+    def _over(self, what: str) -> DeepnbError:
+        return RunError(f"the MCP server {self.name} {what}", "%agent tools says how to start it again")
+
+
+def _facts(tool: StructuredTool) -> Listed:
+    """What a server says of a tool."""
+    return tool.name, tool.description, tool.args_schema
+
+
+def _without_audio(block: types.ContentBlock) -> types.ContentBlock:
+    """A block of a result, audio, which the adapter can't convert, as a line."""
+    if isinstance(block, types.AudioContent):
+        return types.TextContent(type="text", text=f"[audio {block.mimeType}, not passed on]")
+    return block
+
+
+def _reason(error: BaseException, address: Address, *, opened: bool) -> str:
+    """Why a session ended, in a few words."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, httpx.HTTPStatusError):
+        status, to = error.response.status_code, error.response.headers.get("location", "")
+        return f"HTTP {status}" + (f", a redirect to {redact(to)[:200]} that is not followed" if to else "")
+    if isinstance(error, httpx.HTTPError):
+        return f"{redact(address.url)} can't be reached ({redact(str(error)) or type(error).__name__})"
+    if isinstance(error, McpError):
+        if address.url and error.error.message == _GONE:
+            return "HTTP 404" if not opened else "it has forgotten the session"
+        if error.error.message != _CUT:
+            return redact(error.error.message)[:200]
+    if isinstance(error, (McpError, *_CLOSED)):
+        return _CLOSED_IT if opened else "it ended before it answered"
+    if isinstance(error, FileNotFoundError):
+        return f"there is no command {address.command[0]!r}"
+    if isinstance(error, OSError):
+        return f"{address.command[0] if address.command else address.url}: {error.strerror or error}"
+    return "its answer is not MCP" if address.url else f"{type(error).__name__}: {redact(str(error))[:200]}"
+
+
+@atexit.register
+def _end_all() -> None:
+    live = tuple(LIVE)
+    for one in live:
+        one.stop()
+    for one in live:
+        one.close()
+
+
+def opened(address: Address, timeout: float, headers: Mapping[str, str] | None = None) -> Server:
+    """A server that has been started, in a thread that waits for it; an interrupt ends both."""
+    server = Server(address, timeout, headers)
+    loop.run(server.open())
+    return server

@@ -1,0 +1,94 @@
+"""The commands and addresses of MCP servers for tests, and what their tools give."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepnb import Session
+
+HERE = Path(__file__).parent
+HANG = 60.0
+"""Seconds after which something is taken to hang."""
+
+REAL = f"mcp:{shlex.join([sys.executable, '-P', str(HERE / 'mcp_server.py')])}"
+"""The server of the `mcp` package, over stdio."""
+
+
+def script(**does: Any) -> str:
+    """A server that does what is said here (mcp_script.py)."""
+    return f"mcp:{shlex.join([sys.executable, '-P', '-S', str(HERE / 'mcp_script.py'), json.dumps(does)])}"
+
+
+def tool(name: str, description: str = "Look.", schema: Any = None, **more: Any) -> dict[str, Any]:
+    """A tool as a server lists it."""
+    return {"name": name, "description": description, "inputSchema": schema or {"type": "object"}, **more}
+
+
+class WebServer:
+    """The server of the `mcp` package, over HTTP on a free port of loopback."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.spec = f"mcp:http://127.0.0.1:{self.port}/mcp"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, again where it has ended; returns when it answers."""
+        command = [sys.executable, "-P", str(HERE / "mcp_server.py"), "http", str(self.port)]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        wait(self._answers)
+
+    def _answers(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port)).close()
+        except OSError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+def wait(until: Any) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + HANG
+    while not until():
+        assert time.monotonic() < end, "it does not come to be so"
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and was not waited for does not."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def given(session: Session, name: str, /, **args: Any) -> tuple[str, str]:
+    """(status, text) of what a tool of a session gives, called as the agent's graph calls it, but without asking."""
+    (found,) = (t for t in session.options.tools if getattr(t, "name", None) == name)
+    message: Any = found.invoke({"name": name, "args": args, "id": "c1", "type": "tool_call"})
+    return message.status, message.content
+
+
+@pytest.fixture
+def session() -> Any:
+    """A session that is closed at the end."""
+    with Session() as one:
+        yield one

@@ -1,0 +1,101 @@
+"""What MCP servers say of their tools: names that shadow none of ours, words that are plain and short, a hash of all of it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnb.workshop.approvals import NOTES, READS, TASK, WRITES
+from deepnb.workshop.server_tools import LONGEST_DESCRIPTION, LONGEST_SCHEMA, MOST, fingerprint, offers
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "description": "a number"}}, "required": ["a"]}
+NAMES = st.lists(st.one_of(st.text(max_size=90), st.sampled_from(["write_file", "x__write_file", "a.b", "a_b", "__"])))
+
+
+@given(NAMES)
+def test_laws_of_names(names):
+    made, left_out = offers("calc", [(name, "", SCHEMA) for name in names])
+    shown = [offer.name for offer in made]
+    assert len(set(shown)) == len(shown)
+    assert all(re.fullmatch(r"calc__[a-zA-Z0-9_-]+", name) and len(name) <= 64 for name in shown)
+    assert not {*READS, *WRITES, *NOTES, TASK} & {*shown}
+    assert [offer.own for offer in made] == [*dict.fromkeys(name for name in names if name.strip())][:MOST]
+    assert len(made) + len(left_out) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("own", "name"),
+    [
+        ("write_file", "calc__write_file"),
+        ("x__write_file", "calc__x__write_file"),
+        ("../../etc", "calc________etc"),
+        ("größe\n", "calc__gr__e_"),
+    ],
+)
+def test_a_name(own, name):
+    assert [offer.name for offer in offers("calc", [(own, "", SCHEMA)])[0]] == [name]
+
+
+def test_two_names_that_come_out_the_same():
+    first, second = offers("calc", [("a.b", "", SCHEMA), ("a_b", "", SCHEMA)])[0]
+    assert first.name == "calc__a_b" and re.fullmatch(r"calc__a_b_[0-9a-f]{8}", second.name)
+    again = offers("calc", [("a.b", "", SCHEMA), ("a_b", "", SCHEMA)])[0]
+    assert [offer.name for offer in again] == [first.name, second.name]
+
+
+@given(st.text(), st.text(max_size=30))  # of more the schema would be too long
+def test_words_are_plain(description, said):
+    schema = {"type": "object", "properties": {"a": {"description": said * 50, "enum": [said], "default": said}}}
+    (offer,), _ = offers("calc", [("look", description * 200, schema)])
+    parameter = offer.schema["properties"]["a"]
+    for text in (offer.description, parameter["description"]):
+        assert not [c for c in text if c not in "\n\t" and unicodedata.category(c)[0] == "C"]
+    assert 0 < len(offer.description) <= LONGEST_DESCRIPTION and len(parameter["description"]) <= 500
+    assert parameter["enum"] == [said] and parameter["default"] == said, "values are as they were"
+
+
+def test_a_parameter_called_description_stays():
+    schema = {"type": "object", "properties": {"description": {"type": "string"}, "title": {"type": "string"}}}
+    (offer,), _ = offers("calc", [("look", "", schema)])
+    assert offer.schema == schema
+
+
+@pytest.mark.parametrize(
+    ("listed", "line"),
+    [
+        ((" ", "", SCHEMA), "it has no name"),
+        (("look", "", {"type": "string"}), "its parameters are not a JSON object"),
+        (("look", "", []), "its parameters are not a JSON object"),
+        (("look", "", {"x": "y" * LONGEST_SCHEMA}), "its parameters take more than 20,000 characters"),
+    ],
+)
+def test_what_can_not_be_used_is_named(listed, line):
+    made, left_out = offers("calc", [listed])
+    assert made == () and left_out[0].endswith(line)
+
+
+def test_of_too_many_the_first_are_used():
+    made, left_out = offers("calc", [(f"t{i}", "", SCHEMA) for i in range(MOST + 2)])
+    assert len(made) == MOST and len(left_out) == 2
+
+
+def test_the_second_of_one_name_is_left_out():
+    made, left_out = offers("calc", [("look", "one", SCHEMA), ("look", "two", SCHEMA)])
+    assert [offer.description for offer in made] == ["one"]
+    assert left_out == ("'look': the server lists two tools of this name; the first is used",)
+
+
+def test_any_change_is_another_fingerprint():
+    one = fingerprint("look", "Look.", SCHEMA)
+    assert one == fingerprint("look", "Look.", {**SCHEMA, "type": "object"})
+    others = {
+        fingerprint("Look", "Look.", SCHEMA),
+        fingerprint("look", "Look." + " " * LONGEST_DESCRIPTION + "And send it.", SCHEMA),
+        fingerprint("look", "Look.\u200b", SCHEMA),
+        fingerprint("look", "Look.", {**SCHEMA, "required": []}),
+    }
+    assert len(others) == 4 and one not in others
