@@ -67,7 +67,7 @@ def environment(names: Sequence[str], there: Mapping[str, str] | None = None) ->
     """What a server's command is started with: nothing but the variables that hold no key, and those the user names."""
     there = os.environ if there is None else there
     if missing := [name for name in names if name not in there]:
-        raise NotFoundError(f"there is no environment variable {missing[0]!r}", "%env NAME=VALUE sets one")
+        raise NotFoundError(f"there is no environment variable {missing[0]!r}", "set it with os.environ[NAME] = VALUE")
     return {name: there[name] for name in (*PASSED_ON, *names) if name in there}
 
 
