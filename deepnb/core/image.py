@@ -8,6 +8,9 @@ from deepnb.core.short_repr import short_repr
 LARGEST = 5_000_000
 """Bytes of an image that is sent: what Anthropic's API takes, the least of the large providers."""
 
+PICTURES = ("image/png", "image/jpeg", "image/gif")
+"""The types of images that outputs of code have."""
+
 _LONGEST = 1_568
 _PIXELS = 750
 _MOST_TOKENS = 1_600

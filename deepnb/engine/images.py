@@ -1,6 +1,6 @@
 """Images of prompts in messages: standard content blocks, and words in their place for models that don't see them."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -11,6 +11,8 @@ from langchain_core.messages.content import create_image_block
 
 from deepnb.core.image import PromptImage
 from deepnb.engine.request import IMAGES, message_text
+
+SHOWN = "The images that the tools above showed:"
 
 
 def takes_images(model: Any) -> bool:
@@ -30,8 +32,20 @@ def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMess
     return HumanMessage(content, id=str(uuid4()), additional_kwargs={IMAGES: words})
 
 
+def result_content(text: str, pictures: Sequence[tuple[str, str]]) -> list[Any]:
+    """The content of a tool's result with images, each as (MIME type, base64)."""
+    return [
+        {"type": "text", "text": text},
+        *(create_image_block(base64=data, mime_type=kind) for kind, data in pictures),
+    ]
+
+
 class ImagesMiddleware(AgentMiddleware):
-    """Gives a model that does not see images what is known of them in words; the thread keeps them for one that does."""
+    """Gives a model the images of the thread as it can take them; the thread keeps them as they are.
+
+    A model that does not see gets what is known of them in words. For one that does, those of tool results stand in a
+    message of the user's after the results: not every provider takes an image in a result.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,20 +56,38 @@ class ImagesMiddleware(AgentMiddleware):
         return "ImagesMiddleware"
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
-        return handler(_in_words(request))
+        return handler(_taken(request))
 
     async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
-        return await handler(_in_words(request))
+        return await handler(_taken(request))
 
 
-def _in_words(request: ModelRequest) -> ModelRequest:
-    if takes_images(request.model) or not any(IMAGES in m.additional_kwargs for m in request.messages):
+def _taken(request: ModelRequest) -> ModelRequest:
+    if not any(IMAGES in m.additional_kwargs for m in request.messages):
         return request
+    if takes_images(request.model):
+        return request.override(messages=list(_after_results(request.messages)))
     return request.override(messages=list(map(_described, request.messages)))
 
 
+def _after_results(messages: Sequence[Any]) -> Iterator[Any]:
+    """The messages, the images of each run of tool results in a message after it."""
+    waiting: list[Any] = []
+    for message in messages:
+        if message.type != "tool" and waiting:
+            yield HumanMessage(waiting)
+            waiting = []
+        if message.type == "tool" and IMAGES in message.additional_kwargs:
+            images = [b for b in message.content if isinstance(b, Mapping) and b.get("type") == "image"]
+            waiting = [*(waiting or [{"type": "text", "text": SHOWN}]), *images]
+            message = _described(message)
+        yield message
+    if waiting:
+        yield HumanMessage(waiting)
+
+
 def _described(message: Any) -> Any:
-    """A prompt with the descriptions of its images below it."""
+    """A message with the descriptions of its images below it."""
     if IMAGES not in message.additional_kwargs:
         return message
     kept = {k: v for k, v in message.additional_kwargs.items() if k != IMAGES}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from deepnb.core.image import PICTURES
 from deepnb.core.terminal_text import terminal_text
 from deepnb.core.values import CodeOutput
 from deepnb.views import html as h
@@ -73,9 +74,6 @@ class Rich:
                 source = f"data:{kind};base64,{''.join(data[kind].split())}"
                 return h.box(h.el("img", src=source, alt=self.output.text, style="max-width:100%"))
         return h.box(h.Html(data["text/html"]) if "text/html" in data else h.pre(self.text()))
-
-
-PICTURES = ("image/png", "image/jpeg", "image/gif")
 
 
 def harmless(output: CodeOutput) -> dict[str, str]:

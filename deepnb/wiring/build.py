@@ -14,7 +14,7 @@ from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
 from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
-from deepnb.engine.images import ImagesMiddleware, takes_images
+from deepnb.engine.images import takes_images
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_descriptions import described
@@ -67,7 +67,9 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     `agents` are the subagents of its files.
     """
     mine, guarded = main_model(options), host.backend
-    tools = described([*namespace_tools(options.namespace), *code_tools(host), *options.tools])
+    tools = described(
+        [*namespace_tools(options.namespace), *code_tools(host, sees=takes_images(mine.model)), *options.tools]
+    )
     there = in_force(options, agents)
     does = effects(options, there, host)
     offered: set[str] = set()
@@ -85,8 +87,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     task, nested = delegation(options, there, inside, mine, tools, base, layers.own)
     memory = layers.memory(backend, mine)
     common = layers.common(backend, mine, task=task, memory=memory)
-    sees = takes_images(mine.model)
-    own = (*layers.own(options.middleware, mine), *(() if sees else (ImagesMiddleware(),)))
+    own = layers.own(options.middleware, mine)
     stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *own)
     graph = create_agent(
         mine.model,
@@ -110,7 +111,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         effects=does,
         nested=nested,
         stack=stack,
-        sees=sees,
+        sees=takes_images(mine.model),
     )
 
 

@@ -42,7 +42,11 @@ _KNOWN: Mapping[str, Layer] = {
         ),
         Layer("ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
         Layer("AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
-        Layer("ImagesMiddleware", "describes images in words, for a model that does not see them", "deepnb"),
+        Layer(
+            "ImagesMiddleware",
+            "shows the images of tools after their results; describes images in words to a model that does not see them",
+            "deepnb",
+        ),
         Layer("ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
     )
 }

@@ -13,6 +13,7 @@ from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.async_tools import AsyncToolsMiddleware, is_async
 from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.file_tools import FileToolsMiddleware
+from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.prompt_cache import PromptCacheMiddleware, wants_marks
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_errors import ToolErrorsMiddleware
@@ -111,7 +112,9 @@ class Layers:
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
         """The user's own middleware and what sees to it that it lets no call past the user; innermost the marks for a cache."""
         seal = (self.seal,) if middleware else ()
-        return (*middleware, *seal, *((PromptCacheMiddleware(),) if wants_marks(own.model) else ()))
+        shown = self.host.kernel is not None or not takes_images(own.model)
+        images = (ImagesMiddleware(),) if shown else ()
+        return (*middleware, *seal, *images, *((PromptCacheMiddleware(),) if wants_marks(own.model) else ()))
 
     def _async_tools(self) -> tuple[Any, ...]:
         """What runs tools that are only coroutines, where there may be one."""

@@ -11,6 +11,8 @@ from langchain_core.tools import InjectedToolCallId
 
 from deepnb.backends.writer import writer, writing
 from deepnb.core.values import CodeOutput
+from deepnb.engine.images import result_content
+from deepnb.engine.request import IMAGES
 from deepnb.engine.run import current_run, on_reader
 from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names, Room, Show, run_code
@@ -40,8 +42,8 @@ class Desk(Protocol):
         """Keep what undo needs."""
 
 
-def code_tools(desk: Desk) -> list[Callable[..., Any]]:
-    """`run_python` and `propose_cell`; none where there is no namespace."""
+def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
+    """`run_python` and `propose_cell`; none where there is no namespace. A model that `sees` is given plots as images."""
     if desk.kernel is None:
         return []
     rooms: WeakKeyDictionary[Any, Room] = WeakKeyDictionary()
@@ -60,7 +62,7 @@ def code_tools(desk: Desk) -> list[Callable[..., Any]]:
                 run.tell(placed)
 
         room = rooms.setdefault(run, Room()) if run is not None else Room()
-        return on_reader(lambda: _run(desk, code, show, call, room, path))
+        return on_reader(lambda: _run(desk, code, show, call, room, path, sees))
 
     def propose_cell(code: str) -> str:
         """Put code into the user's next cell without running it: for code that the user should keep or run alone."""
@@ -70,7 +72,7 @@ def code_tools(desk: Desk) -> list[Callable[..., Any]]:
     return [run_python, propose_cell]
 
 
-def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[str, ...]) -> Any:
+def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[str, ...], sees: bool) -> Any:
     """Run it here, if this is the main thread."""
     if threading.current_thread() is not threading.main_thread() or (kernel := desk.kernel) is None:
         return _NOT_HERE
@@ -82,4 +84,8 @@ def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[s
         raise result.stopped
     own_loop = result.foreign_loop and kernel.propose(code)
     text = f"{result.text}\n{_OWN_LOOP}" if own_loop else result.text
-    return ToolMessage(text, name="run_python", tool_call_id=call, status="error") if result.failed else text
+    made = ToolMessage(text, name="run_python", tool_call_id=call, status="error" if result.failed else "success")
+    if sees and result.pictures:
+        made.content = result_content(text, result.pictures)
+        made.additional_kwargs[IMAGES] = [""] * len(result.pictures)
+    return made

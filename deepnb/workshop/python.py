@@ -16,6 +16,7 @@ from traceback import extract_tb
 from typing import Any
 
 from deepnb.core.failures import failure_text
+from deepnb.core.image import PICTURES
 from deepnb.core.secrets import redact
 from deepnb.core.terminal_text import terminal_text
 from deepnb.core.values import CodeOutput
@@ -32,6 +33,8 @@ _WORDS = 2_000
 """Characters of one rich output that the model reads."""
 _TEXT = 4_000
 """Characters of each text stream that it reads."""
+_PICTURES = 4
+"""Images of one call that a model is given."""
 _FRAMES = 5
 """Lines of the code that a traceback names."""
 _NAMES = 12
@@ -82,6 +85,8 @@ class CodeResult:
     text: str
     """For the model: what was put out, the error, the names; without credentials."""
     names: Names
+    pictures: tuple[tuple[str, str], ...] = ()
+    """(MIME type, base64) of the first images that were shown, for a model that sees."""
     failed: bool = False
     stopped: KeyboardInterrupt | None = None
     """The interrupt that ended it."""
@@ -97,6 +102,7 @@ class _Running:
     show: Show
     room: Room
     parts: list[str] = field(default_factory=list)
+    pictures: list[tuple[str, str]] = field(default_factory=list)
     hidden: int = 0
     lock: Any = field(default_factory=threading.RLock)
     """Numbers are shown in order, whichever thread hands a piece on."""
@@ -139,6 +145,9 @@ class _Running:
         words = redact(_words(display.data))
         if self.room.take(display.data):
             self._put_out("rich", words, display)
+            kind = next((kind for kind in PICTURES if isinstance(display.data.get(kind), str)), None)
+            if kind is not None and len(self.pictures) < _PICTURES:
+                self.pictures.append((kind, "".join(display.data[kind].split())))
             self.parts.append(words)
         else:
             self.hidden += 1
@@ -187,7 +196,7 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
     text = "\n".join(running.parts) or "(no output)"
     text = f"{text}\n[variables: {names.line}]" if names else text
     stop = error if isinstance(error, KeyboardInterrupt) else None
-    return CodeResult(text, names, error is not None, stop, _is_foreign_loop(error))
+    return CodeResult(text, names, tuple(running.pictures), error is not None, stop, _is_foreign_loop(error))
 
 
 def _execute(code: str, kernel: Kernel, running: _Running) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.language_models import ModelProfile
 
 from deepnb import DeepnbError, Session
 from deepnb.context.counting import Counter, Meter
@@ -17,6 +20,8 @@ from deepnb.core.image import LARGEST, PromptImage
 from deepnb.core.values import Notice, Turn
 from deepnb.engine.images import prompt_message
 from deepnb.models.teaching import TeachingModel
+from deepnb.testing import ScriptedModel, call
+from deepnb.workshop.kernel import Display, PlainKernel, Take
 from tests.support.images import jpeg, png
 from tests.support.scripted import Scripted
 
@@ -133,3 +138,36 @@ def test_what_is_no_image_is_one_line_and_no_turn(images, line):
     with pytest.raises(DeepnbError) as error:
         s.run("x", images=images)
     assert line in str(error.value) and not s.turns
+
+
+PLOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg=="
+
+
+class Plotting(PlainKernel):
+    """A namespace whose code can show a plot."""
+
+    @contextmanager
+    def displaying(self, take: Take) -> Iterator[None]:
+        self.namespace["plot"] = lambda: take(Display({"image/png": PLOT, "text/plain": "<Figure>"}))
+        yield
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_a_plot_of_code_is_given_to_a_model_that_sees_once_and_in_words_to_others(sees: bool) -> None:
+    profile = ModelProfile(max_input_tokens=50_000, image_inputs=sees)
+    model = ScriptedModel(answers=[call("run_python", "c", code="plot()"), "seen", "again"], profile=profile)
+    s = Session(model=model, namespace={})
+    s.workspace.current.shell = Plotting({})
+    s.run("plot it")
+    list(s.resume([one.approve() for one in s.asked]))
+    s.run("and now?")
+    for request in model.requests[1:]:
+        (result,) = [m for m in request if m.type == "tool"]
+        assert "[image/png, shown to the user]" in result.text and "image" not in str(result.content_blocks[1:])
+        images = [b for m in request for b in m.content_blocks if b["type"] == "image"]
+        assert [b["base64"] for b in images] == ([PLOT] if sees else [])
+    after = [m.type for m in model.requests[1]]
+    assert after[-2:] == (["tool", "human"] if sees else ["ai", "tool"])
+    other = ScriptedModel(answers=["blind"], profile=ModelProfile(max_input_tokens=50_000))
+    s.run("and you?", model=other)
+    assert PLOT not in str(other.requests)
