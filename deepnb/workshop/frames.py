@@ -136,11 +136,11 @@ def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object
         if isinstance(node, _EXPRESSIONS) and (value := value_at(node, scope)) is not MISSING:
             found.setdefault(ast.unparse(node), value)
     for match in _PATH.finditer(statement):
-        node = parsed(match[0])
-        while node is not None and (value := value_at(node, scope)) is MISSING:
-            node = node.value if isinstance(node, ast.Attribute) else None
-        if node is not None:
-            found.setdefault(ast.unparse(node), value)
+        path = parsed(match[0])
+        while path is not None and (value := value_at(path, scope)) is MISSING:
+            path = path.value if isinstance(path, ast.Attribute) else None
+        if path is not None:
+            found.setdefault(ast.unparse(path), value)
     for name, value in found.items():
         inner = any(other.startswith(f"{name}.") for other in found)
         if not inner and (_is_users(value) if is_routine(value) or is_class(value) else not _is_module(value)):
