@@ -1,4 +1,5 @@
-"""Cells that fail, in two sets: KINDS, which the teaching model's rules were written on, and OTHERS, written before them.
+"""Cells that fail, in three sets: KINDS, which the teaching model's rules were written on, OTHERS, written before them,
+and LATER, written when the rules were done, of errors that most of them do not know.
 
 A case says what a good teacher names: the line of the user's code that fails (by a piece of it), a variable on it, and
 a piece of the corrected code, empty where a correction can't be derived from the error.
@@ -405,3 +406,193 @@ OTHERS = (
     ),
 )
 """Written before the rules, by what people do wrong: what the rules are measured on."""
+
+LATER = (
+    _case(
+        "several columns",
+        'import pandas as pd\nflights = pd.DataFrame({"origin": ["OSL"], "dest": ["BGO"], "delay": [4]})',
+        'short = flights[["origin", "delays"]]',
+        line='short = flights[["origin", "delays"]]',
+        variable="flights",
+        fixed='flights[["origin", "delay"]]',
+    ),
+    _case(
+        "a grouping by an unknown column",
+        'import pandas as pd\nflights = pd.DataFrame({"origin": ["OSL"], "delay": [4]})',
+        'mean = flights.groupby("orgin").delay.mean()',
+        line='flights.groupby("orgin")',
+        variable="flights",
+        fixed='flights.groupby("origin")',
+    ),
+    _case(
+        "a join on a key of one table",
+        'import pandas as pd\nleft = pd.DataFrame({"id": [1]})\nright = pd.DataFrame({"key": [1]})',
+        'both = left.merge(right, on="id")',
+        line='both = left.merge(right, on="id")',
+        variable="right",
+    ),
+    _case(
+        "a column of text as numbers",
+        'import pandas as pd\nshop = pd.DataFrame({"price": ["3.5", "n/a"]})',
+        'shop["price"] = shop["price"].astype(float)',
+        line='shop["price"] = shop["price"].astype(float)',
+        variable="shop",
+    ),
+    _case(
+        "a reshape",
+        "import numpy as np\npixels = np.arange(10)",
+        "image = pixels.reshape(3, 4)",
+        line="image = pixels.reshape(3, 4)",
+        variable="pixels",
+    ),
+    _case(
+        "the largest of nothing",
+        "temperatures = [t for t in (12, 14) if t > 20]",
+        "hottest = max(temperatures)",
+        line="hottest = max(temperatures)",
+        variable="temperatures",
+    ),
+    _case(
+        "an item that is not in a list",
+        "colours = ['red', 'green']",
+        "position = colours.index('blue')",
+        line="position = colours.index('blue')",
+        variable="colours",
+    ),
+    _case(
+        "a date in another form",
+        "from datetime import datetime\nday = '31/12/2025'",
+        "parsed = datetime.strptime(day, '%Y-%m-%d')",
+        line="parsed = datetime.strptime(day, '%Y-%m-%d')",
+        variable="day",
+    ),
+    _case(
+        "text that is no JSON",
+        "import json\nreply = \"{'name': 'Ana'}\"",
+        "data = json.loads(reply)",
+        line="data = json.loads(reply)",
+        variable="reply",
+    ),
+    _case(
+        "bytes of another encoding",
+        "raw = 'Åse'.encode('latin-1')",
+        "name = raw.decode('utf-8')",
+        line="name = raw.decode('utf-8')",
+        variable="raw",
+    ),
+    _case(
+        "a method that was not called",
+        "word = 'hello'",
+        "first = word.upper[0]",
+        line="first = word.upper[0]",
+        variable="word.upper",
+    ),
+    _case(
+        "a generator asked for an item",
+        "squares = (n * n for n in range(5))",
+        "third = squares[2]",
+        line="third = squares[2]",
+        variable="squares",
+    ),
+    _case(
+        "a method without self",
+        "class Dog:\n    def bark():\n        return 'wow'",
+        "rex = Dog()\nrex.bark()",
+        line="rex.bark()",
+        variable="rex",
+    ),
+    _case(
+        "a changed dictionary in a loop",
+        "cache = {'a': 1, 'b': None}",
+        "for key in cache:\n    if cache[key] is None:\n        del cache[key]",
+        line="for key in cache:",
+        variable="cache",
+    ),
+    _case(
+        "an iterator that is at its end",
+        "lines = iter(['header'])\nheader = next(lines)",
+        "row = next(lines)",
+        line="row = next(lines)",
+        variable="lines",
+    ),
+    _case(
+        "a date less a text",
+        "from datetime import date\nstart = '2025-01-01'\nend = date(2025, 3, 1)",
+        "days = end - start",
+        line="days = end - start",
+        variable="start",
+    ),
+    _case(
+        "an error of one's own",
+        "class TooCold(Exception):\n    pass\n\ndef check(celsius):\n    if celsius < -273:\n"
+        "        raise TooCold(f'{celsius} is below zero Kelvin')",
+        "check(-300)",
+        line="raise TooCold(",
+        variable="celsius",
+    ),
+    _case(
+        "an error raised out of another",
+        "def load(options):\n    try:\n        return options['path']\n    except KeyError as missing:\n"
+        "        raise ValueError('options need a path') from missing",
+        "load({'file': 'a.csv'})",
+        line="raise ValueError('options need a path')",
+        variable="load",
+    ),
+    _case(
+        "a text that does not end",
+        "name = 'Ana\nprint(name)",
+        line="name = 'Ana",
+        variable="",
+        fixed="name = 'Ana'",
+    ),
+    _case(
+        "print of Python 2",
+        "answer = 42\nprint answer",
+        line="print answer",
+        variable="answer",
+        fixed="print(answer)",
+    ),
+    _case(
+        "a line too far in",
+        "x = 1\n  y = 2",
+        line="y = 2",
+        variable="y",
+        fixed="x = 1\ny = 2",
+    ),
+    _case(
+        "a comma that is missing",
+        "point = (1 2)",
+        line="point = (1 2)",
+        variable="point",
+    ),
+    _case(
+        "an index that is a list",
+        "matrix = [[1, 2], [3, 4]]",
+        "corner = matrix[0, 1]",
+        line="corner = matrix[0, 1]",
+        variable="matrix",
+    ),
+    _case(
+        "a sum of texts",
+        "parts = ['3', '4']",
+        "total = sum(parts)",
+        line="total = sum(parts)",
+        variable="parts",
+    ),
+    _case(
+        "a list as a key",
+        "route = ['Oslo', 'Bergen']\nfares = {}",
+        "fares[route] = 499",
+        line="fares[route] = 499",
+        variable="route",
+    ),
+    _case(
+        "division in a column",
+        "import pandas as pd\nteams = {'a': {'games': 4, 'goals': 8}, 'b': {'games': 0, 'goals': 0}}",
+        "rates = {}\nfor name, team in teams.items():\n    rates[name] = team['goals'] / team['games']",
+        line="rates[name] = team['goals'] / team['games']",
+        variable="team['games']",
+        fixed="if team['games'] else",
+    ),
+)
+"""Written after the rules: how they do on errors that they were not made for."""

@@ -212,7 +212,7 @@ def replaced(f: Failure, old: str, new: str, *, literal: bool = False) -> dict[i
     for was, now in pairs:
         pattern = re.escape(was) + r"\b" if was[-1:].isalnum() else re.escape(was)
         pattern = rf"\b{pattern}" if was[:1].isalnum() else pattern
-        line = re.sub(pattern, lambda _, now=now: now, f.text)
+        line = re.sub(pattern, now.replace("\\", r"\\"), f.text)
         if line != f.text:
             return {f.line: line}
     return {}

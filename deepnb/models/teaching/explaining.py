@@ -1,7 +1,7 @@
 """Explaining an error from its traceback, and correcting the cell that it came from."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from deepnb.models.teaching import corrections, value_errors
 from deepnb.models.teaching.conversation import Conversation
@@ -46,8 +46,8 @@ def explain(c: Conversation, f: Failure) -> str:
         return f"{where} {finding.advice}".rstrip()
     lines = "\n".join(finding.lines[number] for number in sorted(finding.lines))
     number = min(finding.lines)
-    which = "the line is right" if number == f.line else f"line {number} is right"
-    return f"{where}\n\nSo {which}:\n\n```python\n{lines.strip()}\n```"
+    which = "Corrected" if number == f.line else f"Line {number}, corrected"
+    return f"{where}\n\n{which}:\n\n```python\n{lines.strip()}\n```"
 
 
 def _finding(f: Failure) -> Finding:
@@ -64,25 +64,23 @@ def _finding(f: Failure) -> Finding:
 
 def _cell(f: Failure, finding: Finding) -> str:
     """The whole cell as it is right; why there is none, where the error does not say how to correct it."""
-    code = f.cells.get(f.place)
-    if code is None:
-        return f"I can't give a corrected cell: the line that fails is in {f.place}. {finding.advice}".rstrip()
-    lines = code.split("\n")
-    shift = _shift(f, lines)
-    if not finding.lines or shift is None:
+    if not finding.lines:
         return f"I can't give a corrected cell: the error does not say what is meant. {finding.advice}".rstrip()
-    for number, line in finding.lines.items():
-        lines[number - 1 + shift] = line
-    return "The corrected cell:\n\n```python\n" + "\n".join(lines) + "\n```"
+    for lines, shift in _cells(f):
+        for number, line in finding.lines.items():
+            lines[number - 1 + shift] = line
+        return "The corrected cell:\n\n```python\n" + "\n".join(lines) + "\n```"
+    return f"I can't give a corrected cell: the line that fails is in {f.place}. {finding.advice}".rstrip()
 
 
-def _shift(f: Failure, lines: list[str]) -> int | None:
-    """How many lines further down the cell has the lines of the traceback: below a cell magic that is one."""
-    for shift in (0, 1):
-        at = f.line - 1 + shift
-        if at < len(lines) and lines[at].strip() == f.text.strip():
-            return shift
-    return None
+def _cells(f: Failure) -> Iterator[tuple[list[str], int]]:
+    """The lines of the cells that have the failing one, and how many lines further down: below a cell magic it is one."""
+    for place, code in f.cells:
+        lines = code.split("\n")
+        for shift in (0, 1):
+            at = f.line - 1 + shift
+            if place == f.place and at < len(lines) and lines[at].strip() == f.text.strip():
+                yield lines, shift
 
 
 def _said(f: Failure) -> str:

@@ -44,8 +44,8 @@ class Failure:
     near: tuple[Near, ...] = ()
     remarks: tuple[str, ...] = ()
     """What the traceback says below the message."""
-    cells: Mapping[str, str] = field(default_factory=dict)
-    """Place -> the code of a cell as a whole."""
+    cells: tuple[tuple[str, str], ...] = ()
+    """(place, code) of the cells that are given as a whole."""
 
     @property
     def text(self) -> str:
@@ -94,7 +94,7 @@ def read_failure(text: str) -> Failure | None:
         return None
     below = [line.strip() for line in lines[end + 1 :]]
     remarks = tuple(below[: below.index("")] if "" in below else below)
-    cells = {match["place"]: match["code"] for match in _WHOLE.finditer(text[start:])}
+    cells = tuple((match["place"], match["code"]) for match in _WHOLE.finditer(text[start:]))
     frame = _innermost(lines[:end])
     near = tuple(found for line in remarks if (found := _near(line)))
     return Failure(message["kind"], message["message"] or "", **frame, near=near, remarks=remarks, cells=cells)  # type: ignore[arg-type]

@@ -19,7 +19,9 @@ def zero_division(f: Failure) -> Finding | None:
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)):
             continue
         divisor, whole = ast.unparse(node.right), ast.unparse(node)
-        known = [f.shown(name) for name in f.variables if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", divisor)]
+        known = [
+            f.shown(name) for name in f.variables if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.\[])", divisor)
+        ]
         because = f": {' and '.join(known)}" if known else ""
         why = f"The divisor `{divisor}` is 0{because}."
         if whole not in f.text or isinstance(node.op, ast.Mod):
@@ -249,7 +251,7 @@ def _one_less(f: Failure, index: str, size: str) -> dict[int, str]:
     """The correction of an index that is one too large, in the line or in the loop that counts it."""
     if index == size and f"[{index}]" in f.text:
         return {f.line: f.text.replace(f"[{index}]", f"[{int(size) - 1}]", 1)}
-    loop = re.compile(rf"\bfor {re.escape(index)} in range\(.*(\s*\+\s*1\s*)\)\s*:")
+    loop = re.compile(rf"\bfor {re.escape(index)} in range\(.*?(\s*\+\s*1\s*)\)\s*:")
     for number in sorted(f.code, reverse=True):
         if number < f.line and (found := loop.search(f.code[number])):
             line = f.code[number]
