@@ -93,13 +93,19 @@ def _own(frame: Frame, label: Label, is_last: bool) -> str:
     named = frame.variables[:count]
     if named:
         lines.append("    variables:")
-        lines += [indent(describe(name, value, size), "      ") for name, value in named]
+        lines += [_variable(name, value, size) for name, value in named]
     if is_last and not frame.is_module and frame.scope:
         known = {name for name, _ in named}
         others = {name: value for name, value in frame.scope[0].items() if name not in known and name.isidentifier()}
         text = list_of_variables(others, _OTHERS)
         lines += ["    other variables of the function:", indent(cut(text, size), "      ")] if others else []
     return "\n".join(lines)
+
+
+def _variable(name: str, value: object, size: int) -> str:
+    """What a variable is; what follows its first line is indented further."""
+    head, _, rest = describe(name, value, size).partition("\n")
+    return f"      {head}" + (f"\n{indent(rest, ' ' * 8)}" if rest else "")
 
 
 def place(file: str, line: int, label: Label) -> str:

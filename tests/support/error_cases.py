@@ -536,7 +536,7 @@ LATER = (
         "        raise ValueError('options need a path') from missing",
         "load({'file': 'a.csv'})",
         line="raise ValueError('options need a path')",
-        variable="load",
+        variable="options",
     ),
     _case(
         "a text that does not end",

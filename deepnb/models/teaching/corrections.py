@@ -170,7 +170,7 @@ def syntax_error(f: Failure) -> Finding | None:
         return _indented(f, found[1], int(found[2]))
     if message == "unexpected indent":
         before = next((f.code[n] for n in sorted(f.code, reverse=True) if n < f.line and f.code[n].strip()), "")
-        why = "The line is indented, and the line before it opens no block."
+        why = f"The line{_sets(line)} is indented, and the line before it opens no block."
         return Finding(why, {f.line: indentation(before) + line.lstrip()})
     if found := re.match(r"unterminated string literal", message):
         quote = next((c for c in line if c in "'\""), "'")
@@ -179,9 +179,11 @@ def syntax_error(f: Failure) -> Finding | None:
         head, _, tail = line.rpartition(found[1])
         return Finding(f"The bracket `{found[1]}` closes nothing.", {f.line: head + tail})
     if found := re.match(r"Missing parentheses in call to '(\w+)'", message):
-        return Finding(
-            f"`{found[1]}` is a function.", {f.line: re.sub(rf"\b{found[1]}\s+(.+)$", rf"{found[1]}(\1)", line)}
-        )
+        new = re.sub(rf"\b{found[1]}\s+(.+)$", rf"{found[1]}(\1)", line)
+        return Finding(f"`{found[1]}` is a function: its arguments need brackets, `{new.strip()}`.", {f.line: new})
+    if "forgot a comma" in message:
+        why = f"Two values in the line{_sets(line)} have no comma between them."
+        return Finding(why, _with_comma(f), advice="Write a comma between them.")
     return Finding(f"The line is no valid Python: {message}.", advice="Compare it with the lines around it.")
 
 
@@ -239,6 +241,25 @@ def _indented(f: Failure, what: str, opened: int) -> Finding:
     name = re.match(r"\s*(?:async )?(?:def|class) (\w+)", head)
     why = f"Line {opened}{f', which defines `{name[1]}`,' if name else ''} opens a block ({what}), and this line is not indented below it."
     return Finding(why, {f.line: f"{indentation(head)}    {f.text.lstrip()}"})
+
+
+def _sets(line: str) -> str:
+    """Which variable a line gives a value, as a part of a sentence; empty where it does not."""
+    found = re.match(r"\s*([\w.]+)\s*=", line)
+    return f" that sets `{found[1]}`" if found else ""
+
+
+def _with_comma(f: Failure) -> dict[int, str]:
+    """The line with one more comma, where there is one place alone at which it makes it valid."""
+    found = []
+    for gap in re.finditer(r"(?<=[\w'\")\]}])\s+(?=[\w'\"(\[{])", f.text.strip()):
+        line = f"{f.text.strip()[: gap.start()]},{f.text.strip()[gap.start() :]}"
+        try:
+            ast.parse(line)
+        except (SyntaxError, ValueError):
+            continue
+        found.append(indentation(f.text) + line)
+    return {f.line: found[0]} if len(found) == 1 else {}
 
 
 def _open_brackets(line: str) -> str:

@@ -59,6 +59,9 @@ def _finding(f: Failure) -> Finding:
     why = (
         f"On this line {'is' if ' and ' not in named else 'are'} {named}." if named else "No variable is on this line."
     )
+    if f.text.strip().startswith("raise"):
+        causes = [remark for remark in f.remarks if remark.startswith(("caused by", "while handling"))]
+        return Finding(" ".join(["Your own code raises this error here.", why, *(f"It is {c}." for c in causes[:1])]))
     return Finding(f"{why} I am a rule-based model and have no rule for this error.")
 
 

@@ -81,12 +81,21 @@ def _not_a_collection(f: Failure) -> Finding | None:
     if found is None:
         return None
     owner = next((name for name in f.variables if f.kind_of(name) == kind), "")
+    if kind in ("builtin_function_or_method", "method", "function"):
+        asked = next((ast.unparse(n.value) for n in ast.walk(f.tree()) if isinstance(n, ast.Subscript)), f.failing)
+        return Finding(f"`{asked}` is a function that is not called.", replaced(f, f"{asked}[", f"{asked}()["))
     if kind == "NoneType":
         return none_finding(f, owner or f.failing)
     if "iterable" in f.message and kind == "int" and re.search(rf"\bin\s+{re.escape(owner)}\s*:", f.text):
         why = f"{f.shown(owner)} is a number, and a loop needs something with items."
         return Finding(why, replaced(f, f"in {owner}", f"in range({owner})"))
-    return Finding(f"{f.shown(owner)} has no items to take.", advice=f"Check what `{owner}` should hold.")
+    if kind == "generator":
+        return Finding(
+            f"{f.shown(owner)} gives its items one after the other, without numbers.",
+            advice=f"Make a list of it first: `list({owner})`.",
+        )
+    what = f.shown(owner) if owner else _all_shown(f)
+    return Finding(f"{what} has no items to take.", advice="Check what it should hold.")
 
 
 def _index_of_a_list(f: Failure) -> Finding | None:
@@ -129,7 +138,13 @@ def _arguments(f: Failure) -> Finding | None:
         why = f"{takes}: it has no parameter `{near.word}`, and the nearest is `{near.name}`."
         return Finding(why, replaced(f, f"{near.word}=", f"{near.name}="))
     given = f.message.partition("() ")[2]
-    return Finding(f"{takes}: the call is {given}.", advice=f"Call `{name}` with the arguments that it takes.")
+    counts = re.match(r"takes (\d+) positional arguments? but (\d+)", given)
+    method = found[1].rpartition(".")[2]
+    if counts and int(counts[2]) == int(counts[1]) + 1 and "." in found[1]:
+        owner = next((n for n in f.variables if f.kind_of(n) == found[1].split(".")[-2]), "")
+        why = f"{f.shown(owner) if owner else 'The object'} is itself the first argument of its method `{method}`: {given}."
+        return Finding(why, advice=f"Where `{method}` is defined, name it first: `def {method}(self, ...)`.")
+    return Finding(f"{takes}. Python says: {given}.", advice=f"Call `{name}` with the arguments that it takes.")
 
 
 def _other_types(f: Failure) -> Finding | None:
@@ -169,6 +184,7 @@ def _not_a_number(f: Failure) -> Finding | None:
     why = f"{f.shown(name) if name else f'`{text}`'} is no {'whole ' if function == 'int' else ''}number"
     why += f": the text is {found[2].strip()}." if name not in names else "."
     if not calls:
+        why = f"{_all_shown(f)} holds the text {found[2].strip()}, which is no number."
         return Finding(why, advice="Clean the text first, for example with `str.replace`, and convert it then.")
     source = ast.unparse(calls[0])
     argument = ast.unparse(calls[0].args[0])
