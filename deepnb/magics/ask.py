@@ -62,12 +62,15 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
 
 def explain(scene: Scene) -> None:
     """Have the last error explained."""
-    watch(scene, scene.session.stream(error_prompts.explain_prompt(scene)), notes=[error_prompts.NOTE])
+    watch(
+        scene, scene.session.stream(error_prompts.explain_prompt(scene.last_error.text())), notes=[error_prompts.NOTE]
+    )
 
 
 def fix(scene: Scene) -> None:
     """Have the cell of the last error corrected: the new one goes below, shown as a diff, and is not run."""
-    prompt, cells = error_prompts.fix_prompt(scene), scene.last_error.cells()
+    cells = scene.last_error.cells()
+    prompt = error_prompts.fix_prompt(scene.last_error.text(), cells)
     deliver = partial(error_prompts.corrected, scene, cells)
     watch(scene, scene.session.stream(prompt), notes=[error_prompts.NOTE], deliver=deliver)
 

@@ -25,20 +25,20 @@ _LONGEST = 12_000
 """Characters of the cells that a prompt holds."""
 
 
-def explain_prompt(scene: Scene) -> str:
-    """The prompt of `%agent explain`."""
-    return f"{EXPLAIN}\n\n{_text(scene)}"
+def explain_prompt(text: str | None) -> str:
+    """The prompt of `%agent explain`, from the text of the last error."""
+    return f"{EXPLAIN}\n\n{_known(text)}"
 
 
-def fix_prompt(scene: Scene) -> str:
+def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
     """The prompt of `%agent fix`: the error, and whole the cells it went through."""
-    text, cells = _text(scene), scene.last_error.cells()
+    known = _known(text)
     if not cells:
         raise NotFoundError("the last error came from no cell", "%agent explain says where it is from")
     if sum(len(cell.code) for cell in cells) > _LONGEST:
         raise LimitError("the cell is too long to be corrected as a whole", "%agent explain names the line")
     whole = [f"{_name(cell)}:\n```python\n{redact(cell.code).rstrip()}\n```" for cell in cells]
-    return "\n\n".join([FIX, text, *whole])
+    return "\n\n".join([FIX, known, *whole])
 
 
 def corrected(scene: Scene, cells: Sequence[CellCode], turn: Turn) -> list[View]:
@@ -60,8 +60,7 @@ def _name(cell: CellCode) -> str:
     return f"Cell {cell.name}".strip()
 
 
-def _text(scene: Scene) -> str:
-    text = scene.last_error.text()
+def _known(text: str | None) -> str:
     if text is None:
         raise NotFoundError("there is no error to explain", "run the cell that fails, then %agent explain")
     return text

@@ -10,23 +10,30 @@ from textwrap import indent
 
 from deepnb.core.failures import failure_text, is_cell
 from deepnb.core.secrets import redact
+from deepnb.workshop.cells import is_credential
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.exact import class_name, cut
-from deepnb.workshop.frames import WIDTH, Frame, frames, lines_of, own_file
+from deepnb.workshop.frames import Frame, frames, lines_of, own_file
 from deepnb.workshop.near_names import near_names
+from deepnb.workshop.opaque import own_attributes
 
 HEAD = "Traceback (most recent call last):"
 BUDGET = 8_000
 """Characters of a text."""
 
+WIDTH = 160
+"""Characters of a line of code."""
 _AROUND = (6, 3)
 """Lines shown before and after the failing one."""
+_LONGEST_LINE = 4_000
 _LOCALS = (6, 700)
 """How many variables of the innermost frame are described, and the characters of one; fewer of the frames around it."""
 _OUTER_LOCALS = (3, 300)
 _OTHERS = 8
 _LIBRARY = 2
 """Frames of libraries that are listed at each end of a run of them."""
+_SHORTEST = 6
+"""Characters of a credential that is looked for in the message."""
 _CAUSES = 3
 _GROUP = 5
 
@@ -66,7 +73,7 @@ def _text(error: BaseException, label: Label, budget: int) -> str:
             lines += _libraries(blocks)
     lines += _syntax(error, label)
     tail = [_message(error), *near_names(error, last), *_notes(error), *_members(error), *_causes(error, label)]
-    return _joined(lines, tail, budget)
+    return _without(_hidden_values(found), _joined(lines, tail, budget))
 
 
 def _joined(lines: list[str], tail: list[str], budget: int) -> str:
@@ -75,6 +82,22 @@ def _joined(lines: list[str], tail: list[str], budget: int) -> str:
     while size > budget - 60 and len(lines) > 3:
         size -= len(lines.pop(2)) + 1
     return "\n".join([*lines, *tail])
+
+
+def _hidden_values(found: Sequence[Frame]) -> set[str]:
+    """The values of variables that are named like credentials: a message may repeat them without the name."""
+    return {
+        value
+        for frame in found
+        for name, value in (*frame.variables, *(frame.scope[0].items() if frame.scope and not frame.is_module else ()))
+        if is_credential(name, value) and type(value) is str and len(value) >= _SHORTEST
+    }
+
+
+def _without(values: set[str], text: str) -> str:
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, "[redacted]")
+    return text
 
 
 def _within(text: str, budget: int) -> str:
@@ -88,7 +111,7 @@ def _own(frame: Frame, label: Label, is_last: bool) -> str:
     """A frame of the user's: its place, the lines round the failing one, what failed, and the variables."""
     lines = [f"  {place(frame.file, frame.line, label)}, in {frame.name}", *_source(frame.code, frame.line)]
     if frame.failing and frame.failing != _line(frame.code, frame.line).strip():
-        lines.append(f"    failing expression: {frame.failing}")
+        lines.append(f"    failing expression: {cut(redact(frame.failing), WIDTH)}")
     count, size = _LOCALS if is_last else _OUTER_LOCALS
     named = frame.variables[:count]
     if named:
@@ -118,8 +141,12 @@ def place(file: str, line: int, label: Label) -> str:
 def _source(code: Sequence[str], line: int) -> list[str]:
     """The lines round one, numbered as an editor shows them, that one marked."""
     before, after = _AROUND
-    shown = range(max(1, line - before), min(len(code), line + after) + 1)
-    return [f"    {'>' if n == line else ' '} {n:>3} | {cut(code[n - 1], WIDTH)}".rstrip() for n in shown]
+    first, last = max(1, line - before), min(len(code), line + after)
+    shown = [text[:_LONGEST_LINE] for text in code[first - 1 : last]]
+    clean = redact("\n".join(shown)).split("\n")  # before a cut could leave half of a credential
+    if len(clean) != len(shown):
+        clean = [redact(text) for text in shown]
+    return [f"    {'>' if n == line else ' '} {n:>3} | {cut(t, WIDTH)}".rstrip() for n, t in enumerate(clean, first)]
 
 
 def _line(code: Sequence[str], line: int) -> str:
@@ -174,7 +201,7 @@ def _message(error: BaseException) -> str:
 
 def _notes(error: BaseException) -> list[str]:
     """What was added to an exception by `add_note`."""
-    notes = vars(error).get("__notes__") if type(vars(error)) is dict else None
+    notes = own_attributes(error).get("__notes__")
     return [cut(note, 200) for note in notes[:3] if type(note) is str] if type(notes) is list else []
 
 

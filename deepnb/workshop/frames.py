@@ -15,11 +15,10 @@ from traceback import walk_tb
 from typing import Any
 
 from deepnb.core.failures import ENGINE, is_cell, is_library
-from deepnb.workshop.exact import class_name, cut, is_one_of, is_scalar
+from deepnb.workshop.exact import class_name, is_one_of, is_scalar
 from deepnb.workshop.opaque import is_class, is_routine, module_name, own_attributes
 
 MISSING = object()
-WIDTH = 160  # characters of a line of code
 _STATEMENT = 8  # lines of it in which names are looked for
 _PATH = re.compile(r"(?<![\w.'\"])[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _EXPRESSIONS = (ast.Name, ast.Attribute, ast.Subscript)
@@ -124,9 +123,7 @@ def _detailed(plain: Frame, frame: types.FrameType, lasti: int) -> Frame:
     statement = "\n".join(plain.code[plain.line - 1 : min(last, plain.line + _STATEMENT)])
     unset = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}.difference(frame.f_locals if scope else ())
     variables = tuple(v for v in _variables(failing, statement, scope) if not unset.intersection(re.split(r"\W", v[0])))
-    return Frame(
-        plain.file, plain.line, plain.name, plain.package, True, plain.code, cut(failing, WIDTH), variables, scope
-    )
+    return Frame(plain.file, plain.line, plain.name, plain.package, True, plain.code, failing, variables, scope)
 
 
 def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, object]]:

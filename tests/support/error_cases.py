@@ -5,6 +5,7 @@ A case says what a good teacher names: the line of the user's code that fails (b
 a piece of the corrected code, empty where a correction can't be derived from the error.
 """
 
+import linecache
 from dataclasses import dataclass
 
 
@@ -596,3 +597,27 @@ LATER = (
     ),
 )
 """Written after the rules: how they do on errors that they were not made for."""
+
+
+def failure(case: ErrorCase) -> tuple[BaseException, dict[str, str]]:
+    """What the last cell of a case raises, run as IPython runs cells, and the code of its cells: `In[2]` -> text."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for number, code in enumerate(case.cells, 1):
+        file = cell_file(number)
+        linecache.cache[file] = (len(code), None, [f"{line}\n" for line in code.split("\n")], file)
+        try:
+            exec(compile(code, file, "exec"), names)
+        except Exception as error:
+            error.__traceback__ = error.__traceback__.tb_next if error.__traceback__ else None
+            return error, {cell_label(cell_file(n)): text for n, text in enumerate(case.cells, 1)}
+    raise AssertionError(f"{case.name} does not fail")
+
+
+def cell_file(number: int) -> str:
+    """The name that the code of a cell has."""
+    return f"<ipython-input-{number}-case>"
+
+
+def cell_label(file: str) -> str:
+    """What a front end calls it."""
+    return f"In[{file.split('-')[2]}]" if file.startswith("<ipython-input") else ""
