@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
+from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.core.errors import InvalidError, NotFoundError
 from deepnb.core.values import ToolStarted, Turn
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.views.numbers import counted
 
-CODE_TOOLS = {"run_python": "code", "propose_cell": "code"}
-"""The tools whose calls hold code, each with the argument that does."""
 AFTER_A_BUTTON = "%agent code puts the code into the next cell"
 
+_TOOLS = {**CODE_TOOLS, **PROPOSAL_TOOLS}
 _FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _PYTHON = ("", "py", "python", "python3", "ipython")
 
@@ -61,9 +61,16 @@ def called_code(turn: Turn) -> list[str]:
     return [text for text in _called(turn) if text.strip()]
 
 
+def proposed_code(turn: Turn) -> str | None:
+    """The cell that the agent proposed last."""
+    calls = [e.args for e in turn.events if isinstance(e, ToolStarted) and e.name in PROPOSAL_TOOLS and not e.path]
+    code = calls[-1].get("code") if calls else None
+    return code.rstrip("\n") if isinstance(code, str) else None
+
+
 def _called(turn: Turn) -> Iterator[str]:
     started = [(e.name, e.args) for e in turn.events if isinstance(e, ToolStarted) and not e.path]
     for name, args in (*started, *((call.name, call.args) for call in turn.asked if not call.path)):
-        text = args.get(CODE_TOOLS.get(name, ""))
+        text = args.get(_TOOLS.get(name, ""))
         if isinstance(text, str):
             yield text

@@ -6,7 +6,7 @@ from deepnb.core.diff import FileDiff
 from deepnb.core.errors import LimitError, NotFoundError
 from deepnb.core.secrets import redact
 from deepnb.core.values import Turn
-from deepnb.magics.code_cells import python_block
+from deepnb.magics.code_cells import proposed_code, python_block
 from deepnb.magics.last_error import CellCode, nearest_cell, with_credentials
 from deepnb.magics.scene import Scene
 from deepnb.views.diff import diff_view
@@ -43,7 +43,7 @@ def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
 
 def corrected(scene: Scene, cells: Sequence[CellCode], turn: Turn) -> list[View]:
     """Put the corrected cell of an answer into the next cell, never run; gives the diff to show."""
-    code = python_block(turn.text)
+    code = python_block(turn.text) or proposed_code(turn)
     cell = nearest_cell(code, cells) if code is not None else None
     if code is None or cell is None:
         return [notice_view("the answer has no corrected cell, so there is no next cell")]

@@ -114,7 +114,9 @@ def test_a_syntax_error_shows_its_line() -> None:
 
 def test_no_code_of_the_objects_on_the_line_runs() -> None:
     thing = Loud()
-    error = fails("def use(thing, box):\n    return 1 / 0, thing, box.thing", "use(thing, box)", thing=thing, box=[thing])
+    error = fails(
+        "def use(thing, box):\n    return 1 / 0, thing, box.thing", "use(thing, box)", thing=thing, box=[thing]
+    )
     loud.clear()
     shown = error_text(error, cell_label)
     assert loud == []
