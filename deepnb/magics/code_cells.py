@@ -43,9 +43,9 @@ def code_blocks(text: str) -> list[str]:
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text)]
 
 
-def python_block(text: str) -> str | None:
-    """The first fenced block of an answer that is Python."""
-    return next((match[3].rstrip("\n") for match in _FENCE.finditer(text) if match[2].lower() in _PYTHON), None)
+def python_blocks(text: str) -> list[str]:
+    """The fenced blocks of an answer that are Python, or do not say."""
+    return [match[3].rstrip("\n") for match in _FENCE.finditer(text) if match[2].lower() in _PYTHON]
 
 
 def first_code(text: str) -> str:

@@ -6,8 +6,8 @@ from deepnb.core.diff import FileDiff
 from deepnb.core.errors import LimitError, NotFoundError
 from deepnb.core.secrets import redact
 from deepnb.core.values import Turn
-from deepnb.magics.code_cells import proposed_code, python_block
-from deepnb.magics.last_error import CellCode, nearest_cell, with_credentials
+from deepnb.magics.code_cells import proposed_code, python_blocks
+from deepnb.magics.last_error import CellCode, correction, with_credentials
 from deepnb.magics.scene import Scene
 from deepnb.views.diff import diff_view
 from deepnb.views.notice import notice_view
@@ -43,11 +43,12 @@ def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
 
 def corrected(scene: Scene, cells: Sequence[CellCode], turn: Turn) -> list[View]:
     """Put the corrected cell of an answer into the next cell, never run; gives the diff to show."""
-    code = python_block(turn.text) or proposed_code(turn)
-    cell = nearest_cell(code, cells) if code is not None else None
-    if code is None or cell is None:
+    proposed = proposed_code(turn)
+    blocks = python_blocks(turn.text) or ([proposed] if proposed else [])
+    found = correction([with_credentials(block, cell) for block in blocks for cell in cells], cells)
+    if found is None:
         return [notice_view("the answer has no corrected cell, so there is no next cell")]
-    code = with_credentials(code, cell)
+    code, cell = found
     if code.strip() == cell.code.strip():
         return [notice_view("the cell in the answer is the same as yours, so there is no next cell")]
     before, after = (redact(text).rstrip("\n") + "\n" for text in (cell.code, code))

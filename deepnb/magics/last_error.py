@@ -86,9 +86,16 @@ class LastError:
         return code
 
 
-def nearest_cell(code: str, cells: Sequence[CellCode]) -> CellCode | None:
-    """The cell that a corrected one was made from."""
-    return max(cells, key=lambda cell: difflib.SequenceMatcher(None, cell.code, code).ratio(), default=None)
+def correction(blocks: Sequence[str], cells: Sequence[CellCode]) -> tuple[str, CellCode] | None:
+    """The block that is most like one of the cells, and that cell; a block that only quotes one comes last."""
+    pairs = [(block, cell) for block in blocks for cell in cells]
+    return max(pairs, key=_likeness, default=None)
+
+
+def _likeness(pair: tuple[str, CellCode]) -> float:
+    block, cell = pair
+    same = block.strip() == cell.code.strip()
+    return -1.0 if same else difflib.SequenceMatcher(None, cell.code, block, autojunk=False).quick_ratio()
 
 
 def with_credentials(code: str, cell: CellCode) -> str:

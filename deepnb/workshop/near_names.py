@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from deepnb.workshop.exact import class_name, cut, pandas_name
+from deepnb.workshop.exact import class_name, cut, is_from, pandas_name
 from deepnb.workshop.frames import MISSING, Frame, parsed, value_at
-from deepnb.workshop.opaque import attribute_names, is_class
+from deepnb.workshop.opaque import attribute_names, is_class, own_attributes
 
 _MOST = 5_000
 """Names that are compared."""
@@ -130,6 +130,8 @@ _FINDERS: Mapping[type[BaseException], Any] = {
 
 def _held(value: object) -> Iterator[tuple[list[str], str]]:
     """The names by which a value's parts are asked for, and what they are called."""
+    if is_from(value, "pandas.api.typing", ("DataFrameGroupBy",)):
+        value = own_attributes(value).get("obj")
     kind = pandas_name(value)
     if type(value) is dict:
         yield _of(value), "a key"
