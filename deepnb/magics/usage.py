@@ -123,7 +123,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "agent",
         "explain",
-        "explain the last error from your code's lines and variables; {err} in a prompt stands for the same text",
+        "explain the last error from your code and its variables; {err} in a prompt is filled in with the same text",
     ),
     Sub(
         "agent",
