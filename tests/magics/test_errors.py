@@ -127,6 +127,17 @@ def test_mistakes_in_magics_are_not_the_last_error(shell: Shell) -> None:
     assert "KeyError: 'appel'" in shell.ok("%agent explain")
 
 
+def test_a_card_that_stops_run_all_is_not_the_last_error(shell: Shell) -> None:
+    shell.run(MISSPELT)
+    answered(shell, call("run_python", code="x = 1"), "done", "explained")
+    shell.ok("%config DeepNB.offer_explain = True")
+    stopped = shell.run("%agent run something for me")
+    assert stopped.error is not None and "%agent explain" not in stopped.out
+    shell.run("%agent reject no")
+    shell.ok("%agent explain")
+    assert "KeyError: 'appel'" in shell.session.turns[-1].prompt
+
+
 def test_an_error_from_before_deepnb_was_loaded_is_explained(bare_shell: Shell) -> None:
     bare_shell.run("1 / 0")
     bare_shell.run("%load_ext deepnb")
