@@ -9,7 +9,7 @@ import os
 import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from traceback import walk_tb
 from typing import Any
@@ -52,16 +52,16 @@ class Frame:
 
 def frames(error: BaseException) -> list[Frame]:
     """The frames of an exception, the outermost first; of a deep recursion the first and the last of the user's."""
-    walked = [
-        (frame, line, lasti)
-        for (frame, line), lasti in zip(walk_tb(error.__traceback__), _instructions(error), strict=True)
-    ]
-    kept = _kept([(frame.f_code, line) if _is_own(frame) else None for frame, line, _ in walked])
+    walked = list(zip(walk_tb(error.__traceback__), _instructions(error), strict=True))
+    is_own = {code: _is_own(frame) for code, frame in {frame.f_code: frame for (frame, _), _ in walked}.items()}
+    kept = _kept([(frame.f_code, line) if is_own[frame.f_code] else None for (frame, line), _ in walked])
     found: list[Frame] = []
-    for i, (frame, line, lasti) in enumerate(walked):
-        place = (frame.f_code.co_filename, line, frame.f_code.co_name, _package(frame), _is_own(frame))
-        code = lines_of(place[0]) or _magic_body(place[0], found) if i in kept else ()
-        found.append(_detailed(Frame(*place, code=code), frame, lasti) if i in kept else Frame(*place))
+    for i, ((frame, line), lasti) in enumerate(walked):
+        code = frame.f_code
+        plain = Frame(code.co_filename, line, code.co_name, _package(frame), is_own[code])
+        if i in kept:
+            plain = _detailed(plain, lines_of(plain.file) or _magic_body(plain.file, found), frame, lasti)
+        found.append(plain)
     return found
 
 
@@ -116,14 +116,16 @@ def parsed(text: str) -> ast.expr | None:
         return None
 
 
-def _detailed(plain: Frame, frame: types.FrameType, lasti: int) -> Frame:
-    """A frame with what failed on its line and the variables there."""
+def _detailed(plain: Frame, lines: tuple[str, ...], frame: types.FrameType, lasti: int) -> Frame:
+    """A frame with its lines, what failed on its line, and the variables there."""
+    plain = replace(plain, code=lines)
     failing, last = _failing(plain, frame.f_code, lasti)
     scope = tuple(names for names in (frame.f_locals, frame.f_globals) if _is_plain(names))
-    statement = "\n".join(plain.code[plain.line - 1 : min(last, plain.line + _STATEMENT)])
+    statement = "\n".join(lines[plain.line - 1 : min(last, plain.line + _STATEMENT)])
     unset = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}.difference(frame.f_locals if scope else ())
-    variables = tuple(v for v in _variables(failing, statement, scope) if not unset.intersection(re.split(r"\W", v[0])))
-    return Frame(plain.file, plain.line, plain.name, plain.package, True, plain.code, failing, variables, scope)
+    variables = _variables(failing, statement, scope)
+    named = tuple(found for found in variables if not unset.intersection(re.split(r"\W", found[0])))
+    return replace(plain, failing=failing, variables=named, scope=scope)
 
 
 def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, object]]:

@@ -97,6 +97,13 @@ def test_what_can_t_be_corrected_makes_no_cell(shell: Shell, cells: list[str]) -
     assert "the same as yours" in shell.ok("%agent fix") and cells == []
 
 
+def test_a_block_that_quotes_the_cell_is_not_the_corrected_one(shell: Shell, cells: list[str]) -> None:
+    answered(shell, "This fails:\n```python\n1 / 0\n```\nThis does not:\n```python\n1 / 2\n```")
+    shell.run("1 / 0")
+    shell.ok("%agent fix")
+    assert cells == ["1 / 2"]
+
+
 def test_code_of_another_language_is_no_corrected_cell(shell: Shell, cells: list[str]) -> None:
     answered(shell, f"Run\n```bash\npip install x\n```\nand\n```python\n{CORRECTED}\n```")
     shell.run(MISSPELT)
