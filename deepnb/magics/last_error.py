@@ -1,6 +1,5 @@
 """The last error of the user's own code: its text for a prompt, and the cells that it went through."""
 
-import difflib
 import sys
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
@@ -93,9 +92,11 @@ def correction(blocks: Sequence[str], cells: Sequence[CellCode]) -> tuple[str, C
 
 
 def _likeness(pair: tuple[str, CellCode]) -> float:
+    from difflib import SequenceMatcher  # loading the extension needs none
+
     block, cell = pair
     same = block.strip() == cell.code.strip()
-    return -1.0 if same else difflib.SequenceMatcher(None, cell.code, block, autojunk=False).quick_ratio()
+    return -1.0 if same else SequenceMatcher(None, cell.code, block, autojunk=False).quick_ratio()
 
 
 def with_credentials(code: str, cell: CellCode) -> str:

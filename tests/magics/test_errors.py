@@ -118,6 +118,18 @@ def test_a_cell_that_the_agent_proposed_is_the_corrected_one(shell: Shell, cells
     assert cells == [CORRECTED]
 
 
+def test_an_error_in_a_file_names_the_file(
+    shell: Shell, cells: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "my_rates.py").write_text("def rate(done, days):\n    return done / dayz\n")
+    shell.run("import my_rates\nmy_rates.rate(3, 1)")
+    out = shell.ok("%agent fix")
+    assert "Line 2 of File my_rates.py fails" in out and cells == []
+    assert "the line that fails is in my_rates.py. Write `return done / days` there." in out
+
+
 def test_a_credential_in_the_cell_is_sent_masked_and_is_in_the_corrected_cell(shell: Shell, cells: list[str]) -> None:
     key = "sk-proj-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY"
     cell = f"api_key = '{key}'\nprices = {{'apple': 1}}\nprices['appel'], api_key"

@@ -39,9 +39,10 @@ def explain(c: Conversation, f: Failure) -> str:
     if not f.line:
         return f"The error is {_said(f)}. It came from no line of your own code that I can see, so I can't explain it."
     finding = _finding(f)
-    where = f"Line {f.line} of {f.place} fails with {_said(f)}:\n\n```python\n{f.text.strip()}\n```\n\n{finding.why}"
-    if _ASKS_FOR_A_CELL.search(c.request.partition(HEAD)[0]):
-        return f"{where}\n\n{_cell(f, finding)}"
+    where = f"Line {f.line} of {f.place} fails with {_said(f)}:"
+    if f.cells and _ASKS_FOR_A_CELL.search(c.request.partition(HEAD)[0]):  # one block alone: the cell
+        return f"{where} `{f.text.strip()}`. {finding.why}\n\n{_cell(f, finding)}"
+    where = f"{where}\n\n```python\n{f.text.strip()}\n```\n\n{finding.why}"
     if not finding.lines:
         return f"{where} {finding.advice}".rstrip()
     lines = "\n".join(finding.lines[number] for number in sorted(finding.lines))
@@ -73,7 +74,8 @@ def _cell(f: Failure, finding: Finding) -> str:
         for number, line in finding.lines.items():
             lines[number - 1 + shift] = line
         return "The corrected cell:\n\n```python\n" + "\n".join(lines) + "\n```"
-    return f"I can't give a corrected cell: the line that fails is in {f.place}. {finding.advice}".rstrip()
+    right = " and ".join(f"`{line.strip()}`" for line in finding.lines.values())
+    return f"I can't give a corrected cell: the line that fails is in {f.place.removeprefix('File ')}. Write {right} there."
 
 
 def _cells(f: Failure) -> Iterator[tuple[list[str], int]]:
