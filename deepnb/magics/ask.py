@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -49,22 +50,21 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         rerun=scene.config.rerun,
         images=filled.images,
     )
-    first = session.last is None
     watch(
         scene,
         events,
         quiet=run.quiet or run.format != "markdown",
         filled=filled,
-        notes=[*([FORGETS] if first else []), *([f"added to the prompt: {asks}"] if asks else [])],
+        notes=[*_first_note(session), *([f"added to the prompt: {asks}"] if asks else [])],
         deliver=lambda turn: _deliver(scene, run, turn),
     )
 
 
 def explain(scene: Scene) -> None:
     """Have the last error explained."""
-    watch(
-        scene, scene.session.stream(error_prompts.explain_prompt(scene.last_error.text())), notes=[error_prompts.NOTE]
-    )
+    prompt = error_prompts.explain_prompt(scene.last_error.text())
+    notes = [*_first_note(scene.session), error_prompts.NOTE]
+    watch(scene, scene.session.stream(prompt), notes=notes)
 
 
 def fix(scene: Scene) -> None:
@@ -72,7 +72,8 @@ def fix(scene: Scene) -> None:
     cells = scene.last_error.cells()
     prompt = error_prompts.fix_prompt(scene.last_error.text(), cells)
     deliver = partial(error_prompts.corrected, scene, cells)
-    watch(scene, scene.session.stream(prompt), notes=[error_prompts.NOTE], deliver=deliver)
+    notes = [*_first_note(scene.session), error_prompts.NOTE]
+    watch(scene, scene.session.stream(prompt), notes=notes, deliver=deliver)
 
 
 def resume(scene: Scene, decision: str | None) -> None:
@@ -136,6 +137,11 @@ def watch(
     return turn
 
 
+def _first_note(session: Session) -> list[str]:
+    """What the footer of a session's first turn says."""
+    return [FORGETS] if session.last is None else []
+
+
 def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
     """A prompt with the kernel's values; on a line, which is taken as typed, `{err}` alone is filled in."""
     placeholder = f"{{{ERR}}}"
@@ -150,7 +156,7 @@ def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
         notes.append(
             f"{placeholder} is your variable err" if ERR in scene.namespace else f"{placeholder} is the last error"
         )
-    return FilledPrompt(filled.text, filled.filled, tuple(notes))
+    return replace(filled, notes=tuple(notes))
 
 
 def _show_events(scene: Scene, display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
