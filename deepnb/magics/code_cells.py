@@ -8,6 +8,7 @@ from deepnb.core.errors import InvalidError, NotFoundError
 from deepnb.core.values import ToolStarted, Turn
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.views.numbers import counted
+from deepnb.views.text_file import text_view
 
 AFTER_A_BUTTON = "%agent code puts the code into the next cell"
 
@@ -30,7 +31,8 @@ def agent_code(scene: Scene, args: Args) -> Result:
         raise InvalidError(f"the last turn has no code {number}", f"type %agent code N with N from 1 to {len(code)}")
     what = f"block {number} of {len(blocks)}" if number <= len(blocks) else f"the code of call {number - len(blocks)}"
     others = f"; %agent code N takes another of the {counted(len(code), 'piece')} of code" if len(code) > 1 else ""
-    return scene.put_code(code[number - 1], f"{what if len(code) > 1 else 'the code'} is in the next cell{others}")
+    done = f"{what if len(code) > 1 else 'the code'} is in the next cell{others}"
+    return scene.put_code(code[number - 1], done) or text_view("", code[number - 1])
 
 
 def turn_code(turn: Turn) -> list[str]:

@@ -72,7 +72,7 @@ class LastError:
 
     def _label(self, file: str) -> str | None:
         known = self._ip.compile.format_code_name(file)
-        return known[1] if known else None
+        return known[1] if known and known[1] != "In[0]" else None  # which is no cell: code that the agent ran
 
     def _as_typed(self, file: str, code: str) -> str:
         """A cell with its magics as they were typed: the code that ran has calls in their place."""

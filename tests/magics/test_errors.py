@@ -231,6 +231,13 @@ def test_code_takes_the_last_block_or_the_one_that_is_named(shell: Shell, cells:
     assert cells[2:] == ["only()"]
 
 
+def test_where_no_cell_can_be_made_the_code_is_shown(shell: Shell, cells: list[str]) -> None:
+    answered(shell, "```\na = 1\n```")
+    shell.ok("%agent one block of code please")
+    shell.ip._deepnb.scene.in_cell = lambda: False
+    assert shell.ok("%agent code").strip() == "a = 1" and cells == []
+
+
 def test_code_of_calls_counts_on_after_the_blocks(shell: Shell, cells: list[str]) -> None:
     answered(shell, call("propose_cell", code="from_call = 1"), "```\nfrom_answer = 2\n```")
     shell.ok("%agent do propose something")
