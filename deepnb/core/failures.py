@@ -13,7 +13,7 @@ _FRAMES = 6
 _LIBRARY_FRAMES = 2
 """Frames that are shown where none is of the user's own code."""
 
-_ENGINE = frozenset(
+ENGINE = frozenset(
     {
         "deepnb",
         "deepagents",
@@ -46,15 +46,16 @@ def own_traceback(error: BaseException) -> str:
 
     Empty where all of it is of deepnb and its engine.
     """
-    outside = [frame for frame, name in _frames(error) if name not in _ENGINE]
-    own = [frame for frame in outside if not _is_library(frame.filename)]
+    outside = [frame for frame, name in _frames(error) if name not in ENGINE]
+    own = [frame for frame in outside if not is_library(frame.filename)]
     shown = own or outside[-_LIBRARY_FRAMES:]
     if len(shown) > _FRAMES:
         shown = [shown[0], *shown[1 - _FRAMES :]]
     return redact("".join(map(_line, shown)).rstrip())
 
 
-def _is_library(file: str) -> bool:
+def is_library(file: str) -> bool:
+    """Whether a file is of Python's own library, or of a package that was installed."""
     return file.startswith(_LIBRARIES) or "site-packages" in file or "dist-packages" in file
 
 
@@ -65,8 +66,12 @@ def _frames(error: BaseException) -> Iterator[tuple[FrameSummary, str]]:
         yield summary, str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
+def is_cell(file: str) -> bool:
+    """Whether a file is the name that IPython gives to the code of a cell."""
+    return "ipykernel_" in file or file.startswith("<ipython-input")
+
+
 def _line(frame: FrameSummary) -> str:
-    of_cell = "ipykernel_" in frame.filename or frame.filename.startswith("<ipython-input")
-    place = "In a cell" if of_cell else f'File "{frame.filename}"'
+    place = "In a cell" if is_cell(frame.filename) else f'File "{frame.filename}"'
     code = f"    {frame.line}\n" if frame.line else ""
     return f"{place}, line {frame.lineno}, in {frame.name}\n{code}"

@@ -1,8 +1,8 @@
 """A prompt from a cell to its answer: fill in, run, show as it happens, keep the answer."""
 
 import json
-import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,10 @@ from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.values import Turn
+from deepnb.magics import error_prompts
+from deepnb.magics.code_cells import AFTER_A_BUTTON, code_blocks, first_code, turn_code
 from deepnb.magics.interpolate import FilledPrompt, fill
+from deepnb.magics.last_error import ERR
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
 from deepnb.magics.stop import approval_needed
@@ -32,12 +35,10 @@ _ASKS = {
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
-_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-
 
 def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt as one turn and show it."""
-    filled = fill(run.prompt, scene.namespace) if cell and not run.raw else FilledPrompt(run.prompt, (), ())
+    filled = FilledPrompt(run.prompt) if run.raw else _filled(scene, run.prompt, cell)
     session = scene.session
     asks = _ASKS.get(run.format)
     events = session.stream(
@@ -49,15 +50,30 @@ def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         rerun=scene.config.rerun,
         images=filled.images,
     )
-    first = session.last is None
     watch(
         scene,
         events,
         quiet=run.quiet or run.format != "markdown",
         filled=filled,
-        notes=[*([FORGETS] if first else []), *([f"added to the prompt: {asks}"] if asks else [])],
+        notes=[*_first_note(session), *([f"added to the prompt: {asks}"] if asks else [])],
         deliver=lambda turn: _deliver(scene, run, turn),
     )
+
+
+def explain(scene: Scene) -> None:
+    """Have the last error explained."""
+    prompt = error_prompts.explain_prompt(scene.last_error.text())
+    notes = [*_first_note(scene.session), error_prompts.NOTE]
+    watch(scene, scene.session.stream(prompt), notes=notes)
+
+
+def fix(scene: Scene) -> None:
+    """Have the cell of the last error corrected: the new one goes below, shown as a diff, and is not run."""
+    cells = scene.last_error.cells()
+    prompt = error_prompts.fix_prompt(scene.last_error.text(), cells)
+    deliver = partial(error_prompts.corrected, scene, cells)
+    notes = [*_first_note(scene.session), error_prompts.NOTE]
+    watch(scene, scene.session.stream(prompt), notes=notes, deliver=deliver)
 
 
 def resume(scene: Scene, decision: str | None) -> None:
@@ -103,7 +119,9 @@ def watch(
         with uninterrupted():
             views, problem = _end(scene, turn, problem, deliver)
             placeholders = filled or FilledPrompt("", (), ())
-            footer = footer_view(turn, filled=placeholders.filled, notes=[*placeholders.notes, *notes])
+            below_button = [AFTER_A_BUTTON] if not (scene.in_cell() or turn.asked) and turn_code(turn) else []
+            lines = [*placeholders.notes, *notes, *below_button]
+            footer = footer_view(turn, filled=placeholders.filled, notes=lines)
             below = display.finish(*views, footer)
             if turn.asked and problem is None:
                 scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene))
@@ -117,6 +135,28 @@ def watch(
     if turn.asked and screen is None and scene.config.stop_at_approval:
         raise approval_needed(len(turn.asked), buttons=scene.screen.notebook)
     return turn
+
+
+def _first_note(session: Session) -> list[str]:
+    """What the footer of a session's first turn says."""
+    return [FORGETS] if session.last is None else []
+
+
+def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
+    """A prompt with the kernel's values; on a line, which is taken as typed, `{err}` alone is filled in."""
+    placeholder = f"{{{ERR}}}"
+    if not cell and placeholder not in prompt:
+        return FilledPrompt(prompt)
+    names = scene.last_error.names(prompt, scene.namespace)
+    if not cell:
+        names = {ERR: names[ERR]} if ERR in names else {}
+    filled = fill(prompt, names)
+    notes = [note for note in filled.notes if cell or note.startswith(placeholder)]
+    if ERR in filled.filled:
+        notes.append(
+            f"{placeholder} is your variable err" if ERR in scene.namespace else f"{placeholder} is the last error"
+        )
+    return replace(filled, notes=tuple(notes))
 
 
 def _show_events(scene: Scene, display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
@@ -185,8 +225,8 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
         views = [text_view("", json.dumps(value, ensure_ascii=False, indent=2))]
     elif run.format == "code":
         value = first_code(turn.text)
-        scene.next_cell(value)
-        views = [notice_view("the code is in the next cell", "ok")]
+        put = scene.put_code(value, "the code is in the next cell")
+        views = [put] if put else []
     elif run.format == "text":
         views = [text_view("", turn.text)]
     elif run.quiet:
@@ -198,17 +238,9 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
 
 def parsed_json(text: str) -> Any:
     """The JSON value of an answer: the whole of it, or its first fenced block that is one."""
-    for candidate in (text, *(m[3] for m in _FENCE.finditer(text))):
+    for candidate in (text, *code_blocks(text)):
         try:
             return json.loads(candidate)
         except ValueError:
             continue
     raise InvalidError("the answer is not JSON", "ask again for JSON only")
-
-
-def first_code(text: str) -> str:
-    """The first fenced block of an answer."""
-    found = _FENCE.search(text)
-    if found is None:
-        raise InvalidError("the answer has no code block", "ask for code, or leave out --format code")
-    return found[3].rstrip("\n")

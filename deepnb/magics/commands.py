@@ -5,6 +5,7 @@ from pathlib import Path
 
 from deepnb.core.errors import InvalidError
 from deepnb.core.values import Event, ModelStarted, Notice
+from deepnb.magics.code_cells import agent_code
 from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
@@ -170,6 +171,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "history": agent_history,
     "transcript": agent_transcript,
     "export": agent_export,
+    "code": agent_code,
     "tools": agent_tools,
     "subagents": agent_subagents,
     "mount": agent_mount,

@@ -108,6 +108,9 @@ class DeepNB(Configurable):
     prices = Dict(
         help='Model -> US dollars per million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
     ).tag(config=True)
+    offer_explain = Bool(
+        False, help="Whether an error of a cell is followed by a line that offers %agent explain and %agent fix."
+    ).tag(config=True)
     clock = Unicode("", help="A fixed time (ISO 8601), so that a notebook prints the same everywhere.").tag(config=True)
 
     def __init__(self, changed: Callable[[dict[str, Any]], None], **kwargs: Any) -> None:

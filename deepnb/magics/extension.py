@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deepnb.core.errors import DeepnbError
 from deepnb.magics import complete, formatters, reloading, stop, transform
 from deepnb.magics.config import DeepNB
+from deepnb.magics.last_error import LastError
 from deepnb.magics.preload import Preload
 from deepnb.magics.usage import MAGICS, usage_text
 
@@ -32,9 +33,10 @@ class Extension:
         if ip.config.get(DeepNB.__name__):
             _check(self._profile)
         self._cell: str | None = None
-        self._in_cell = False
-        self._last_error: dict[str, Any] = {}
         self._cells: set[str] = set()
+        self._in_cell = True  # the one that loads the extension
+        self._debugged: dict[str, Any] = {}
+        self._last_error = LastError(ip)
         self._preload = Preload() if hasattr(ip, "kernel") else None
 
     @cached_property
@@ -71,7 +73,17 @@ class Extension:
         from deepnb.widgets.panels import Live
 
         ip, live = self.ip, Live(self.session.workspace.current.watch)
-        return Scene(self.session, self.screen, self.config, ip.user_ns, ip.set_next_input, lambda: self._cell, live)
+        return Scene(
+            self.session,
+            self.screen,
+            self.config,
+            ip.user_ns,
+            ip.set_next_input,
+            lambda: self._cell,
+            live,
+            self._last_error,
+            lambda: self._in_cell,
+        )
 
     def load(self) -> None:
         """Register everything; prints nothing."""
@@ -155,6 +167,8 @@ class Extension:
 
         if magic == "agent" and command.name == "resume":
             return ask.resume(self.scene, command.args["choice"])  # type: ignore[arg-type]
+        if magic == "agent" and command.name in ("explain", "fix"):
+            return ask.explain(self.scene) if command.name == "explain" else ask.fix(self.scene)
         if magic == "agent" and command.name in ("approve", "reject", "edit"):
             from deepnb.magics.approval_commands import decisions
 
@@ -195,7 +209,7 @@ class Extension:
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
-        self._last_error = stop.last_error()
+        self._debugged = stop.last_error()
         self._cells |= {self._cell} if self._cell else set()
         if "kernel" in self.__dict__:
             self.kernel.begin_cell()
@@ -205,8 +219,13 @@ class Extension:
     def _after_cell(self, result: Any) -> None:
         self._in_cell = False
         if isinstance(result.error_in_exec, stop.ApprovalNeeded):
-            stop.restore(self._last_error)
+            stop.restore(self._debugged)
         self.config.settle(self.ip.config)
+        if self._last_error.note(result) and self.config.offer_explain:
+            from deepnb.magics.error_prompts import OFFER
+            from deepnb.views.notice import notice_view
+
+            self.screen.show(notice_view(OFFER, "hint"))
         if self._preload:
             self._preload.begin()
 

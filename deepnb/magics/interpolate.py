@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.image import PromptImage
+from deepnb.magics.last_error import ERR
 from deepnb.workshop.describe import describe, is_table
 from deepnb.workshop.exact import plain
 from deepnb.workshop.images import prompt_image
@@ -243,7 +244,7 @@ class _Values:
 
     def _render(self, typed: str, name: str, steps: str) -> str:
         if not self._knows(name):
-            raise _Refused(f"no variable {name}")
+            raise _Refused(f"no variable {name}" + (" and no error yet" if name == ERR else ""))
         value = self.lookup[name]
         for step in _STEP.finditer(steps):
             value = _step(value, step)

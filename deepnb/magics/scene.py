@@ -8,9 +8,12 @@ from typing import Any
 from deepnb.core.values import ThreadInfo, Turn
 from deepnb.magics.cards import Cards
 from deepnb.magics.config import DeepNB
+from deepnb.magics.last_error import LastError
 from deepnb.session.session import Session
 from deepnb.views.notice import notice_view
+from deepnb.views.text_file import text_view
 from deepnb.views.view import View
+from deepnb.widgets.app_screen import in_voila
 from deepnb.widgets.panels import Folded, Live
 from deepnb.widgets.screen import Screen
 
@@ -33,6 +36,9 @@ class Scene:
     """The id of the cell that is running, where the front end sends one."""
     live: Live
     """The panels that follow the session."""
+    last_error: LastError
+    in_cell: Callable[[], bool]
+    """Whether a cell is running: a button's callback can't make a cell."""
 
     @cached_property
     def cards(self) -> Cards:
@@ -60,6 +66,18 @@ class Scene:
     def show(self, view: View) -> None:
         """Show a view below what the cell has shown."""
         self.screen.show(view)
+
+    def put_code(self, code: str, done: str) -> View | None:
+        """Put code into the next cell and give the line that says so; the code itself where the page has no cells.
+
+        None in a button's callback, which can make no cell.
+        """
+        if not self.in_cell():
+            return None
+        if in_voila():
+            return text_view("", code)
+        self.next_cell(code)
+        return notice(done)
 
     def show_panel(self, panel: Any, twin: Callable[[], View], text: str) -> None:
         """A panel and its static twin, following the session."""

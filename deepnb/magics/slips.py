@@ -24,6 +24,8 @@ _PLACE_WORDS = """
 all none first last latest newest oldest previous prev current now here start beginning end list show add remove delete on
 off yes back zero one two three four five six seven eight nine ten main tokens messages files cost csv json html md
 """
+_VERBS = ("explain", "fix", "code")
+"""Subcommands that people also ask with: what follows one is a prompt unless it is an argument of it."""
 _PLACES = frozenset(_PLACE_WORDS.split())
 _BETWEEN = frozenset(
     ["to", "at", "in", "of", "turn", "turns", "call", "calls", "step", "thread", "tool", "number", "nr", "no"]
@@ -33,6 +35,8 @@ _BETWEEN = frozenset(
 def slip(line: str, fit: Fit) -> str | None:
     """What to type instead of a line that was most likely meant as a subcommand; None for a prompt."""
     words = line.split()
+    if words[1:] and words[0].casefold() in _VERBS:
+        return None
     if not 1 <= len(words) <= _MOST or words[-1][-1] in "?!":
         return None
     if words[0] in MAGICS and (other := _other_magic(words, fit)):

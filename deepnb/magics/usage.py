@@ -122,6 +122,23 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     ),
     Sub(
         "agent",
+        "explain",
+        "explain the last error from your code and its variables; {err} in a prompt is filled in with the same text",
+    ),
+    Sub(
+        "agent",
+        "fix",
+        "put a corrected copy of the cell that failed into the next cell, shown as a diff; nothing is run",
+    ),
+    Sub(
+        "agent",
+        "code",
+        "put a block of code of the last answer into the next cell: the last one, or number N; the code of tool calls"
+        " counts on after the blocks; nothing is run",
+        (Arg("number", "N", "number", needed=False),),
+    ),
+    Sub(
+        "agent",
         "tools",
         "list the tools and which calls need your approval; ask, allow or deny sets the rule of one tool; outside asks"
         " for calls that can't be undone, writes for calls that change anything, read-only denies all changes; add gives"

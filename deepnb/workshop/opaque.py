@@ -66,10 +66,28 @@ def module_name(kind: type) -> object:
 
 def static_names(value: object) -> str:
     """`names: area(), width, height`: the public names of an object, its own first; methods with brackets."""
-    names = list(dict.fromkeys(name for name in _names(value) if not name.startswith("_")))
+    names = list(dict.fromkeys(name for name in attribute_names(value) if not name.startswith("_")))
     shown = [name + "()" * callable_statically(value, name) for name in names[:NAMES]]
     more = [f"{len(names) - NAMES} more"] if len(names) > NAMES else []
     return "names: " + ", ".join([*shown, *more]) if names else ""
+
+
+def own_attributes(value: object) -> dict[str, object]:
+    """What an object keeps under names of its own; empty for one without, and for one that would answer itself."""
+    for kind in _mro(type(value)):
+        descriptor = type.__dict__["__dict__"].__get__(kind).get("__dict__")
+        if type(descriptor) is types.GetSetDescriptorType:
+            own = descriptor.__get__(value)
+            return {k: v for k, v in dict.items(own) if type(k) is str} if type(own) is dict else {}
+    return {}
+
+
+def attribute_names(value: object) -> Iterator[str]:
+    """The names that an object's own dictionary and its classes have, its own first; some twice."""
+    yield from own_attributes(value)
+    for kind in _mro(type(value)):
+        if kind is not object:
+            yield from (name for name in type.__dict__["__dict__"].__get__(kind) if type(name) is str)
 
 
 def callable_statically(value: object, name: str) -> bool:
@@ -91,18 +109,6 @@ def conversion(value: object) -> str:
     if any(kind is table for kind in _mro(type(value)) for table in tables):
         return f"{class_name(value)} is a subclass: pandas.DataFrame(...) of it is read"
     return ""
-
-
-def _names(value: object) -> Iterator[str]:
-    for kind in _mro(type(value)):
-        descriptor = type.__dict__["__dict__"].__get__(kind).get("__dict__")
-        if type(descriptor) is types.GetSetDescriptorType:
-            own = descriptor.__get__(value)
-            yield from (name for name in dict.keys(own) if type(name) is str) if type(own) is dict else ()
-            break
-    for kind in _mro(type(value)):
-        if kind is not object:
-            yield from (name for name in type.__dict__["__dict__"].__get__(kind) if type(name) is str)
 
 
 def _mro(kind: type) -> tuple[type, ...]:

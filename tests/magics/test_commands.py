@@ -14,8 +14,8 @@ from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommands
 from tests.support.shells import Shell
 from tests.support.windows import tight_window
 
-RUNS = ("resume", "approve", "reject", "edit")
-"""Subcommands that let a run go on: they stream, and stand in no table."""
+RUNS = ("resume", "approve", "reject", "edit", "explain", "fix")
+"""Subcommands that run a turn or let it go on: they stream, and stand in no table."""
 
 
 def test_every_subcommand_of_the_help_is_there() -> None:

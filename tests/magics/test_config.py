@@ -23,6 +23,7 @@ SETTINGS = {
     "max_cost": "0.25",
     "max_subagent_depth": "2",
     "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}",
+    "offer_explain": "True",
     "clock": "'2026-01-31T09:00:00+00:00'",
 }
 

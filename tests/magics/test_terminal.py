@@ -90,3 +90,15 @@ def test_a_call_that_waits_is_printed_with_what_to_type(terminal: Terminal, tmp_
     assert "1 · write_file · needs your approval" in out and "+hello world" in out and "%agent reject WHY" in out
     assert "I wrote 1 line to /work/report.md." in terminal.type("%agent approve")
     assert (tmp_path / "report.md").read_text() == "hello world\n"
+
+
+def test_an_error_is_explained_and_the_corrected_cell_is_ready_to_be_run(terminal: Terminal) -> None:
+    terminal.type("%load_ext deepnb")
+    terminal.type("%agent use offline")
+    terminal.type("prices = {'apple': 1.2}")
+    assert "KeyError" in terminal.type("prices['appel']")
+    out = terminal.type("%agent explain")
+    assert re.search(r"Line 1 of Cell In\[\d+\] fails with KeyError: 'appel'", out)
+    assert "the nearest key is 'apple'" in out
+    out = terminal.type("%agent fix")
+    assert "-prices['appel']" in out and "+prices['apple']" in out

@@ -1,11 +1,12 @@
 """All that the teaching model can do, in the order in which it is tried: one row each."""
 
-from deepnb.models.teaching import delegating, files, frames, memory, notes, skills, summary, talk
+from deepnb.models.teaching import delegating, explaining, files, frames, memory, notes, skills, summary, talk
 from deepnb.models.teaching.moves import Intent
 
 INTENTS = (
     Intent("compact", summary.wants_compaction, summary.compact),
     Intent("flush", summary.wants_flush, summary.put_down),
+    Intent("explain an error", explaining.wants_explanation, explaining.explain),
     Intent("delegate by name", delegating.wants_named, delegating.delegate),
     Intent("remember a file", memory.wants_remember_file, memory.remember_file),
     Intent("add to a memory file", memory.wants_add, memory.add),

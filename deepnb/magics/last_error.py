@@ -1,0 +1,120 @@
+"""The last error of the user's own code: its text for a prompt, and the cells that it went through."""
+
+import sys
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ERR = "err"
+"""The name that stands for the error in a prompt."""
+
+
+@dataclass(frozen=True)
+class CellCode:
+    """A cell that an error went through, as it was typed."""
+
+    name: str
+    code: str
+
+
+class LastError:
+    """What a shell showed a traceback of, and nothing else: a mistake in a magic is one line and leaves it as it was."""
+
+    def __init__(self, ip: Any) -> None:
+        self._ip = ip
+        self._error: BaseException | None = None
+        self._typed = ""
+
+    def note(self, result: Any) -> bool:
+        """Keep the error of a cell that has run, if it is one with a traceback; says whether it is."""
+        error = result.error_before_exec or result.error_in_exec
+        if not _has_traceback(error):
+            return False
+        self._error, self._typed = error, str(getattr(result.info, "raw_cell", "") or "")
+        return True
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error; before the first one, that of a cell that ran before deepnb was loaded."""
+        if self._error is not None:
+            return self._error
+        shown = getattr(sys, "last_value", None)
+        return shown if _has_traceback(shown) else None
+
+    def text(self) -> str | None:
+        """The traceback with the user's frames and their variables, without credentials; None without an error."""
+        from deepnb.workshop.error_text import error_text
+
+        return None if self.error is None else error_text(self.error, self._label)
+
+    def cells(self) -> tuple[CellCode, ...]:
+        """The cells in the traceback, the innermost first, each once."""
+        from deepnb.core.failures import is_cell
+        from deepnb.workshop.frames import frames, lines_of
+
+        if self.error is None:
+            return ()
+        files = [frame.file for frame in frames(self.error) if frame.own and is_cell(frame.file)]
+        if isinstance(self.error, SyntaxError) and is_cell(str(self.error.filename)):
+            files.append(str(self.error.filename))
+        found = [
+            CellCode(self._label(file) or "", self._as_typed(file, "\n".join(lines_of(file))))
+            for file in dict.fromkeys(reversed(files))
+        ]
+        return tuple(found) or ((CellCode("", self._typed),) if self._typed else ())
+
+    def names(self, prompt: str, namespace: MutableMapping[str, Any]) -> Mapping[str, Any]:
+        """The names that a prompt may ask for: the user's variables, and `err` where none of them has that name."""
+        if f"{{{ERR}}}" not in prompt or ERR in namespace or (text := self.text()) is None:
+            return namespace
+        return ChainMap(namespace, {ERR: text})
+
+    def _label(self, file: str) -> str | None:
+        known = self._ip.compile.format_code_name(file)
+        return known[1] if known and known[1] != "In[0]" else None  # which is no cell: code that the agent ran
+
+    def _as_typed(self, file: str, code: str) -> str:
+        """A cell with its magics as they were typed: the code that ran has calls in their place."""
+        number = (self._label(file) or "").removeprefix("In[").rstrip("]")
+        typed = self._ip.history_manager.input_hist_raw
+        earlier = [typed[int(number)]] if number.isdigit() and int(number) < len(typed) else []
+        for cell in (self._typed, *earlier):
+            if self._ip.transform_cell(cell).rstrip() == code.rstrip():
+                return str(cell)
+        return code
+
+
+def correction(blocks: Sequence[str], cells: Sequence[CellCode]) -> tuple[str, CellCode] | None:
+    """The block that is most like one of the cells, and that cell; a block that only quotes one comes last."""
+    pairs = [(block, cell) for block in blocks for cell in cells]
+    return max(pairs, key=_likeness, default=None)
+
+
+def _likeness(pair: tuple[str, CellCode]) -> float:
+    from difflib import SequenceMatcher  # loading the extension needs none
+
+    block, cell = pair
+    same = block.strip() == cell.code.strip()
+    return -1.0 if same else SequenceMatcher(None, cell.code, block, autojunk=False).quick_ratio()
+
+
+def with_credentials(code: str, cell: CellCode) -> str:
+    """Corrected code with the cell's own lines in place of those that a model got without their credentials."""
+    from deepnb.core.secrets import redact
+
+    typed, shown = cell.code.split("\n"), redact(cell.code).split("\n")
+    if len(typed) != len(shown):
+        return code
+    hidden = {after: before for before, after in zip(typed, shown, strict=True) if before != after}
+    return "\n".join(hidden.get(line, line) for line in code.split("\n"))
+
+
+def _has_traceback(error: object) -> bool:
+    """Whether the shell shows a traceback of an error: not of a mistake in a magic, nor of one that shows itself."""
+    from IPython.core.error import UsageError
+
+    if not isinstance(error, BaseException) or isinstance(error, UsageError | SystemExit):
+        return False
+    own = type(error).__module__.partition(".")[0] == "deepnb"
+    return not (own and hasattr(type(error), "_render_traceback_"))

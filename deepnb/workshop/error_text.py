@@ -1,0 +1,238 @@
+"""An exception as text: its traceback with the user's own frames in full, libraries' in a line, then its message.
+
+It is laid out as Python's own tracebacks, so that any model knows it. Values are described by `describe`: no code of
+the user's objects runs but the exception's `str`, and credentials are not shown.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from textwrap import indent
+
+from deepnb.core.failures import failure_text, is_cell
+from deepnb.core.secrets import redact
+from deepnb.workshop.cells import is_credential
+from deepnb.workshop.describe import describe, list_of_variables
+from deepnb.workshop.exact import class_name, cut
+from deepnb.workshop.frames import Frame, frames, lines_of, own_file
+from deepnb.workshop.near_names import near_names
+from deepnb.workshop.opaque import own_attributes
+
+HEAD = "Traceback (most recent call last):"
+BUDGET = 8_000
+"""Characters of a text."""
+
+WIDTH = 160
+"""Characters of a line of code."""
+_AROUND = (6, 3)
+"""Lines shown before and after the failing one."""
+_LONGEST_LINE = 4_000
+_LOCALS = (6, 700)
+"""How many variables of the innermost frame are described, and the characters of one; fewer of the frames around it."""
+_OUTER_LOCALS = (3, 300)
+_OTHERS = 8
+_LIBRARY = 2
+"""Frames of libraries that are listed at each end of a run of them."""
+_SHORTEST = 6
+"""Characters of a credential that is looked for in the message."""
+_CAUSES = 3
+_GROUP = 5
+
+Label = Callable[[str], str | None]
+"""What the front end calls a cell, by the name that its code has: `In[3]`."""
+
+
+def error_text(error: BaseException, label: Label = lambda file: None, budget: int = BUDGET) -> str:
+    """What is known of an exception, in at most `budget` characters; never an exception, and never a credential."""
+    try:
+        text = _text(error, label, budget)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # of the exception's own `str`
+        text = f"{HEAD}\n{class_name(error)}: its message can't be shown"
+    return _within(redact(text), budget)
+
+
+def innermost(found: Sequence[Frame]) -> Frame | None:
+    """The user's frame that is nearest to the error."""
+    return next((frame for frame in reversed(found) if frame.own), None)
+
+
+def _text(error: BaseException, label: Label, budget: int) -> str:
+    found = frames(error)
+    last = innermost(found)
+    lines = [HEAD]
+    for own, run in groupby(found, key=lambda frame: frame.own):
+        blocks = list(run)
+        if own:
+            shown = [frame for frame in blocks if frame.code or frame.variables]
+            hidden = len(blocks) - len(shown)
+            lines += [_own(frame, label, frame is last) for frame in shown[:2]]
+            lines += [f"  ({hidden} more frames of this code)"] * bool(hidden)
+            lines += [_own(frame, label, frame is last) for frame in shown[2:]]
+        elif not _is_engine(blocks):
+            lines += _libraries(blocks)
+    lines += _syntax(error, label)
+    tail = [_message(error), *near_names(error, last), *_notes(error), *_members(error), *_causes(error, label)]
+    return _without(_hidden_values(found), _joined(lines, tail, budget))
+
+
+def _joined(lines: list[str], tail: list[str], budget: int) -> str:
+    """The text with frames in the middle left out where it would be too long: the outermost, and the innermost stay."""
+    size = sum(map(len, lines)) + sum(map(len, tail)) + len(lines) + len(tail)
+    while size > budget - 60 and len(lines) > 3:
+        size -= len(lines.pop(2)) + 1
+    return "\n".join([*lines, *tail])
+
+
+def _hidden_values(found: Sequence[Frame]) -> set[str]:
+    """The values of variables that are named like credentials: a message may repeat them without the name."""
+    return {
+        value
+        for frame in found
+        for name, value in (*frame.variables, *(frame.scope[0].items() if frame.scope and not frame.is_module else ()))
+        if is_credential(name, value) and type(value) is str and len(value) >= _SHORTEST
+    }
+
+
+def _without(values: set[str], text: str) -> str:
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, "[redacted]")
+    return text
+
+
+def _within(text: str, budget: int) -> str:
+    """The head and the end of a text that is too long: the message is at its end."""
+    if len(text) <= budget:
+        return text
+    return f"{text[: budget // 3]}\n  (left out)\n{text[-(budget - budget // 3 - 15) :]}"
+
+
+def _own(frame: Frame, label: Label, is_last: bool) -> str:
+    """A frame of the user's: its place, the lines round the failing one, what failed, and the variables."""
+    lines = [f"  {place(frame.file, frame.line, label)}, in {frame.name}", *_source(frame.code, frame.line)]
+    if frame.failing and frame.failing != _line(frame.code, frame.line).strip():
+        lines.append(f"    failing expression: {cut(redact(frame.failing), WIDTH)}")
+    count, size = _LOCALS if is_last else _OUTER_LOCALS
+    named = frame.variables[:count]
+    if named:
+        lines.append("    variables:")
+        lines += [_variable(name, value, size) for name, value in named]
+    if is_last and not frame.is_module and frame.scope:
+        known = {name for name, _ in named}
+        others = {name: value for name, value in frame.scope[0].items() if name not in known and name.isidentifier()}
+        text = list_of_variables(others, _OTHERS)
+        lines += ["    other variables of the function:", indent(cut(text, size), "      ")] if others else []
+    return "\n".join(lines)
+
+
+def _variable(name: str, value: object, size: int) -> str:
+    """What a variable is; what follows its first line is indented further."""
+    head, _, rest = describe(name, value, size).partition("\n")
+    return f"      {head}" + (f"\n{indent(rest, ' ' * 8)}" if rest else "")
+
+
+def place(file: str, line: int, label: Label) -> str:
+    """`Cell In[3], line 2`, as IPython says it, or `File helpers.py, line 7`."""
+    if name := label(file):
+        return f"Cell {name}, line {line}"
+    return f"{'Cell' if is_cell(file) or file.startswith('<') else f'File {_short(file)}'}, line {line}"
+
+
+def _source(code: Sequence[str], line: int) -> list[str]:
+    """The lines round one, numbered as an editor shows them, that one marked."""
+    before, after = _AROUND
+    first, last = max(1, line - before), min(len(code), line + after)
+    shown = [text[:_LONGEST_LINE] for text in code[first - 1 : last]]
+    clean = redact("\n".join(shown)).split("\n")  # before a cut could leave half of a credential
+    if len(clean) != len(shown):
+        clean = [redact(text) for text in shown]
+    return [f"    {'>' if n == line else ' '} {n:>3} | {cut(t, WIDTH)}".rstrip() for n, t in enumerate(clean, first)]
+
+
+def _line(code: Sequence[str], line: int) -> str:
+    return code[line - 1] if 0 < line <= len(code) else ""
+
+
+def _libraries(found: list[Frame]) -> list[str]:
+    lines = [f"  File {_short(f.file)}, line {f.line}, in {f.name}" for f in found]
+    if len(lines) <= 2 * _LIBRARY:
+        return lines
+    hidden = len(lines) - 2 * _LIBRARY
+    return [*lines[:_LIBRARY], f"  ({hidden} more frames of libraries)", *lines[-_LIBRARY:]]
+
+
+def _is_engine(found: Sequence[Frame]) -> bool:
+    """Whether frames are those of IPython that run a cell."""
+    return all(frame.package == "IPython" for frame in found)
+
+
+def _short(file: str) -> str:
+    """A file by its place below the working directory, or in its library."""
+    import os
+
+    path = os.path.abspath(file)
+    if path.startswith(os.path.join(os.getcwd(), "")) and own_file(file):
+        return os.path.relpath(path)
+    for folder in ("site-packages", "dist-packages"):
+        if folder in file:
+            return file.rpartition(folder)[2].lstrip("/\\")
+    return "/".join(file.replace("\\", "/").split("/")[-2:])
+
+
+def _syntax(error: BaseException, label: Label) -> list[str]:
+    """Where a text is no Python, which has no frame of its own."""
+    if not isinstance(error, SyntaxError):
+        return []
+    file, line, text = (SyntaxError.__dict__[name].__get__(error) for name in ("filename", "lineno", "text"))
+    if type(line) is not int:
+        return []
+    code = lines_of(file) if type(file) is str else ()
+    if code:
+        return ["\n".join([f"  {place(file, line, label)}", *_source(code, line)])]
+    shown = [f"    > {line:>3} | {cut(text.rstrip(), WIDTH)}"] if type(text) is str else []
+    return ["\n".join([f"  {place(str(file), line, label)}", *shown])]
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and type(words := SyntaxError.__dict__["msg"].__get__(error)) is str:
+        return f"{class_name(error)}: {words}"
+    return failure_text(error).removeprefix("Error: ")
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What was added to an exception by `add_note`."""
+    notes = own_attributes(error).get("__notes__")
+    return [cut(note, 200) for note in notes[:3] if type(note) is str] if type(notes) is list else []
+
+
+def _members(error: BaseException) -> Iterator[str]:
+    """The exceptions of a group, a line each."""
+    if isinstance(error, BaseExceptionGroup):
+        members = BaseExceptionGroup.__dict__["exceptions"].__get__(error)
+        for number, member in enumerate(members[:_GROUP], 1):
+            yield f"  {number}. {cut(_message(member), 300)}{_where(member)}"
+        if len(members) > _GROUP:
+            yield f"  ({len(members) - _GROUP} more exceptions)"
+
+
+def _causes(error: BaseException, label: Label) -> Iterator[str]:
+    """The exceptions behind one, a line each; none that a library raised with the same words."""
+    known, said = {id(error)}, {_message(error)}
+    at: BaseException | None = error
+    for _ in range(_CAUSES):
+        cause = at.__cause__ if at is not None else None
+        at = cause or (at.__context__ if at is not None and not at.__suppress_context__ else None)
+        if at is None or id(at) in known:
+            return
+        known.add(id(at))
+        where, words = _where(at, label), cut(_message(at), 300)
+        if where or words not in said:
+            yield f"{'caused by' if cause else 'while handling'} {words}{where}"
+        said.add(words)
+
+
+def _where(error: BaseException, label: Label = lambda file: None) -> str:
+    frame = innermost(frames(error))
+    if frame is None:
+        return ""
+    return f" ({place(frame.file, frame.line, label)}: {cut(_line(frame.code, frame.line).strip(), 100)})"

@@ -1,0 +1,289 @@
+"""%agent explain, %agent fix, {err}, the line that offers them, and %agent code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepnb.magics.options import AgentRun, Command, parse_agent
+from tests import IMPORT_TESTS
+from tests.support.kernels import Cell, Kernel
+from tests.support.scripted import Scripted, call
+from tests.support.shells import Shell
+
+MISSPELT = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['appel']"
+CORRECTED = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['apple']"
+
+
+@pytest.fixture
+def cells(shell: Shell) -> list[str]:
+    """What was put into the next cell."""
+    made: list[str] = []
+    shell.ip._deepnb.scene.next_cell = made.append
+    return made
+
+
+def answered(shell: Shell, *answers: Any) -> Scripted:
+    model = Scripted(answers=[*answers])
+    shell.ip.user_ns["m"] = model
+    shell.ok("%agent use m")
+    return model
+
+
+@pytest.mark.parametrize("line", ["explain", "fix", " explain "])
+def test_alone_on_the_line_it_is_the_subcommand(line: str) -> None:
+    assert parse_agent(line) == Command(line.strip())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["fix the plot", "explain memory", "explain list", "fix 3", "Fix it", "explain main", "code review", "code the plot",
+     "explain this error", "fix all"],
+)  # fmt: skip
+def test_with_more_behind_it_it_is_a_prompt(line: str) -> None:
+    assert parse_agent(line) == AgentRun(line)
+
+
+def test_the_number_of_a_block_is_an_argument() -> None:
+    assert parse_agent("code") == Command("code", {"number": None})
+    assert parse_agent("code 2") == Command("code", {"number": 2})
+
+
+@pytest.mark.parametrize("line", ["explan", "fixx", "codee"])
+def test_a_slip_of_the_finger_costs_no_call(shell: Shell, line: str) -> None:
+    assert shell.fails(f"%agent {line}").startswith(f"no subcommand '{line}': type %agent ")
+
+
+def test_without_an_error_there_is_nothing_to_explain(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("sys.last_value", raising=False)
+    said = "there is no error to explain: run the cell that fails, then %agent explain"
+    assert shell.fails("%agent explain") == said
+    assert shell.fails("%agent fix") == said
+
+
+def test_explain_sends_the_traceback_as_the_prompt_of_a_turn(shell: Shell) -> None:
+    shell.run(MISSPELT)
+    out = shell.ok("%agent explain")
+    assert "Line 2 of Cell In[1] fails with KeyError: 'appel'" in out
+    assert "`prices` (dict, 2 items) has no key 'appel'; the nearest key is 'apple'." in out
+    (turn,) = shell.session.turns
+    assert turn.prompt.startswith("Explain this error:") and "    >   2 | total = prices['appel']" in turn.prompt
+
+
+def test_fix_puts_the_corrected_cell_next_as_a_diff_and_runs_nothing(shell: Shell, cells: list[str]) -> None:
+    shell.run(MISSPELT)
+    out = shell.ok("%agent fix")
+    assert cells == [CORRECTED]
+    assert "-total = prices['appel']\n+total = prices['apple']" in out
+    assert "the corrected cell is below; nothing was run" in out
+    assert "total" not in shell.ip.user_ns
+
+
+def test_the_cell_with_the_function_is_the_one_that_is_corrected(shell: Shell, cells: list[str]) -> None:
+    shell.ok("def rate(done, days):\n    # a day\n    return done / dayz")
+    shell.run("x = 1\nrate(3, 1)")
+    shell.ok("%agent fix")
+    assert cells == ["def rate(done, days):\n    # a day\n    return done / days"]
+
+
+def test_what_can_t_be_corrected_makes_no_cell(shell: Shell, cells: list[str]) -> None:
+    shell.run("int('seven')")
+    out = shell.ok("%agent fix")
+    assert cells == [] and "there is no next cell" in out
+    answered(shell, f"Here:\n```python\n{MISSPELT}\n```")
+    shell.run(MISSPELT)
+    assert "the same as yours" in shell.ok("%agent fix") and cells == []
+
+
+def test_a_block_that_quotes_the_cell_is_not_the_corrected_one(shell: Shell, cells: list[str]) -> None:
+    answered(shell, "This fails:\n```python\n1 / 0\n```\nThis does not:\n```python\n1 / 2\n```")
+    shell.run("1 / 0")
+    shell.ok("%agent fix")
+    assert cells == ["1 / 2"]
+
+
+def test_code_of_another_language_is_no_corrected_cell(shell: Shell, cells: list[str]) -> None:
+    answered(shell, f"Run\n```bash\npip install x\n```\nand\n```python\n{CORRECTED}\n```")
+    shell.run(MISSPELT)
+    shell.ok("%agent fix")
+    assert cells == [CORRECTED]
+
+
+def test_a_cell_that_the_agent_proposed_is_the_corrected_one(shell: Shell, cells: list[str]) -> None:
+    answered(shell, call("propose_cell", code=CORRECTED), "I proposed it.")
+    shell.run(MISSPELT)
+    assert "+total = prices['apple']" in shell.ok("%agent fix")
+    assert cells == [CORRECTED]
+
+
+def test_an_error_in_a_file_names_the_file(
+    shell: Shell, cells: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "my_rates.py").write_text("def rate(done, days):\n    return done / dayz\n")
+    shell.run("import my_rates\nmy_rates.rate(3, 1)")
+    out = shell.ok("%agent fix")
+    assert "Line 2 of File my_rates.py fails" in out and cells == []
+    assert "the line that fails is in my_rates.py. Write `return done / days` there." in out
+
+
+def test_a_credential_in_the_cell_is_sent_masked_and_is_in_the_corrected_cell(shell: Shell, cells: list[str]) -> None:
+    key = "sk-proj-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY"
+    cell = f"api_key = '{key}'\nprices = {{'apple': 1}}\nprices['appel'], api_key"
+    shell.run(cell)
+    out = shell.ok("%agent fix")
+    assert key not in shell.session.turns[-1].prompt and key not in shell.session.text and key not in out
+    assert cells == [cell.replace("appel", "apple")]
+
+
+def test_mistakes_in_magics_are_not_the_last_error(shell: Shell) -> None:
+    shell.run(MISSPELT)
+    for line in ("%agent swich", "%agent code 9", "%nosuchmagic", "%agent fork"):
+        shell.run(line)
+    assert "KeyError: 'appel'" in shell.ok("%agent explain")
+
+
+def test_a_card_that_stops_run_all_is_not_the_last_error(shell: Shell) -> None:
+    shell.run(MISSPELT)
+    answered(shell, call("run_python", code="x = 1"), "done", "explained")
+    shell.ok("%config DeepNB.offer_explain = True")
+    stopped = shell.run("%agent run something for me")
+    assert stopped.error is not None and "%agent explain" not in stopped.out
+    shell.run("%agent reject no")
+    shell.ok("%agent explain")
+    assert "KeyError: 'appel'" in shell.session.turns[-1].prompt
+
+
+def test_an_error_from_before_deepnb_was_loaded_is_explained(bare_shell: Shell) -> None:
+    bare_shell.run("1 / 0")
+    bare_shell.run("%load_ext deepnb")
+    assert "ZeroDivisionError" in bare_shell.ok("%agent explain")
+
+
+def test_an_error_in_a_cell_magic_names_the_line_of_the_body(shell: Shell, cells: list[str]) -> None:
+    shell.run("%%time\ntotal = 1\ntotl + 1")
+    assert "Line 2 of Cell fails with NameError" in shell.ok("%agent explain")
+    shell.run("rate = 0\n%time 1 / rate")
+    out = shell.ok("%agent explain")
+    assert "ZeroDivisionError" in out and "`rate` (int, 0)" in out
+
+
+def test_err_in_a_prompt_is_the_last_error(shell: Shell) -> None:
+    model = answered(shell, "a", "b", "c", "d")
+    shell.run(MISSPELT)
+    out = shell.ok("%%agent\nWhy {err}? And {prices}?")
+    assert "KeyError: 'appel'" in model.requests[-1][-1].text and "{prices}" not in model.requests[-1][-1].text
+    assert "filled in: {err}, {prices}" in out and "{err} is the last error" in out
+    shell.ok("%agent why {err}, and not {prices}?")
+    sent = model.requests[-1][-1].text
+    assert "KeyError: 'appel'" in sent and "not {prices}?" in sent, "on a line nothing else is filled in"
+    shell.ok("%%agent --raw\n{err}")
+    assert model.requests[-1][-1].text == "{err}"
+
+
+def test_a_variable_named_err_wins(shell: Shell) -> None:
+    model = answered(shell, "a", "b")
+    shell.run(MISSPELT)
+    shell.ok("err = 'mine'")
+    out = shell.ok("%%agent\nWhy {err}?")
+    assert model.requests[-1][-1].text == "Why mine?" and "{err} is your variable err" in out
+    assert "{err} is your variable err" in shell.ok("%agent why {err}?")
+
+
+def test_err_without_an_error_stays_as_typed(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("sys.last_value", raising=False)
+    answered(shell, "a", "b")
+    line = "{err} is left as typed: no variable err and no error yet"
+    assert line in shell.ok("%%agent\nWhy {err}?")
+    assert line in shell.ok("%agent why {err}?")
+
+
+def test_the_line_that_offers_an_explanation_is_off_until_it_is_asked_for(shell: Shell) -> None:
+    offer = "%agent explain explains this error, %agent fix corrects the cell"
+    assert offer not in shell.run("1 / 0").out
+    shell.ok("%config DeepNB.offer_explain = True")
+    assert shell.run("1 / 0").lines[-1] == offer
+    assert shell.run("1 +").lines[-1] == offer
+    assert offer not in shell.run("%agent swich").out
+    assert offer not in shell.ok("x = 1")
+    shell.ok("%unload_ext deepnb")
+    assert offer not in shell.run("1 / 0").out
+
+
+def test_code_takes_the_last_block_or_the_one_that_is_named(shell: Shell, cells: list[str]) -> None:
+    assert shell.fails("%agent code") == "this thread has no answer yet: %agent PROMPT starts one"
+    answered(shell, "One:\n```python\na = 1\n```\nTwo:\n```python\nb = 2\n\n```\n", "```\nonly()\n```", "None.")
+    shell.ok("%agent two blocks of code please")
+    assert "block 2 of 2 is in the next cell; %agent code N takes another of the 2 pieces of code" in shell.ok(
+        "%agent code"
+    )
+    assert "block 1 of 2" in shell.ok("%agent code 1")
+    assert cells == ["b = 2", "a = 1"]
+    said = "the last turn has no code {}: type %agent code N with N from 1 to 2"
+    assert shell.fails("%agent code 3") == said.format(3) and shell.fails("%agent code 0") == said.format(0)
+    shell.ok("%agent now one block please")
+    assert shell.ok("%agent code").strip() == "the code is in the next cell"
+    shell.ok("%agent and now nothing at all")
+    assert shell.fails("%agent code") == "the last turn has no code: ask for a block of code"
+    assert cells[2:] == ["only()"]
+
+
+def test_where_no_cell_can_be_made_the_code_is_shown(shell: Shell, cells: list[str]) -> None:
+    answered(shell, "```\na = 1\n```")
+    shell.ok("%agent one block of code please")
+    shell.ip._deepnb.scene.in_cell = lambda: False
+    assert shell.ok("%agent code").strip() == "a = 1" and cells == []
+
+
+def test_code_of_calls_counts_on_after_the_blocks(shell: Shell, cells: list[str]) -> None:
+    answered(shell, call("propose_cell", code="from_call = 1"), "```\nfrom_answer = 2\n```")
+    shell.ok("%agent do propose something")
+    cells.clear()
+    shell.ok("%agent code")
+    assert "the code of call 1 is in the next cell" in shell.ok("%agent code 2")
+    assert cells == ["from_answer = 2", "from_call = 1"]
+
+
+def test_code_that_waits_for_approval_can_be_had_as_a_cell(shell: Shell, cells: list[str]) -> None:
+    answered(shell, call("run_python", code="x = 1"), "done")
+    shell.run("%agent run something for me")
+    shell.ok("%agent code")
+    assert cells == ["x = 1"] and "x" not in shell.ip.user_ns
+
+
+PANDAS = "import pandas as pd\nsales = pd.DataFrame({'region': ['n', 's'], 'revenue': [1, 2]})"
+
+
+@pytest.mark.kernel
+def test_a_misspelt_column_in_a_real_kernel(kernel: Kernel) -> None:
+    kernel.ok(f"%config DeepNB.offer_explain = True\n{PANDAS}")
+    failed = kernel.run("by = sales.groupby('region')\nbest = by['revnue'].sum()")
+    assert failed.status == "error"
+    assert "%agent explain explains this error, %agent fix corrects the cell" in failed.text
+    number = failed.reply["execution_count"]
+    ran = kernel.ok("%agent explain")
+    assert f"Line 2 of Cell In[{number}] fails with KeyError: 'Column not found: revnue'" in ran.text
+    assert "the nearest column is 'revenue'" in ran.text or "the nearest name" in ran.text
+    ran = kernel.ok("%agent fix")
+    (payload,) = [p for p in ran.reply["payload"] if p["source"] == "set_next_input"]
+    assert payload["text"] == "by = sales.groupby('region')\nbest = by['revenue'].sum()"
+    assert "corrected cell" in ran.text
+
+
+@pytest.mark.kernel
+def test_after_a_button_the_footer_says_how_the_code_becomes_a_cell(kernel: Kernel, tmp_path: Path) -> None:
+    kernel.ok(
+        f"%agent mount /work disk:{tmp_path}\n{IMPORT_TESTS}from tests.support.scripted import Scripted, call\n"
+        'm = Scripted(answers=[call("write_file", "w1", file_path="/work/a", content="x"), "So:\\n```\\ny = 1\\n```"])\n'
+        "%agent use m"
+    )
+    cell = Cell(kernel, "%agent --format code go")
+    cell.click("Approve")
+    assert "%agent code puts the code into the next cell" in "\n".join(cell.texts)
+    assert not [p for p in kernel.ok("1").reply["payload"] if p["source"] == "set_next_input"]
+    ran = kernel.ok("%agent code")
+    (payload,) = [p for p in ran.reply["payload"] if p["source"] == "set_next_input"]
+    assert payload["text"] == "y = 1"
