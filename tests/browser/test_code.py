@@ -69,7 +69,7 @@ def asked(notebook: Notebook, prompt: str) -> Any:
 def test_from_a_file_to_a_plotted_answer(notebook: Notebook, server: tuple[str, Path, Any]) -> None:
     cell = asked(notebook, "%agent plot the units by region")
     card = cell.inner_text()
-    assert "needs your approval" in card and "approved code can do all that you can" in card
+    assert "needs your approval" in card and "Approved code can do all that you can" in card
     for line in ("totals = sales.groupby", "print(", "totals.plot.bar", "totals.to_frame()"):
         assert line in card, "all of the code is there before it can be approved"
     assert "a call needs your approval" in card, "the line that stops Run All"
@@ -137,3 +137,21 @@ def test_the_saved_file_shows_the_plot_without_a_kernel(notebook: Notebook, serv
         again.page.screenshot(path=copy.parent / "reopened.png")
     finally:
         again.page.close()
+
+
+def test_the_code_becomes_a_cell_that_is_not_run(notebook: Notebook) -> None:
+    """Last, since a cell that is not run stays."""
+    notebook.page.bring_to_front()
+    notebook.run("%agent new again")
+    model = "ScriptedModel(answers=[call('run_python', code=CODE), 'Region 4 sold the most.'])"
+    notebook.run(f"again = {model}\n%agent use again")
+    cells = notebook.page.locator(".jp-CodeCell")
+    cell = asked(notebook, "%agent plot it again")
+    cell.get_by_role("button", name="Approve", exact=True).click()
+    cell.get_by_text("Region 4 sold the most.").wait_for()
+    assert "%agent code" in cell.inner_text(), "a click can't make a cell: the line that can is there"
+    before = cells.count()
+    notebook.ask("%agent code")
+    made = cells.nth(before + 1)
+    made.get_by_text("totals.plot.bar").wait_for()
+    assert made.locator(".jp-InputPrompt").inner_text().strip() in ("[ ]:", "[]:"), "it is not run"
