@@ -16,13 +16,10 @@ from deepnb.workshop.rows import answer_text
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     """The tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
-    from pydantic import Field
+    return [*_looks(namespace), _table_question(namespace), read_notebook, _notebook_edit(namespace)]
 
-    # A default that a factory makes is not written into the schema: it costs no tokens.
-    no_items: Any = Field(default_factory=dict)
-    no_names: Any = Field(default_factory=list)
-    no_name: Any = Field(default_factory=str)
 
+def _looks(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
         return list_of_variables(namespace)
@@ -36,6 +33,12 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
         if name not in namespace:
             return f"Error: there is no variable {name!r}. There are:\n{list_of_variables(namespace)}"
         return describe(name, namespace[name])
+
+    return [list_variables, inspect_variable]
+
+
+def _table_question(namespace: Mapping[str, Any]) -> Callable[..., str]:
+    no_items, no_names, no_name = map(_unwritten, (dict, list, str))
 
     def query_table(
         table: str,
@@ -61,7 +64,13 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
         except Exception as error:  # of pandas, on a type of column that nothing here knows
             return f"Error: {table} cannot be asked that ({type(error).__name__}): look with inspect_variable"
 
-    def edit_notebook(path: str, edits: list[dict[str, Any]], version: str = no_name) -> str:
+    return query_table
+
+
+def _notebook_edit(namespace: Mapping[str, Any]) -> Callable[..., str]:
+    no_version = _unwritten(str)
+
+    def edit_notebook(path: str, edits: list[dict[str, Any]], version: str = no_version) -> str:
         """Change cells of a notebook in the working directory, or make one. Nothing is run.
 
         edits: {"replace": 3, "source"}, {"insert": 4, "source", "kind": code|markdown|raw} (before cell 4),
@@ -72,7 +81,14 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
         except DeepnbError as error:
             return f"Error: {error.typed}"
 
-    return [list_variables, inspect_variable, query_table, read_notebook, edit_notebook]
+    return edit_notebook
+
+
+def _unwritten(kind: type) -> Any:
+    """An empty default that is not written into a tool's schema, where it would cost tokens."""
+    from pydantic import Field
+
+    return Field(default_factory=kind)
 
 
 def _question(
