@@ -72,12 +72,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     )
     there = in_force(options, agents)
     does = effects(options, there, host)
-    offered: set[str] = set()
-    approvals, seal = (
-        ApprovalMiddleware(host.policy, does.of, lambda: writer().agent, seal=s, offered=offered, problem=does.problem)
-        for s in (False, True)
-    )
-    layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), approvals, seal)
+    layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), *_approvals(host, does))
     backend = ScopedBackend(guarded, host.scope)
     inside = ScopedBackend(guarded, lambda: host.scope().inside)
 
@@ -113,6 +108,18 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         stack=stack,
         sees=takes_images(mine.model),
     )
+
+
+def _approvals(host: Host, does: Effects) -> tuple[ApprovalMiddleware, ApprovalMiddleware]:
+    """What asks about calls, and the seal inside the user's own middleware."""
+    offered: set[str] = set()
+
+    def made(*, seal: bool) -> ApprovalMiddleware:
+        return ApprovalMiddleware(
+            host.policy, does.of, lambda: writer().agent, seal=seal, offered=offered, problem=does.problem
+        )
+
+    return made(seal=False), made(seal=True)
 
 
 def _prompt(options: Options) -> str:
