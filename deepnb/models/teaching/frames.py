@@ -2,8 +2,8 @@
 
 import csv
 import re
-from collections.abc import Generator, Iterable
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deepnb.models.teaching.conversation import Conversation, Step
@@ -26,9 +26,9 @@ _NAMED = (
     r"\b(?:data ?frame|df|table|dataset|variable)\s+(?:named |called |名为|叫)?(?P<name>(?!(?:is|has|have|and|or|the|do|does|are|in|of|with|i|we|you|look|called|named)\b)[A-Za-z_]\w*)",
     r"\b(?:describe|inspect|analy[sz]e)\s+(?:the\s+)?(?P<name>(?!(?:yourself|this|that|it|me|data|the|a|an|your|my|how|what)\b)[A-Za-z_]\w*)\s*[.!?]?$",
 )
-_HIGH = r"\b(?:highest|strongest|largest|biggest|greatest|most|max(?:imum)?|hottest|warmest|longest|heaviest|fastest|tallest|farthest|furthest|densest|oldest|best)\b|最(?:高|大|强|重|热|长|快|多|远|密|老)"
-_LOW = r"\b(?:lowest|weakest|smallest|least|min(?:imum)?|fewest|coldest|coolest|shortest|lightest|slowest|closest|nearest|youngest|worst)\b|最(?:低|小|弱|轻|冷|短|慢|少|近|年轻)"
-_MEAN = r"\b(?:mean|average|avg)\b|平均"
+HIGH = r"\b(?:highest|strongest|largest|biggest|greatest|most|max(?:imum)?|hottest|warmest|longest|heaviest|fastest|tallest|farthest|furthest|densest|oldest|best)\b|最(?:高|大|强|重|热|长|快|多|远|密|老)"
+LOW = r"\b(?:lowest|weakest|smallest|least|min(?:imum)?|fewest|coldest|coolest|shortest|lightest|slowest|closest|nearest|youngest|worst)\b|最(?:低|小|弱|轻|冷|短|慢|少|近|年轻)"
+MEAN = r"\b(?:mean|average|avg)\b|平均"
 _TOTAL = r"\b(?:most|fewest|least|best|worst|total|overall|altogether|in all|sum)\b|最(?:多|少)|总|合计|一共"
 _HINTS = (
     (r"heav|light(?:est)|weigh|质量|重量|最重|最轻", "mass weight"),
@@ -53,6 +53,8 @@ class Column:
     summary: str
     present: str = ""
     """How many rows have a value."""
+    values: tuple[str, ...] = ()
+    """Values that were seen: those of a few, and of the first rows."""
 
     def figure(self, what: str) -> tuple[str, str] | None:
         """(value, label of its row) of `min`, `mean` or `max`."""
@@ -109,8 +111,18 @@ def parse_frame(text: str) -> tuple[Frame, str] | None:
         if len(cells) >= 3 and cells[:2] != ["column", "type"] and not set(cells[0]) <= set("-: "):
             columns.append(Column(cells[0], cells[1], cells[-1], cells[2] if len(cells) > 3 else ""))
         end += len(line)
+    sample = list(csv.DictReader(text[end:].splitlines()[1:])) if text[end:].startswith("first rows") else []
+    columns = [replace(column, values=_values(column, sample)) for column in columns]
     rest = text[: head.start()] + _without_sample(text[end:].splitlines())
     return Frame(head["name"], head["rows"], head["columns"], tuple(columns)), rest
+
+
+def _values(column: Column, sample: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The values of a column that a description shows, each once."""
+    listed = re.fullmatch(r"[\d,]+ distinct: (.*)", column.summary)
+    texts = [re.sub(r" \(\d+\)$", "", text) for text in listed[1].split(", ")] if listed else []
+    texts += [row[column.name] for row in sample if isinstance(row.get(column.name), str)]
+    return tuple(dict.fromkeys(text for text in texts if text not in ("", "...")))
 
 
 def _without_sample(lines: Iterable[str]) -> str:
@@ -137,7 +149,7 @@ def wants_frame(c: Conversation) -> str | None:
 def wants_superlative(c: Conversation) -> str | None:
     """A question such as `Which planet has the strongest gravity?`, where there are variables to look at."""
     near = "list_variables" in c.tools or parse_frame(c.base) is not None
-    return "" if near and first_match(c.request, _HIGH, _LOW, _MEAN) else None
+    return "" if near and first_match(c.request, HIGH, LOW, MEAN) else None
 
 
 def look(c: Conversation, name: str) -> Script:
@@ -175,14 +187,14 @@ def _inspect(c: Conversation, name: str) -> Generator[Use, Step, Step | str]:
         if f"`{name}`" in c.request or "list_variables" not in c.tools:
             return failure(c, step)
     step = yield Use("list_variables", {})
-    names, types = _variables(step.result)
+    names, types = variables(step.result)
     name = _choose(c, names, types)
     if not name:
         return _which(c, names, step.result)
     return (yield Use("inspect_variable", {"name": name}))
 
 
-def _variables(listing: str) -> tuple[list[str], dict[str, str]]:
+def variables(listing: str) -> tuple[list[str], dict[str, str]]:
     found = re.findall(r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(\w+)", listing, re.M)
     return [name for name, _ in found], dict(found)
 
@@ -194,7 +206,7 @@ def _choose(c: Conversation, names: list[str], types: dict[str, str]) -> str:
     if said:
         return said[0]
     if first_match(c.request, r"\bvariables\b|\bdata ?frames\b|变量|哪些数据") and not first_match(
-        c.request, _HIGH, _LOW, _MEAN
+        c.request, HIGH, LOW, MEAN
     ):
         return ""
     frames = [n for n in names if types[n] == "DataFrame"]
@@ -222,7 +234,7 @@ def answer(c: Conversation, frame: Frame, question: str) -> str:
     if groups := groups_asked(frame, question):
         return _grouped(c, frame, groups)
     column = _column(frame, question)
-    for pattern, what in ((_HIGH, "max"), (_LOW, "min"), (_MEAN, "mean")):
+    for pattern, what in ((HIGH, "max"), (LOW, "min"), (MEAN, "mean")):
         if first_match(question, pattern):
             return _figure(c, frame, column, what)
     if column:
@@ -257,12 +269,12 @@ def _group(frame: Frame, column: Column, question: str) -> Column | None:
 
 def _gathers(frame: Frame, group: Column, question: str) -> str:
     """How the rows of a name are to be gathered; empty where a single row answers the question."""
-    if first_match(question, _MEAN):
+    if first_match(question, MEAN):
         return "mean"
     if first_match(question, _TOTAL):
         return "sum"
     labels = next((k for k in frame.columns if " distinct: " in k.summary), None)  # a figure names its row by it
-    how = "max" if first_match(question, _HIGH) else "min" if first_match(question, _LOW) else ""
+    how = "max" if first_match(question, HIGH) else "min" if first_match(question, LOW) else ""
     return how if labels is not group else ""
 
 
@@ -270,7 +282,7 @@ def groups_asked(frame: Frame, question: str) -> Groups | None:
     """The groups that a question is about; None where a single row, or the whole column, answers it."""
     column = _column(frame, question)
     if column and (group := _group(frame, column, question)) and (how := _gathers(frame, group, question)):
-        return Groups(group.name, column.name, how, not first_match(question, _LOW))
+        return Groups(group.name, column.name, how, not first_match(question, LOW))
     return None
 
 
@@ -320,6 +332,12 @@ def _column(frame: Frame, question: str) -> Column | None:
 
     best = max(frame.columns, key=score, default=None)
     return best if best and any(score(best)[:2]) else None
+
+
+def hinted(column: Column, question: str) -> bool:
+    """Whether a word of the question hints at a column: `heaviest` at `mass_kg`."""
+    hints = " ".join(more for pattern, more in _HINTS if first_match(question, pattern))
+    return bool(words(column.name.replace("_", " ")) & words(hints))
 
 
 def _figure(c: Conversation, frame: Frame, column: Column | None, what: str) -> str:

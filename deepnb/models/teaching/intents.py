@@ -1,6 +1,17 @@
 """All that the teaching model can do, in the order in which it is tried: one row each."""
 
-from deepnb.models.teaching import delegating, explaining, files, frames, memory, notes, skills, summary, talk
+from deepnb.models.teaching import (
+    computing,
+    delegating,
+    explaining,
+    files,
+    frames,
+    memory,
+    notes,
+    skills,
+    summary,
+    talk,
+)
 from deepnb.models.teaching.moves import Intent
 
 INTENTS = (
@@ -25,6 +36,8 @@ INTENTS = (
     Intent("recall", memory.wants_recall, memory.recall),
     Intent("who", talk.wants_who, talk.who),
     Intent("use a skill", skills.wants_skill, skills.follow_skill),
+    Intent("compute", computing.wants_code, computing.compute),
+    Intent("ask of a table", computing.wants_figures, computing.ask),
     Intent("look at data", frames.wants_frame, frames.look),
     Intent("recall about the user", memory.wants_own, memory.recall),
     Intent("find in data", frames.wants_superlative, frames.look),
