@@ -14,7 +14,10 @@ from deepnb.models.teaching.files import edit, parse
 from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
 
-TOOLS = ("ls", "read_file", "write_file", "edit_file", "task", "list_variables", "inspect_variable")
+TOOLS = (
+    *("ls", "read_file", "write_file", "edit_file", "task"),
+    *("list_variables", "inspect_variable", "query_table", "run_python", "propose_cell"),
+)
 WORDS = [
     "remember",
     "that",
@@ -83,6 +86,23 @@ WORDS = [
     "(",
     ")",
     "password=",
+    "plot",
+    "units",
+    "by",
+    "regoin",
+    "> 5",
+    "between 3 and 4",
+    "variable totals",
+    "with pandas",
+    "cell",
+    "top 3",
+    "t: DataFrame, 2 rows x 2 columns\ncolumn | type | non-null | summary\nregion | str | 2 | 2 distinct: a, b",
+    "units | int64 | 2 | min 1 (a), mean 2, max 3 (b)",
+    "first rows:\nregion,units\na,1",
+    "Error: KeyError: 'regoin'",
+    "dtype: int64",
+    "a    3",
+    "[variables: new: t]",
     "@@",
     "---",
     "+++",

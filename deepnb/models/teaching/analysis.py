@@ -1,82 +1,12 @@
-"""What a request asks of a table: which rows, grouped by what, which figure of each group, in which order."""
+"""What is asked of a table, as plain data: which rows, grouped by what, which figure of each group, in which order."""
 
+import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deepnb.models.teaching.frames import HIGH, LOW, MEAN, Column, Frame, hinted
-from deepnb.models.teaching.words import first_match, is_stop_word, stem
-
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NAME = r"[`\"']?(?P<x>[A-Za-z_][A-Za-z0-9_]*)[`\"']?"
-_GROUP = re.compile(
-    r"(?:\b(?:(?:grouped )?by|per|(?:(?:for|of|in|from) )?(?:each|every)|across|(?:between|among) the)\s+(?:the |different )*"
-    rf"|(?:每一?[个种]|各个?|按照?)\s*){_NAME}",
-    re.IGNORECASE,
-)
-_ASKED_OF = re.compile(rf"(?:\b(?:which|what)\s+|哪一?[个种]\s*){_NAME}", re.IGNORECASE)
-_OVER = re.compile(rf"(?:\b(?:over|against|versus|vs\.?)\s+(?:the )?|随着?\s*){_NAME}", re.IGNORECASE)
-_TIME = re.compile(r"date|day|week|month|quarter|year|time|hour", re.IGNORECASE)
-_SORT = re.compile(rf"\bsort(?:ed)?\b.*?\bby\s+(?:the )?{_NAME}|按\s*(?P<y>[A-Za-z_]\w*)\s*.{{0,6}}排序", re.IGNORECASE)
-_DOWN = r"\bdescending\b|\b(?:high(?:est)?|larg(?:e|est)|big(?:gest)?) (?:to|first)\b|\bdown\b|降序|从[高大多]到"
-_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
-_COUNT = rf"(?P<n>\d{{1,4}}|{'|'.join(_NUMBERS)})"
-_FIRST = (
-    rf"\b(?:top|first|best)\s+{_COUNT}\s+(?P<noun>\w+)",
-    rf"\b{_COUNT}\s+(?:largest|biggest|highest|smallest|lowest|best|worst)\s+(?P<noun>\w+)",
-    rf"\b{_COUNT}\s+(?P<noun>\w+)\s+(?:with|that have|of)\s+the\s+(?:most|highest|largest|fewest|lowest|least|smallest)\b",
-    rf"\b(?:largest|biggest|highest|smallest|lowest)\s+{_COUNT}\s+(?P<noun>\w+)",
-    r"前\s*(?P<n>\d{1,4})\s*[个名行条]?\s*(?P<noun>\w*)",
-)
-_ABOVE = r"(?P<gt>>(?!=)|\babove\b|\bover\b|\b(?:more|greater|larger|higher) than\b|超过|大于)"
-_FROM = r"(?P<ge>>=|\bat least\b|至少)"
-_BELOW = r"(?P<lt><(?!=)|\bbelow\b|\bunder\b|\b(?:less|fewer|smaller|lower) than\b|小于|低于)"
-_TO = r"(?P<le><=|\bat most\b|至多)"
-_COMPARED = re.compile(rf"(?:{_ABOVE}|{_FROM}|{_BELOW}|{_TO})\s*(?P<n>-?\d[\d,]*(?:\.\d+)?)", re.IGNORECASE)
-_EQUAL = re.compile(rf"{_NAME}\s*(?:==?|\bis\b|\bequals\b|等于|是|为)\s*[\"'“]?(?P<value>[\w.-]+)", re.IGNORECASE)
-_SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-_HOW = (
-    ("median", r"\bmedian\b|中位数"),
-    ("mean", MEAN),
-    ("count", r"\b(?:how many|number of|count(?: the)?)\s+(?:rows|records|entries|lines|times)\b|\bcount\b|行数|多少行|几行"),
-    ("sum", r"\b(?:total|sum|add(?:ed)? up|altogether|overall|in all|how many|how much)\b|总|合计|求和|多少"),
-    ("max", r"\bmax(?:imum)?\b|\b(?:highest|largest|biggest)\b|最[大高]"),
-    ("min", r"\bmin(?:imum)?\b|\b(?:lowest|smallest)\b|最[小低]"),
-    ("sum", r"\b(?:most|fewest|least)\b|最[多少]"),
-)  # fmt: skip
 _AVERAGED = re.compile(
     r"temp|price|rate|ratio|share|percent|pct|mean|avg|average|median|age$|height|weight|gravity|density|score|speed|_c$"
-)
-_ROWS = r"\b(?:rows|records|entries|filter|only the|keep|sort(?:ed)?)\b|筛选|哪些行|排序"
-_VALUE = re.compile(
-    r"\b(?:sum|total|mean|average|median|plot|chart|histogram of|distribution of|max(?:imum)?|min(?:imum)?|of)"
-    rf"\s+(?:the |of |up )*{_NAME}",
-    re.IGNORECASE,
-)
-_JOIN = r"\b(?:join|merge|combine)(?:s|d|ing)?\b|连接|合并"
-_ON = re.compile(rf"\bon\s+(?:the )?(?:column )?{_NAME}|按\s*(?P<y>[A-Za-z_]\w*)\s*(?:连接|合并)", re.IGNORECASE)
-_NOT_VALUES = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "one",
-        "line",
-        "lines",
-        "bar",
-        "bars",
-        "plot",
-        "chart",
-        "variable",
-        "table",
-        "cell",
-        "code",
-        "rows",
-        "row",
-        "time",
-        "each",
-    ]
 )
 
 
@@ -87,6 +17,13 @@ class Condition:
     column: str
     sign: str
     value: Any
+
+    @property
+    def text(self) -> str:
+        """The value as one writes it."""
+        if isinstance(self.value, tuple):
+            return ", ".join(map(str, self.value))
+        return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
 
 
 @dataclass(frozen=True)
@@ -124,224 +61,34 @@ class Analysis:
         return tuple(dict.fromkeys(name for name in named if name and name not in self.known))
 
 
-@dataclass(frozen=True)
-class _Text:
-    """The request, and the columns that its words mean."""
-
-    text: str
-    columns: Mapping[str, Column]
-
-    def column(self, word: str) -> str:
-        """The column that a word means; empty for none."""
-        folded = {name.casefold(): name for name in self.columns}
-        if word.casefold() in folded:
-            return folded[word.casefold()]
-        if is_stop_word(word.lower()) or word.lower() in _NOT_VALUES:
-            return ""
-        near = [name for name in self.columns if stem(word.lower()) in _stems(name)]
-        asked = {stem(one.lower()) for one in _WORD.findall(self.text)}
-        return max(near, key=lambda name: len(_stems(name) & asked), default="")
-
-    def mentioned(self) -> Iterator[tuple[int, str]]:
-        """(place, column), in the order of the text; a column may come several times."""
-        found = [(word.start(), self.column(word[0])) for word in _WORD.finditer(self.text)]
-        others = [(self.text.find(name), name) for name in self.columns if not name.isascii() and name in self.text]
-        return iter(sorted((place, name) for place, name in found + others if name))
-
-
-def _stems(name: str) -> frozenset[str]:
-    parts = re.findall(r"[a-z]{3,}", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
-    return frozenset(stem(part) for part in parts)
-
-
-def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
-    """What the request asks of the first table, joined with the second where there are two."""
-    columns = {column.name: column for frame in reversed(frames) for column in frame.columns}
-    for frame in frames:
-        request = re.sub(rf"\b{re.escape(frame.name)}\b", " ", request) if frame.name not in columns else request
-    text = _Text(request, columns)
-    where = tuple(_conditions(text))
-    order, down = _order(text)
-    by, over = _groups(text, order)
-    head, noun = _head(text)
-    if noun and (of := text.column(noun)) and not _is_number(columns[of]):
-        by = by if by and by not in columns else of
-    how = next((how for how, pattern in _HOW if first_match(request, pattern)), "")
-    measures = _measures(text, {by, over}, [one.column for one in where])
-    column, against = ([*measures, "", ""])[:2]
-    if head and not by:  # the rows with the largest figures
-        how, order, column = "", order or column, ""
-    if not by and first_match(request, _ROWS) and how in ("", "sum", "max", "min", "count"):
-        how, column = ("count" if how == "count" and not order else ""), ""
-    if how == "count" and not first_match(request, r"\brows|\brecords|\bentries|行") and column:
-        how = "count"
-    joined = frames[1] if len(frames) > 1 else None
-    if joined and not (by or how):
-        column = ""
-    most = (
-        not head
-        and not order
-        and by
-        and first_match(request, r"\b(?:which|what)\b|哪")
-        and first_match(request, HIGH, LOW)
-    )
-    return Analysis(
-        table=frames[0].name,
-        where=where,
-        by=by,
-        over=over,
-        column=column if how != "count" else "",
-        against=against,
-        how=how,
-        sort=order or (column if (head or most) and by else ""),
-        descending=not first_match(request, LOW) if head or most else down,
-        head=head,
-        join=joined.name if joined else "",
-        on=_key(text, frames) if joined else "",
-        single=bool(by and not joined and _is_single(columns.get(by))),
-        known=frozenset(columns),
-    )  # fmt: skip
-
-
-def _is_number(column: Column) -> bool:
-    return column.type.lower().startswith(("int", "float", "uint"))
-
-
-def _is_time(column: Column) -> bool:
-    return column.type.startswith("datetime") or bool(_TIME.search(column.name) and "_" not in column.name)
-
-
-def _is_single(column: Column | None) -> bool:
-    """Whether each value of a column is in one row."""
-    distinct = re.match(r"([\d,]+) distinct", column.summary) if column else None
-    return bool(column and distinct and distinct[1].replace(",", "") == column.present)
-
-
-def _conditions(text: _Text) -> Iterator[Condition]:
-    """Comparisons, equalities, then values that the request names alone: `only for tea`."""
-    places = list(text.mentioned())
-    for found in _COMPARED.finditer(text.text):
-        before = [name for place, name in places if place < found.start() and _is_number(text.columns[name])]
-        after = [name for place, name in places if place >= found.end() and _is_number(text.columns[name])]
-        gap = text.text[found.end() :].split()
-        near_after = bool(after and gap and text.column(re.sub(r"\W", "", gap[0])) == after[0])
-        if name := (after[0] if near_after or not before else before[-1]) if before or after else "":
-            sign = next(sign for kind, sign in _SIGNS.items() if found[kind])
-            yield Condition(name, sign, float(found["n"].replace(",", "")))
-    equal: dict[str, list[Any]] = {}
-    for found in _EQUAL.finditer(text.text):
-        name, typed = text.column(found["x"]), found["value"].rstrip(".")
-        if name and not is_stop_word(typed.lower()) and not text.column(typed):
-            equal.setdefault(name, []).append(_value(text.columns[name], typed))
-    for name, column in text.columns.items():
-        for value in column.values:
-            said = re.search(rf"(?<![\w/]){re.escape(value)}(?![\w/])", text.text, re.ASCII | re.IGNORECASE)
-            if said and not _is_number(column) and value not in equal.setdefault(name, []):
-                equal[name].append(value)
-    for name, values in equal.items():
-        if values:
-            yield Condition(name, "==", values[0]) if len(values) == 1 else Condition(name, "in", tuple(values))
-
-
-def _value(column: Column, typed: str) -> Any:
-    """A value as the column holds it: a number, True or False, or a text as it was seen."""
-    if column.type == "bool":
-        return typed.lower() in ("true", "yes", "1")
-    if _is_number(column):
-        try:
-            return float(typed)
-        except ValueError:
-            return typed
-    return next((value for value in column.values if value.casefold() == typed.casefold()), typed)
-
-
-def _order(text: _Text) -> tuple[str, bool]:
-    """The column to sort by, as far as the request says so, and whether it goes down."""
-    found = _SORT.search(text.text)
-    if found is None:
-        return "", False
-    word = found["x"] or found["y"]
-    return text.column(word) or word, bool(first_match(text.text, _DOWN))
-
-
-def _groups(text: _Text, order: str) -> tuple[str, str]:
-    """The columns to group by, and to draw along: an unknown word after `by` is taken as it was typed."""
-    by = over = ""
-    is_ordered = bool(order or first_match(text.text, *_FIRST))
-    for found in _GROUP.finditer(text.text):
-        name = text.column(found["x"])
-        column = text.columns.get(name)
-        if column is None:
-            typed = (
-                ""
-                if is_ordered or is_stop_word(found["x"].lower()) or found["x"].lower() in _NOT_VALUES
-                else found["x"]
-            )
-            by = by or typed
-        elif _is_time(column):
-            over = over or name
-        elif not (_is_number(column) and (is_ordered or column.values == ())):
-            by = by or name
-    if (asked := _ASKED_OF.search(text.text)) and not by and first_match(text.text, HIGH, LOW):
-        name = text.column(asked["x"])
-        by = name if name and not _is_number(text.columns[name]) else by
-    along = _OVER.search(text.text)
-    if along and not over:
-        name = text.column(along["x"])
-        times = [column.name for column in text.columns.values() if _is_time(column)]
-        named = name if name and not _is_number(text.columns[name]) else ""
-        over = named or (times[0] if times and along["x"].lower() in ("time", "the") else "")
-    if not over and first_match(
-        text.text, r"\b(?:over|through|along) (?:the )?(?:time|months|days|years|weeks)\b|随时间"
-    ):
-        over = next((column.name for column in text.columns.values() if _is_time(column)), "")
-    if over and not by and not first_match(text.text, r"\bover\b|\bagainst\b|\bline\b|随|折线"):
-        return over, ""
-    return by, over
-
-
-def _head(text: _Text) -> tuple[int, str]:
-    """How many of the first are asked for, and of what."""
-    found = first_match(text.text, *_FIRST)
-    if found is None:
-        return 0, ""
-    count = found["n"].lower()
-    return _NUMBERS.get(count) or int(count), found["noun"]
-
-
-def _measures(text: _Text, taken: set[str], compared: Sequence[str]) -> list[str]:
-    """The columns of numbers that the request means, in its order; one that it misspells as it was typed."""
-    numbers = [name for _, name in text.mentioned() if name not in taken and _is_number(text.columns[name])]
-    named = list(dict.fromkeys(numbers))
-    left = [name for name in named if name not in compared] or named
-    if left:
-        return left
-    for found in _VALUE.finditer(text.text):
-        word = found["x"]
-        if not (is_stop_word(word.lower()) or word.lower() in _NOT_VALUES or text.column(word) or word in taken):
-            return [word]
-    return [one.name for one in text.columns.values() if _is_number(one) and hinted(one, text.text)][:1]
-
-
-def _key(text: _Text, frames: Sequence[Frame]) -> str:
-    """The column to join on: the one that is named, else the first that both tables have."""
-    found = _ON.search(text.text)
-    word = (found["x"] or found["y"]) if found else ""
-    other = {column.name for column in frames[1].columns}
-    shared = [column.name for column in frames[0].columns if column.name in other]
-    return text.column(word) or word or (shared[0] if shared else "")
-
-
 def default_how(column: str) -> str:
     """How the rows of a group are gathered where the request does not say: prices are averaged, units added up."""
     return "mean" if _AVERAGED.search(column.lower()) else "sum"
 
 
-def wants_join(request: str) -> bool:
-    return first_match(request, _JOIN) is not None
+def slip(asked: Analysis, error: str) -> tuple[str, str] | None:
+    """(column as it was typed, nearest one that there is), where that is what an error is about."""
+    for name in asked.unseen:
+        known = {one.lower(): one for one in sorted(asked.known)}
+        near = difflib.get_close_matches(name.lower(), list(known), 1)
+        if near and name in error and ("KeyError" in error or "no column" in error):
+            return name, known[near[0]]
+    return None
 
 
-def fit(frame: Frame, request: str) -> int:
-    """How many columns and values of a table the request names."""
-    text = _Text(request, {column.name: column for column in frame.columns})
-    return len({name for _, name in text.mentioned()}) + sum(1 for _ in _conditions(text))
+def renamed(asked: Analysis, typed: str, name: str) -> Analysis:
+    """The same with another name for a column."""
+
+    def right(column: str) -> str:
+        return name if column == typed else column
+
+    return replace(
+        asked,
+        where=tuple(replace(one, column=right(one.column)) for one in asked.where),
+        by=right(asked.by),
+        over=right(asked.over),
+        column=right(asked.column),
+        against=right(asked.against),
+        sort=right(asked.sort),
+        on=right(asked.on),
+    )

@@ -16,6 +16,8 @@ _HEAD = re.compile(
 _FIGURE = r"(?P<value>[^\s,(]+)(?: \((?P<label>[^)]*)\))?"
 _NAMES, _DESCRIBED = 30, 12
 """Columns whose names are listed, or which are described, at most."""
+LOOKED_AT = 3
+"""Tables that are looked at where the request names none."""
 _ABOUT = (
     r"\bdata ?frames?\b|\bdf\b|\bthe (?:data|table|dataset)\b|\bcolumns?\b|\brows?\b|\b(?:kernel )?variables?\b",
     r"数据框|数据表|数据集|数据|变量|哪些列|列名|几列|多少列|几行|多少行",
@@ -189,6 +191,13 @@ def _inspect(c: Conversation, name: str) -> Generator[Use, Step, Step | str]:
     step = yield Use("list_variables", {})
     names, types = variables(step.result)
     name = _choose(c, names, types)
+    frames = [n for n in names if types[n] == "DataFrame"][:LOOKED_AT]
+    if len(frames) > 1 and not _said(c, names) and first_match(c.request, HIGH, LOW, MEAN):
+        best = yield Use("inspect_variable", {"name": frames[0]})
+        for one in frames[1:]:
+            step = yield Use("inspect_variable", {"name": one})
+            best = max(best, step, key=lambda step: _fit(step.result, c.request))
+        return best
     if not name:
         return _which(c, names, step.result)
     return (yield Use("inspect_variable", {"name": name}))
@@ -202,8 +211,7 @@ def variables(listing: str) -> tuple[list[str], dict[str, str]]:
 def _choose(c: Conversation, names: list[str], types: dict[str, str]) -> str:
     """The variable that the request means; none where it only asks which there are, or where that is open."""
     asked = words(c.request)
-    said = [n for n in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(n)}(?![A-Za-z0-9_])", c.request)]
-    if said:
+    if said := _said(c, names):
         return said[0]
     if first_match(c.request, r"\bvariables\b|\bdata ?frames\b|变量|哪些数据") and not first_match(
         c.request, HIGH, LOW, MEAN
@@ -212,6 +220,18 @@ def _choose(c: Conversation, names: list[str], types: dict[str, str]) -> str:
     frames = [n for n in names if types[n] == "DataFrame"]
     close = [n for n in frames or names if words(n.replace("_", " ")) & asked]
     return close[0] if close else frames[0] if len(frames) == 1 else ""
+
+
+def _said(c: Conversation, names: Iterable[str]) -> list[str]:
+    """The variables that the request names."""
+    return [n for n in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(n)}(?![A-Za-z0-9_])", c.request)]
+
+
+def _fit(description: str, question: str) -> int:
+    """How many columns of a table the question speaks of."""
+    found = parse_frame(description)
+    columns = found[0].columns if found else ()
+    return sum(bool(words(column.name.replace("_", " ")) & words(question)) for column in columns)
 
 
 def _which(c: Conversation, names: list[str], listing: str) -> str:

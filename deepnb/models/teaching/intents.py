@@ -1,6 +1,7 @@
 """All that the teaching model can do, in the order in which it is tried: one row each."""
 
 from deepnb.models.teaching import (
+    code_request,
     computing,
     delegating,
     explaining,
@@ -10,6 +11,7 @@ from deepnb.models.teaching import (
     notes,
     skills,
     summary,
+    table_questions,
     talk,
 )
 from deepnb.models.teaching.moves import Intent
@@ -36,8 +38,8 @@ INTENTS = (
     Intent("recall", memory.wants_recall, memory.recall),
     Intent("who", talk.wants_who, talk.who),
     Intent("use a skill", skills.wants_skill, skills.follow_skill),
-    Intent("compute", computing.wants_code, computing.compute),
-    Intent("ask of a table", computing.wants_figures, computing.ask),
+    Intent("compute", code_request.wants_code, computing.compute),
+    Intent("ask of a table", table_questions.wants_figures, table_questions.ask),
     Intent("look at data", frames.wants_frame, frames.look),
     Intent("recall about the user", memory.wants_own, memory.recall),
     Intent("find in data", frames.wants_superlative, frames.look),

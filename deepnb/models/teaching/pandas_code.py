@@ -3,41 +3,50 @@
 import json
 import keyword
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from deepnb.models.teaching.analysis import Analysis, Condition, default_how
 
 BAR, LINE, POINTS, HISTOGRAM = "bar", "line", "scatter", "hist"
+_UNITS = frozenset(
+    ["c", "f", "k", "mm", "cm", "m", "km", "kg", "1e24", "g", "t", "h", "s", "s2", "min", "days", "pct", "usd", "eur"]
+)
+_WIDTH = 88
 _FIGURE = 'fig, ax = plt.subplots(layout="constrained")'
 
 
 def table_code(a: Analysis, name: str = "", taken: Collection[str] = ()) -> str:
     """Code whose last line is the answer, bound to `name` if one is given."""
-    lines, value = _value(a, taken)
-    return "\n".join([*lines, f"{name} = {value}", name] if name else [*lines, value])
+    lines, chain = _value(a, taken)
+    return "\n".join([*lines, _line(chain, name), name] if name else [*lines, _line(chain)])
 
 
 def plot_code(a: Analysis, kind: str, name: str = "", taken: Collection[str] = ()) -> str:
     """Code that draws, and whose last line gives the figures that are drawn."""
     lines, rows = _rows(a, taken)
+    if kind in (POINTS, HISTOGRAM) and a.where:
+        rows_name = free_name(f"{a.table}_shown", taken)
+        lines, rows = [*lines, f"{rows_name} = {rows}"], rows_name
     if kind == POINTS:
         x, y = a.against, a.column
         draw = f'{rows}.plot.scatter(x={_text(x)}, y={_text(y)}, ax=ax, title="{_title(y)} against {_plain(x)}")'
-        last = f"{rows}[{_text(x)}].corr({rows}[{_text(y)}])"
-        return _cell(lines, [], [draw, last])
+        return _cell(lines, draw, f"{rows}[{_text(x)}].corr({rows}[{_text(y)}])")
     if kind == HISTOGRAM:
         values = f"{rows}[{_text(a.column)}]"
         draw = f'{values}.plot.hist(ax=ax, title="Distribution of {_plain(a.column)}", xlabel={_text(a.column)})'
-        return _cell(lines, [], [draw, f"{values}.describe()"])
+        return _cell(lines, draw, f"{values}.describe()")
     along = a.over or a.by
-    what = "number of rows" if not a.column else a.column if a.single else f"{a.column} ({_how(a)})"
+    what = "number of rows" if not a.column else a.column if a.single and not a.how else f"{a.column} ({_how(a)})"
     name = name or free_name(f"{a.column or 'rows'}_by_{along}", taken)
-    value = _totals(a, rows) if kind == LINE else _totals(a, rows, ".sort_values()")
+    chain = [rows, *_totals(a)]
+    if kind == BAR and not a.over:
+        chain.append(".sort_values()")
     title = f"{_title(a.column) if a.column else 'Rows'} by {_plain(along)}"
-    axis = f"ylabel={_text(what)}" if kind == LINE else f"xlabel={_text(what)}"
-    draw = f'{name}.plot.{"line" if kind == LINE else "barh"}(ax=ax, title="{title}", {axis})'
-    return _cell(lines, [f"{name} = {value}"], [draw, name])
+    draw, axis = ("line", "ylabel") if kind == LINE else ("barh", "xlabel")
+    return _cell(
+        [*lines, _line(chain, name)], f'{name}.plot.{draw}(ax=ax, title="{title}", {axis}={_text(what)})', name
+    )
 
 
 def free_name(wanted: str, taken: Collection[str]) -> str:
@@ -51,48 +60,54 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
     return free
 
 
-def _cell(before: list[str], made: list[str], drawn: list[str]) -> str:
-    data = [*before, *made]
-    blocks = ["import matplotlib.pyplot as plt", *(["\n".join(data)] if data else []), "\n".join([_FIGURE, *drawn])]
+def _cell(data: list[str], draw: str, last: str) -> str:
+    """A cell in blocks: the import, the data, the figure."""
+    blocks = ["import matplotlib.pyplot as plt", *(["\n".join(data)] if data else []), f"{_FIGURE}\n{draw}\n{last}"]
     return "\n\n".join(blocks)
 
 
-def _value(a: Analysis, taken: Collection[str]) -> tuple[list[str], str]:
-    """The lines before, and the expression of what is asked: rows, totals of groups, or one figure."""
-    if a.by or a.over:
-        lines, rows = _rows(a, taken)
-        order = f".sort_values(ascending={not a.descending})" if a.sort else ""
-        return lines, _totals(a, rows, order) + (f".head({a.head})" if a.head else "")
-    if a.column and a.how:
-        lines, rows = _rows(a, taken)
-        return lines, f"{rows}[{_text(a.column)}].{a.how}()"
-    if a.column and not a.head:
-        lines, rows = _rows(a, taken)
-        return lines, f"{rows}[{_text(a.column)}].{default_how(a.column)}()"
-    if a.join and not (a.where or a.sort or a.head or a.how):
-        return [], _merge(a)
+def _line(chain: Sequence[str], name: str = "") -> str:
+    """A chain of methods on one line; on a line each where that would be too long."""
+    start = f"{name} = " if name else ""
+    if len(start) + len("".join(chain)) <= _WIDTH or len(chain) < 3:
+        return start + "".join(chain)
+    return "\n".join([f"{start}(", *(f"    {part}" for part in chain), ")"])
+
+
+def _value(a: Analysis, taken: Collection[str]) -> tuple[list[str], list[str]]:
+    """The lines before, and the chain of what is asked: rows, totals of groups, or one figure."""
     lines, rows = _rows(a, taken)
+    head = [f".head({a.head})"] if a.head else []
+    if a.by or a.over:
+        order = [f".sort_values(ascending={not a.descending})"] if a.sort else []
+        return lines, [rows, *_totals(a), *order, *head]
+    if a.column and not a.head:
+        if len(a.where) == 1:
+            rows = f"{rows.partition('[')[0]}.loc[{rows.partition('[')[2][:-1]}, {_text(a.column)}]"
+        else:
+            rows = f"{rows}[{_text(a.column)}]"
+        return lines, [rows, f".{_how(a)}()"]
+    if a.join and not (a.where or a.sort or a.head or a.how):
+        return [], [_merge(a)]
     if a.how == "count":
-        return lines, f"len({rows})"
+        return lines, [f"len({rows})"]
     if a.head and a.sort:
-        return lines, f"{rows}.{'nlargest' if a.descending else 'nsmallest'}({a.head}, {_text(a.sort)})"
-    order = f".sort_values({_text(a.sort)}{', ascending=False' if a.descending else ''})" if a.sort else ""
-    return lines, f"{rows}{order}" + (f".head({a.head})" if a.head else "")
+        return lines, [rows, f".{'nlargest' if a.descending else 'nsmallest'}({a.head}, {_text(a.sort)})"]
+    order = [f".sort_values({_text(a.sort)}{', ascending=False' if a.descending else ''})"] if a.sort else []
+    return lines, [rows, *order, *head]
 
 
-def _totals(a: Analysis, rows: str, order: str = "") -> str:
-    """A figure for each group: a table of them where lines are drawn for several groups."""
-    if a.by and a.over and a.column:
-        return (
-            f"{rows}.pivot_table(index={_text(a.over)}, columns={_text(a.by)}, values={_text(a.column)},"
-            f" aggfunc={_text(_how(a))})"
-        )
+def _totals(a: Analysis) -> list[str]:
+    """The methods that give a figure for each group: a table of them where lines are drawn for several groups."""
+    if a.by and a.over and a.by != a.over and a.column:
+        index, columns, values, how = map(_text, (a.over, a.by, a.column, _how(a)))
+        return [f".pivot_table(index={index}, columns={columns}, values={values}, aggfunc={how})"]
     along = _text(a.by or a.over)
     if not a.column:
-        return f"{rows}.groupby({along}).size(){order}"
+        return [f".groupby({along})", ".size()"]
     if a.single and not a.how:
-        return f"{rows}.set_index({along})[{_text(a.column)}]{order}"
-    return f"{rows}.groupby({along})[{_text(a.column)}].{_how(a)}(){order}"
+        return [f".set_index({along})", f"[{_text(a.column)}]"]
+    return [f".groupby({along})[{_text(a.column)}]", f".{_how(a)}()"]
 
 
 def _how(a: Analysis) -> str:
@@ -135,8 +150,11 @@ def _text(name: str) -> str:
 
 
 def _plain(column: str) -> str:
-    """The name of a column within a title."""
-    return column.replace("_", " ").replace("\\", "").replace('"', "'")
+    """The name of a column within a title, without its unit: the axis has that."""
+    words = re.sub(r"[_\\\"]", " ", column).split()
+    while len(words) > 1 and words[-1].lower() in _UNITS:
+        words.pop()
+    return " ".join(words)
 
 
 def _title(column: str) -> str:

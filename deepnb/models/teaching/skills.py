@@ -3,6 +3,8 @@
 import re
 
 from deepnb.core.values import Skill
+from deepnb.models.teaching.code_request import wants_code
+from deepnb.models.teaching.computing import compute
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.files import parse
 from deepnb.models.teaching.frames import look, wants_frame
@@ -51,6 +53,9 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
         f"I read the skill {skill.name} ({skill.path}). Its steps are:\n{told}",
         f"我读了技能 {skill.name}（{skill.path}）。它的步骤是：\n{told}",
     )
+    if wanted := wants_code(c):
+        done = yield from compute(c, wanted)
+        return lead + c.tell("\nWith the data:\n", "\n用这些数据：\n") + done
     name = wants_frame(c) if "inspect_variable" in c.tools else None
     if name is None:
         return lead

@@ -9,6 +9,11 @@ _CAN = (
     "keep a to-do list; delegate a task to a subagent; summarize."
 )
 _CAN_ZH = "我能演示：记住、忘记和回忆（记忆）；记今天的笔记，搜索所有笔记；列出、读取和写入文件；读取技能；查看 DataFrame；待办清单；委派子代理；总结对话。"
+_COMPUTES = (
+    " In a table I filter, group, sort and join, and I draw bars, lines, points and histograms: by query_table, or by "
+    "Python code that runs once you approve it; I put code into the next cell, too."
+)
+_COMPUTES_ZH = "对表格我能筛选、分组、排序和连接，画柱状图、折线图、散点图和直方图：用 query_table，或用你批准后才运行的 Python 代码；也能把代码放进下一个单元格。"
 _WHO = (
     r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"
     r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
@@ -25,9 +30,15 @@ def wants_who(c: Conversation) -> bool | None:
 def who(c: Conversation, _: bool) -> str:
     return c.tell(
         "I am deepnb's rule-based teaching model, not a large language model. I follow fixed rules, need no network, "
-        f"and answer the same every time; the tools I call are real. {_CAN}",
-        f"我是 deepnb 的基于规则的教学模型，不是大语言模型。我按固定规则回答，不需要网络，每次都一样；我调用的工具是真的。{_CAN_ZH}",
+        f"and answer the same every time; the tools I call are real. {_can(c)}",
+        f"我是 deepnb 的基于规则的教学模型，不是大语言模型。我按固定规则回答，不需要网络，每次都一样；我调用的工具是真的。{_can(c)}",
     )
+
+
+def _can(c: Conversation) -> str:
+    """All it can do with the tools that it has."""
+    computes = "run_python" in c.tools
+    return c.tell(_CAN + (_COMPUTES if computes else ""), _CAN_ZH + (_COMPUTES_ZH if computes else ""))
 
 
 def wants_courtesy(c: Conversation) -> str | None:
@@ -48,7 +59,8 @@ def confess(c: Conversation, request: str) -> str:
     english, han = (f' I have no rule for: "{asked}"', f"我没有对应的规则：“{asked}”") if asked else ("", "")
     told = _instructions(c)
     return c.tell(
-        f"I am a rule-based teaching model.{english}{told}\n{_CAN}", f"我是基于规则的教学模型。{han}{told}\n{_CAN_ZH}"
+        f"I am a rule-based teaching model.{english}{told}\n{_can(c)}",
+        f"我是基于规则的教学模型。{han}{told}\n{_can(c)}",
     )
 
 
