@@ -122,7 +122,7 @@ def marks(kind: str) -> Any:
     """What the current figure shows, read from its first axes."""
     import matplotlib.pyplot as plt
 
-    axes = plt.gcf().axes[0]
+    axes: Any = plt.gcf().axes[0]
     if kind == "line":
         lines = (line.get_ydata() for line in axes.lines)
         return frozenset(tuple(float(y) for y in heights if y == y) for heights in lines)

@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
         coalesce_streams=True,  # how print's words are cut into messages is a matter of time
     )
     with tempfile.TemporaryDirectory() as home:
-        client.execute(env={**os.environ, "HOME": home, **(env or {})})
+        client.execute(env={**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})})
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata.pop("widgets", None)
@@ -57,11 +58,25 @@ def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
     return notebook
 
 
+@cache
+def _fonts() -> str:
+    """Where matplotlib's list of fonts is: made in the empty home of a kernel, it may take so long that a line tells."""
+    import matplotlib.font_manager  # makes the list
+
+    return str(matplotlib.get_cachedir())
+
+
 def texts(notebook: Any) -> Iterator[tuple[str, str]]:
-    """(cell id, text of one output), times and durations masked."""
+    """(cell id, text of one output), times and durations masked.
+
+    Of a picture only its kind is told: fonts, and versions of matplotlib, change its bytes.
+    """
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
-            yield cell.id, masked(output.get("text") or output.get("data", {}).get("text/plain") or "")
+            data = output.get("data", {})
+            text = output.get("text") or data.get("text/plain") or output.get("evalue") or ""
+            pictures = [f"<{kind}>" for kind in data if kind.startswith("image/")]
+            yield cell.id, "\n".join([*pictures, masked(text)])
 
 
 def masked(text: str) -> str:

@@ -34,7 +34,7 @@ class Analysis:
     where: tuple[Condition, ...] = ()
     by: str = ""
     over: str = ""
-    """The column along which a line goes: time."""
+    """The column along which a line goes: time. The same as `by` where nothing says that a line is meant."""
     column: str = ""
     against: str = ""
     """A second measure."""

@@ -268,7 +268,7 @@ def _groups(text: _Text, order: str) -> tuple[str, str]:
     ):
         over = next((column.name for column in text.columns.values() if _is_time(column)), "")
     if over and not by and not first_match(text.text, r"\bover\b|\bagainst\b|\bline\b|随|折线"):
-        return over, ""
+        return over, over
     return by, over
 
 

@@ -256,7 +256,7 @@ def answer(c: Conversation, frame: Frame, question: str) -> str:
     column = _column(frame, question)
     for pattern, what in ((HIGH, "max"), (LOW, "min"), (MEAN, "mean")):
         if first_match(question, pattern):
-            return _figure(c, frame, column, what)
+            return _figure(c, frame, _measure(frame, question), what)
     if column:
         return c.tell(
             f"`{column.name}` in {frame.name}: {column.type}, {column.summary}{frame.missing(column)}.",
@@ -300,7 +300,7 @@ def _gathers(frame: Frame, group: Column, question: str) -> str:
 
 def groups_asked(frame: Frame, question: str) -> Groups | None:
     """The groups that a question is about; None where a single row, or the whole column, answers it."""
-    column = _column(frame, question)
+    column = _measure(frame, question)
     if column and (group := _group(frame, column, question)) and (how := _gathers(frame, group, question)):
         return Groups(group.name, column.name, how, not first_match(question, LOW))
     return None
@@ -352,6 +352,12 @@ def _column(frame: Frame, question: str) -> Column | None:
 
     best = max(frame.columns, key=score, default=None)
     return best if best and any(score(best)[:2]) else None
+
+
+def _measure(frame: Frame, question: str) -> Column | None:
+    """The column of figures that the question means: of `the heaviest species` the mass, not the species."""
+    numbers = tuple(column for column in frame.columns if column.figure("max"))
+    return _column(replace(frame, columns=numbers), question) or _column(frame, question)
 
 
 def hinted(column: Column, question: str) -> bool:

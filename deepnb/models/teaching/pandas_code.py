@@ -13,7 +13,6 @@ _UNITS = frozenset(
     ["c", "f", "k", "mm", "cm", "m", "km", "kg", "1e24", "g", "t", "h", "s", "s2", "min", "days", "pct", "usd", "eur"]
 )
 _WIDTH = 88
-_FIGURE = 'fig, ax = plt.subplots(layout="constrained")'
 
 
 def table_code(a: Analysis, name: str = "", taken: Collection[str] = ()) -> str:
@@ -29,13 +28,14 @@ def plot_code(a: Analysis, kind: str, name: str = "", taken: Collection[str] = (
         rows_name = free_name(f"{a.table}_shown", taken)
         lines, rows = [*lines, f"{rows_name} = {rows}"], rows_name
     if kind == POINTS:
-        x, y = a.against, a.column
-        draw = f'{rows}.plot.scatter(x={_text(x)}, y={_text(y)}, ax=ax, title="{_title(y)} against {_plain(x)}")'
-        return _cell(lines, draw, f"{rows}[{_text(x)}].corr({rows}[{_text(y)}])")
+        x, y = _text(a.against), _text(a.column)
+        draw = f"{rows}.plot.scatter(x={x}, y={y}, ax=ax)"
+        title = f"{_title(a.column)} against {_plain(a.against)}"
+        return _cell(lines, draw, title, "", f'print("correlation:", round({rows}[{x}].corr({rows}[{y}]), 2))')
     if kind == HISTOGRAM:
         values = f"{rows}[{_text(a.column)}]"
-        draw = f'{values}.plot.hist(ax=ax, title="Distribution of {_plain(a.column)}", xlabel={_text(a.column)})'
-        return _cell(lines, draw, f"{values}.describe()")
+        title, axis = f"Distribution of {_plain(a.column)}", f"xlabel={_text(a.column)}"
+        return _cell(lines, f"{values}.plot.hist(ax=ax)", title, axis, f"{values}.describe()")
     along = a.over or a.by
     what = "number of rows" if not a.column else a.column if a.single and not a.how else f"{a.column} ({_how(a)})"
     name = name or free_name(f"{a.column or 'rows'}_by_{along}", taken)
@@ -43,10 +43,8 @@ def plot_code(a: Analysis, kind: str, name: str = "", taken: Collection[str] = (
     if kind == BAR and not a.over:
         chain.append(".sort_values()")
     title = f"{_title(a.column) if a.column else 'Rows'} by {_plain(along)}"
-    draw, axis = ("line", "ylabel") if kind == LINE else ("barh", "xlabel")
-    return _cell(
-        [*lines, _line(chain, name)], f'{name}.plot.{draw}(ax=ax, title="{title}", {axis}={_text(what)})', name
-    )
+    draw, axis = ("barh", "xlabel") if kind == BAR and not a.over else ("bar" if kind == BAR else "line", "ylabel")
+    return _cell([*lines, _line(chain, name)], f"{name}.plot.{draw}(ax=ax)", title, f"{axis}={_text(what)}", name)
 
 
 def free_name(wanted: str, taken: Collection[str]) -> str:
@@ -60,10 +58,11 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
     return free
 
 
-def _cell(data: list[str], draw: str, last: str) -> str:
+def _cell(data: list[str], draw: str, title: str, axis: str, last: str) -> str:
     """A cell in blocks: the import, the data, the figure."""
-    blocks = ["import matplotlib.pyplot as plt", *(["\n".join(data)] if data else []), f"{_FIGURE}\n{draw}\n{last}"]
-    return "\n\n".join(blocks)
+    labels = f'ax.set(title="{title}"{", " if axis else ""}{axis})'
+    figure = "\n".join(['fig, ax = plt.subplots(layout="constrained")', draw, labels, last])
+    return "\n\n".join(["import matplotlib.pyplot as plt", *(["\n".join(data)] if data else []), figure])
 
 
 def _line(chain: Sequence[str], name: str = "") -> str:

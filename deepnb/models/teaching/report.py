@@ -42,7 +42,7 @@ def report(c: Conversation, asked: Analysis, name: str, step: Step) -> str:
         return _of_groups(c, asked, figures) + kept
     text = re.sub(r"\n?\[(?:variables: .*|image/\S+ shown to the user)\]", "", step.result).strip("\n")
     lines = text.splitlines()
-    number = re.fullmatch(r"(?:np\.\w+\()?(-?[\d.]+(?:e[+-]?\d+)?)\)?", lines[-1]) if lines else None
+    number = re.fullmatch(r"(?:correlation: |np\.\w+\()?(-?[\d.]+(?:e[+-]?\d+)?)\)?", lines[-1]) if lines else None
     if number:
         return _single(c, asked, number[1]) + kept
     more = [f"… {len(lines) - _SHOWN}"] if len(lines) > _SHOWN else []
@@ -59,8 +59,10 @@ def _figures(result: str) -> dict[str, str]:
 
 
 def _figure(value: str) -> str:
-    """A figure without zeros at its end."""
-    return re.sub(r"\.?0+$", "", value) if re.fullmatch(r"-?\d+\.\d+", value) else value
+    """A figure to read: a whole number as it is, any other with four digits."""
+    if value.lstrip("-").isdecimal():
+        return value
+    return f"{float(value):.0f}" if abs(float(value)) >= 1000 else f"{float(value):.4g}"
 
 
 def _measure(c: Conversation, asked: Analysis) -> str:

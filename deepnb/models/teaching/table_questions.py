@@ -56,7 +56,7 @@ def ask(c: Conversation, request: str) -> Script:
 
 def query(frame: Frame, asked: Analysis) -> dict[str, Any]:
     """The arguments of `query_table` that ask the same."""
-    by = [name for name in (asked.by, asked.over) if name]
+    by = list(dict.fromkeys(name for name in (asked.by, asked.over) if name))
     args: dict[str, Any] = {"table": asked.table}
     if asked.where:
         args["where"] = {one.column: _wanted_values(frame, one) for one in asked.where}
