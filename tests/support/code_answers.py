@@ -7,10 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
+from langchain_core.tools import StructuredTool
 
 from deepnb import Session
-from deepnb.core.values import ToolEnded, ToolStarted, Turn
+from deepnb.core.values import ToolStarted, Turn
+from deepnb.models.teaching.conversation import Step
+from deepnb.models.teaching.moves import Use
+from deepnb.workshop.kernel import PlainKernel
+from deepnb.workshop.namespace import namespace_tools
+from deepnb.workshop.python import run_code
 from tests.support.code_questions import Cell, Expected, NoCode, Plot, Query, Value, Variable, tables
+from tests.support.teaching import TOOLS, move
 
 CODE_TOOLS = ("run_python", "propose_cell")
 
@@ -26,33 +33,48 @@ def played(question: str, approve: bool = True, **variables: Any) -> tuple[Sessi
     return session, session.last
 
 
-def calls(turn: Turn, *names: str) -> list[ToolStarted]:
+def walked(question: str) -> tuple[tuple[Step, ...], str]:
+    """The steps of a turn and its answer, each call approved: the real tools, without the graph around them."""
+    import matplotlib.pyplot as plt
+
+    kernel = PlainKernel(tables())
+    tools = {tool.name: tool for tool in map(StructuredTool.from_function, namespace_tools(kernel.namespace))}
+    steps: tuple[Step, ...] = ()
+    while isinstance(use := move(question, *steps, tools=TOOLS | set(tools) | set(CODE_TOOLS)), Use):
+        failed = False
+        if use.tool == "run_python":
+            plt.close("all")
+            ran = run_code(str(use.args["code"]), kernel, lambda output: None)
+            result, failed = ran.text, ran.failed
+        elif use.tool in tools:
+            result = tools[use.tool].invoke(dict(use.args))
+            failed = result.startswith("Error")
+        else:
+            result = "The code is in the next cell, not run." if use.tool == "propose_cell" else "(not here)"
+        steps += (Step(use.tool, use.args, result, failed),)
+    return steps, use.text
+
+
+def calls(turn: Any, *names: str) -> list[ToolStarted]:
     return [event for event in turn.events if isinstance(event, ToolStarted) and event.name in names]
 
 
 def fault(question: str, expected: Expected) -> str:
     """What is wrong with the answer to a question; empty where it is right."""
-    _, turn = played(question)
-    code = [call for call in calls(turn, *CODE_TOOLS) if "code" in call.args]
+    steps, text = walked(question)
+    code = [step for step in steps if step.tool in CODE_TOOLS]
     if isinstance(expected, NoCode):
         return "wrote code" if code else ""
     if isinstance(expected, Query):
-        return _query_fault(turn, expected, bool(code))
+        missing = [part for part in expected.says if part not in text]
+        asked = any(step.tool == "query_table" for step in steps) and not code
+        return "" if asked and not missing else f"does not say {missing} by query_table: {text[:200]}"
     tool = "propose_cell" if isinstance(expected, Cell) else "run_python"
-    if [call.name for call in code] not in ([tool], [tool, tool]):
-        return f"called {[call.name for call in code]}: {turn.text[:120]}"
-    ended = [event for event in turn.events if isinstance(event, ToolEnded) and event.name == tool]
-    if ended[-1].status != "ok":
-        return f"failed: {ended[-1].result[:200]}"
-    wanted = expected.gives if isinstance(expected, Cell) else expected
-    return _result_fault(code[-1].args["code"], wanted)
-
-
-def _query_fault(turn: Turn, expected: Query, coded: bool) -> str:
-    if coded or not calls(turn, "query_table"):
-        return f"did not ask query_table: {turn.text[:120]}"
-    missing = [text for text in expected.says if text not in turn.text]
-    return f"does not say {missing}: {turn.text[:200]}" if missing else ""
+    if [step.tool for step in code] not in ([tool], [tool, tool]):
+        return f"called {[step.tool for step in code]}: {text[:120]}"
+    if code[-1].failed:
+        return f"failed: {code[-1].result[:200]}"
+    return _result_fault(str(code[-1].args["code"]), expected.gives if isinstance(expected, Cell) else expected)
 
 
 def _result_fault(code: str, wanted: Expected) -> str:
@@ -107,7 +129,7 @@ def _rows(value: Any) -> Iterator[tuple[Any, ...]]:
         frame = frame.reset_index()
     if {"month", "region", "product"} <= set(frame.columns) or "date" in frame.columns:
         frame = frame.drop(columns=["month", "revenue", "date"], errors="ignore")
-    return frame.itertuples(index=False, name=None)
+    return iter(frame.itertuples(index=False, name=None))
 
 
 def _rounded(value: Any) -> Any:

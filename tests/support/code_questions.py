@@ -1,7 +1,8 @@
-"""What users ask of three small tables, and what the code that answers must give. Written before the rules were.
+"""What users ask of three small tables, and what the code that answers must give.
 
-Each row was put down without looking at how the teaching model recognises it: the score is of phrasings that nobody
-tuned the rules for. Every result follows from the tables by hand or by one line of pandas here.
+`QUESTIONS` was written before the rules of the teaching model: 5 of 71 before them, 68 with their first version.
+`LATER` was written after that version and before it was tried on them: 50 of 54. Every result follows from the tables
+by hand or by one line of pandas here.
 """
 
 from __future__ import annotations
@@ -202,4 +203,60 @@ QUESTIONS: tuple[tuple[str, Expected], ...] = (
     ("把每个 product 的 units 总和存到变量 sums", Variable("sums", pairs(BY_PRODUCT))),
     ("用 pandas 计算每个 city 的平均 temperature_c", Value(pairs(WARMTH))),
     ("写一个单元格，画出每个 region 的 revenue", Cell(Plot("bar", REVENUE))),
+)  # fmt: skip
+
+LATER: tuple[tuple[str, Expected], ...] = (
+    # written once the rules for the others were there, and before they were tried on these
+    ("Draw the total revenue for every region as horizontal bars", Plot("bar", REVENUE)),
+    ("chart of average price by category, please", Plot("bar", {"leaf": 2.0, "bean": 3.0})),
+    ("bars: rain_mm per city", Plot("bar", RAIN)),
+    ("Could you plot which product sells the most units?", Plot("bar", BY_PRODUCT)),
+    ("plot the number of sales rows per product", Plot("bar", {"tea": 3, "coffee": 3, "cocoa": 2})),
+    ("I want a bar graph with revenue on one axis and region on the other", Plot("bar", REVENUE)),
+    ("plot the mean units per region for coffee and tea only", Plot("bar", {"North": 5.5, "South": 5.0, "West": 5.5})),
+    ("plot units by product where units > 4", Plot("bar", {"tea": 21, "coffee": 6, "cocoa": 8})),
+    ("Give me a line graph showing revenue per month", Plot("line", frozenset({(56.0, 49.5)}))),
+    ("How does the temperature in Rome change over time? plot it", Plot("line", frozenset({(14.0, 15.0, 16.0)}))),
+    ("plot rain over the days", Plot("line", frozenset({(3.0, 0.0, 1.0, 6.0, 0.0, 2.0)}))),
+    ("line chart: temperature_c by date, separate lines per city", Plot("line", frozenset({(-2.0, 1.0, 4.0), (14.0, 15.0, 16.0)}))),
+    ("scatter units vs revenue", Plot("scatter", frozenset((y, x) for x, y in POINTS))),
+    ("draw temperature_c and rain_mm as points", Plot("scatter", frozenset({(-2.0, 3.0), (14.0, 0.0), (1.0, 1.0), (15.0, 6.0), (4.0, 0.0), (16.0, 2.0)}))),
+    ("how are the revenues distributed? show a histogram", Plot("hist", 8)),
+    ("histogram for temperature_c", Plot("hist", 6)),
+    ("Create a variable named avg with the average units of each product", Variable("avg", frozenset({("tea", 7.0), ("coffee", 11 / 3), ("cocoa", 5.0)}))),
+    ("store the sum of revenue in a variable total_revenue", Variable("total_revenue", 105.5)),
+    ("filter sales to region North and call it north", Variable("north", frozenset({("North", "tea", 5), ("North", "coffee", 6), ("North", "cocoa", 2)}))),
+    ("keep only rows with rain_mm below 2 from weather in a new variable dry", Variable("dry", frozenset({("Rome", 14.0, 0.0), ("Oslo", 1.0, 1.0), ("Oslo", 4.0, 0.0)}))),
+    ("combine products with sales and save the table as everything", Variable("everything", (8, 7))),
+    ("get the 2 regions with the highest revenue into a variable best", Variable("best", [("South", 41.5), ("North", 36.0)])),
+        ("build a table called cheap with the products under 3", Variable("cheap", frozenset({("tea", "leaf", 2.0), ("cocoa", "bean", 2.5)}))),
+    ("number of rows per city as a variable n_city", Variable("n_city", frozenset({("Oslo", 3), ("Rome", 3)}))),
+    ("with python: what's the largest number of units in each region?", Value(frozenset({("North", 6), ("South", 9), ("West", 7)}))),
+    ("Using code, find the minimum temperature per city", Value(frozenset({("Oslo", -2.0), ("Rome", 14.0)}))),
+    ("in pandas: how many rows of sales have units over 5?", Value(4)),
+    ("with pandas, list the sales with revenue between 10 and 20", Value(frozenset({("North", "tea", 5), ("South", "tea", 9), ("West", "tea", 7), ("West", "coffee", 4), ("South", "cocoa", 8)}))),
+    ("median units per region using pandas", Value(frozenset({("North", 5.0), ("South", 8.0), ("West", 5.5)}))),
+    ("What is the average temperature in Oslo? Use code.", Value(1.0)),
+    ("sort the products by price, lowest first, with pandas", Value([("tea", "leaf", 2.0), ("cocoa", "bean", 2.5), ("coffee", "bean", 3.5)])),
+    ("use python to show the first three rows of weather", Value([("Oslo", -2.0, 3.0), ("Rome", 14.0, 0.0), ("Oslo", 1.0, 1.0)])),
+    ("which city is the warmest on average? do it with code", Value(("Rome", 15.0))),
+    ("total units for tea, with code", Value(21)),
+    ("plot revenu_ by region", Plot("bar", REVENUE)),
+    ("with code: mean temprature_c per city", Value(pairs(WARMTH))),
+    ("with pandas, total units per prduct", Value(pairs(BY_PRODUCT))),
+    ("chart the units per regiom", Plot("bar", UNITS)),
+    ("write me a cell which draws the revenue by month as a line", Cell(Plot("line", frozenset({(56.0, 49.5)})))),
+    ("show me the code for the mean price per category", Cell(Value(frozenset({("leaf", 2.0), ("bean", 3.0)})))),
+    ("I need a code snippet: units per region", Cell(Value(pairs(UNITS)))),
+    ("total revenue per product?", Query(("tea", "42", "coffee", "38.5"))),
+    ("How many rows are there for each city?", Query(("Oslo", "3", "Rome", "3"))),
+    ("Show the rows of weather where rain_mm > 1", Query(("Oslo", "Rome", "6"))),
+    ("what is the mean price of each category", Query(("bean", "3", "leaf", "2"))),
+    ("List my files", NoCode()),
+    ("Forget that I like charts", NoCode()),
+    ("summarize our conversation", NoCode()),
+    ("用柱状图画每个 product 的 revenue", Plot("bar", {"tea": 42.0, "coffee": 38.5, "cocoa": 25.0})),
+    ("画 rain_mm 的直方图", Plot("hist", 6)),
+    ("用代码求每个 region 的 units 总和", Value(pairs(UNITS))),
+    ("每个 product 的 units 总和是多少？", Query(("tea", "21", "cocoa", "10"))),
 )  # fmt: skip

@@ -55,28 +55,11 @@ _VALUE = re.compile(
 )
 _JOIN = r"\b(?:join|merge|combine)(?:s|d|ing)?\b|连接|合并"
 _ON = re.compile(rf"\bon\s+(?:the )?(?:column )?{_NAME}|按\s*(?P<y>[A-Za-z_]\w*)\s*(?:连接|合并)", re.IGNORECASE)
-_NOT_VALUES = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "one",
-        "line",
-        "lines",
-        "bar",
-        "bars",
-        "plot",
-        "chart",
-        "variable",
-        "table",
-        "cell",
-        "code",
-        "rows",
-        "row",
-        "time",
-        "each",
-    ]
-)
+_NOT_VALUES_TEXT = """
+the a an one each total sum mean average median count rows row time
+line lines bar bars points plot chart graph histogram distribution scatter variable table cell code
+"""
+_NOT_VALUES = frozenset(_NOT_VALUES_TEXT.split())
 
 
 @dataclass(frozen=True)
@@ -100,7 +83,9 @@ class _Text:
     def mentioned(self) -> Iterator[tuple[int, str]]:
         """(place, column), in the order of the text; a column may come several times."""
         found = [(word.start(), self.column(word[0])) for word in _WORD.finditer(self.text)]
-        others = [(self.text.find(name), name) for name in self.columns if not name.isascii() and name in self.text]
+        others = [
+            (self.text.find(name), name) for name in self.columns if not _WORD.fullmatch(name) and name in self.text
+        ]
         return iter(sorted((place, name) for place, name in found + others if name))
 
 
