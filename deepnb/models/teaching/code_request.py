@@ -43,26 +43,8 @@ _NAMES_OF_FIGURES = (
     rf"{_MAKES}.*\b(?:as|to|into|under)\s+(?:the name )?{_IDENTIFIER}\s*[.!?]?\s*$",
 )
 _FIGURES = r"\b(?:total|sum|mean|average|median|rows|table|(?:filter|sort|join|merge)(?:s|ed|ing)?|count|number|largest|smallest|highest|lowest|most|top|where|by|per|each)\b"
-_NO_NAME = frozenset(
-    [
-        "cell",
-        "code",
-        "notebook",
-        "pandas",
-        "python",
-        "file",
-        "table",
-        "variable",
-        "bars",
-        "bar",
-        "line",
-        "lines",
-        "plot",
-        "chart",
-        "high",
-        "low",
-    ]  # as a line
-)
+_NO_NAME_TEXT = "cell code notebook pandas python file table variable bars bar line lines plot chart high low"
+_NO_NAME = frozenset(_NO_NAME_TEXT.split())
 _CONNECTED = (
     r"(?:(?:\b(?:named|called|as|to|into|in|under|variable|table|a|the|new|name)\b|存到|存入|存为|变量)\s*)*[`\"'“]?$"
 )
