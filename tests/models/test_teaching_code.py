@@ -15,6 +15,7 @@ from deepnb.models.teaching.conversation import Step
 from deepnb.models.teaching.moves import Say, Use
 from tests.support.code_answers import calls, fault, played
 from tests.support.code_questions import LATER, QUESTIONS, Expected, tables
+from tests.support.notebooks import HERE, read
 from tests.support.teaching import TOOLS, move
 
 matplotlib.use("agg")
@@ -147,3 +148,10 @@ def test_names_of_columns_are_texts_of_the_code_and_nothing_else() -> None:
     frame = pd.DataFrame({"kind": ["a", "b", "a"], odd: [1, 2, 3]})
     _, turn = played(f"plot the histogram of {odd} in frame", frame=frame)
     assert [status for status, _ in results(turn, "run_python")] == ["ok"]
+
+
+def test_the_notebook_has_the_cell_that_is_proposed_in_it() -> None:
+    cells = [cell.source for cell in read(HERE / "06_approvals_and_data.ipynb").cells]
+    place = next(i for i, source in enumerate(cells) if "Give me a cell" in source)
+    _, turn = played(cells[place].removeprefix("%%agent\n"), penguins=pd.read_csv(HERE / "data/penguins.csv"))
+    assert [call.args["code"] for call in calls(turn, "propose_cell")] == [cells[place + 1]]

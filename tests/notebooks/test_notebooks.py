@@ -85,3 +85,13 @@ def test_masking_keeps_all_but_times() -> None:
     assert masked("## 09:00 <!-- flush 2495cbcf8d0f -->") == "## 09:00 <!-- flush <mark> -->"
     assert masked("7     3     390  4569   0.004") == masked("7     3     390  4569  10.004")
     assert masked("0.85 of 6,000 =  5,100 tokens") == "0.85 of 6,000 =  5,100 tokens"
+
+
+def test_of_a_picture_its_kind_is_compared() -> None:
+    def shown(**data: str) -> list[tuple[str, str]]:
+        output = nbformat.v4.new_output("display_data", data={key.replace("_", "/"): text for key, text in data.items()})
+        return list(texts(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(id="a", outputs=[output])])))
+
+    assert shown(image_png="AAAA", text_plain="<Figure>") == shown(image_png="BBBB", text_plain="<Figure>")
+    assert shown(image_png="AAAA", text_plain="<Figure>") != shown(text_plain="<Figure>")
+    assert shown(image_png="AAAA", text_plain="<Figure>") != shown(image_png="AAAA", text_plain="<Figure of 2>")
