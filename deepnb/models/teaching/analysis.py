@@ -2,11 +2,12 @@
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 _AVERAGED = re.compile(
-    r"temp|price|rate|ratio|share|percent|pct|mean|avg|average|median|age$|height|weight|gravity|density|score|speed|_c$"
+    r"temp|price|mass|length|depth|width|diameter|size|distance|rate|ratio|share|percent|pct|mean|avg|average|median|age$|height|weight|gravity|density|score|speed|_c$"
 )
 
 
@@ -33,12 +34,15 @@ class Analysis:
     table: str
     where: tuple[Condition, ...] = ()
     by: str = ""
+    also: str = ""
+    """A second column to group by."""
     over: str = ""
     """The column along which a line goes: time. The same as `by` where nothing says that a line is meant."""
     column: str = ""
     against: str = ""
     """A second measure."""
     how: str = ""
+    """One of pandas' aggregates, or `corr` for two measures."""
     sort: str = ""
     descending: bool = False
     head: int = 0
@@ -66,13 +70,19 @@ def default_how(column: str) -> str:
     return "mean" if _AVERAGED.search(column.lower()) else "sum"
 
 
+def nearest(typed: str, columns: Iterable[str]) -> str:
+    """The column whose name is most like a word; empty where none is like it."""
+    known = {one.lower(): one for one in sorted(columns)}
+    near = difflib.get_close_matches(typed.lower(), list(known), 1, cutoff=0.7)
+    return known[near[0]] if near else ""
+
+
 def slip(asked: Analysis, error: str) -> tuple[str, str] | None:
     """(column as it was typed, nearest one that there is), where that is what an error is about."""
     for name in asked.unseen:
-        known = {one.lower(): one for one in sorted(asked.known)}
-        near = difflib.get_close_matches(name.lower(), list(known), 1)
+        near = nearest(name, asked.known)
         if near and name in error and ("KeyError" in error or "no column" in error):
-            return name, known[near[0]]
+            return name, near
     return None
 
 

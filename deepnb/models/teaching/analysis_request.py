@@ -1,11 +1,11 @@
 """What a request asks of a table, read out of its words and the columns that were seen."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.models.teaching.analysis import Analysis, Condition
+from deepnb.models.teaching.analysis import Analysis, Condition, nearest
 from deepnb.models.teaching.frames import HIGH, LOW, MEAN, Column, Frame, hinted
 from deepnb.models.teaching.words import first_match, is_stop_word, stem
 
@@ -20,19 +20,22 @@ _ASKED_OF = re.compile(rf"(?:\b(?:which|what)\s+|哪一?[个种]\s*){_NAME}", re
 _OVER = re.compile(rf"(?:\b(?:over|against|versus|vs\.?)\s+(?:the )?|随着?\s*){_NAME}", re.IGNORECASE)
 _TIME = re.compile(r"(?:date|day|week|month|quarter|year|time|hour)s?", re.IGNORECASE)
 _SORT = re.compile(rf"\bsort(?:ed)?\b.*?\bby\s+(?:the )?{_NAME}|按\s*(?P<y>[A-Za-z_]\w*)\s*.{{0,6}}排序", re.IGNORECASE)
+_AND = re.compile(rf"\s*(?:,|and|和)\s+(?:by |the |each )?{_NAME}", re.IGNORECASE)
+_COUNTED = re.compile(r"\b(?:how many|number of|count(?: of)?|most|fewest)\s+(?:the )?(?P<x>\w+)", re.IGNORECASE)
+_CORRELATION = r"\bcorrelat|相关"
 _DOWN = r"\bdescending\b|\b(?:high(?:est)?|larg(?:e|est)|big(?:gest)?) (?:to|first)\b|\bdown\b|降序|从[高大多]到"
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _COUNT = rf"(?P<n>\d{{1,4}}|{'|'.join(_NUMBERS)})"
 _FIRST = (
     rf"\b(?:top|first|best)\s+{_COUNT}\s+(?P<noun>\w+)",
-    rf"\b{_COUNT}\s+(?:largest|biggest|highest|smallest|lowest|best|worst)\s+(?P<noun>\w+)",
+    rf"\b{_COUNT}\s+(?:\w{{3,}}est|best|worst)\b(?:\s+(?P<noun>\w+))?",
     rf"\b{_COUNT}\s+(?P<noun>\w+)\s+(?:with|that have|of)\s+the\s+(?:most|highest|largest|fewest|lowest|least|smallest)\b",
     rf"\b(?:largest|biggest|highest|smallest|lowest)\s+{_COUNT}\s+(?P<noun>\w+)",
     r"前\s*(?P<n>\d{1,4})\s*[个名行条]?\s*(?P<noun>\w*)",
 )
-_ABOVE = r"(?P<gt>>(?!=)|\babove\b|\bover\b|\b(?:more|greater|larger|higher) than\b|超过|大于)"
+_ABOVE = r"(?P<gt>>(?!=)|\babove\b|\bover\b|\b(?:more|greater|larger|higher|heavier|longer|older|warmer|hotter|bigger|taller|faster|wider|deeper) than\b|超过|大于)"
 _FROM = r"(?P<ge>>=|\bat least\b|至少)"
-_BELOW = r"(?P<lt><(?!=)|\bbelow\b|\bunder\b|\b(?:less|fewer|smaller|lower) than\b|小于|低于)"
+_BELOW = r"(?P<lt><(?!=)|\bbelow\b|\bunder\b|\b(?:less|fewer|smaller|lower|lighter|shorter|younger|colder|cheaper|slower) than\b|小于|低于)"
 _TO = r"(?P<le><=|\bat most\b|至多)"
 _COMPARED = re.compile(rf"(?:{_ABOVE}|{_FROM}|{_BELOW}|{_TO})\s*(?P<n>-?\d[\d,]*(?:\.\d+)?)", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween\s+(?P<low>-?\d[\d,.]*\d|\d)\s+and\s+(?P<high>-?\d[\d,.]*\d|\d)", re.IGNORECASE)
@@ -68,6 +71,8 @@ class _Text:
 
     text: str
     columns: Mapping[str, Column]
+    rows: frozenset[str] = frozenset()
+    """Stems of the names of the tables: what their rows are called."""
 
     def column(self, word: str) -> str:
         """The column that a word means; empty for none."""
@@ -78,7 +83,13 @@ class _Text:
             return ""
         near = [name for name in self.columns if stem(word.lower()) in _stems(name)]
         asked = {stem(one.lower()) for one in _WORD.findall(self.text)}
-        return max(near, key=lambda name: len(_stems(name) & asked), default="")
+        of_rows = label_column(self.columns.values()) if stem(word.lower()) in self.rows else ""
+        return max(near, key=lambda name: len(_stems(name) & asked), default=of_rows)
+
+    def typed(self, word: str) -> str:
+        """A word that is nearly the name of a column, as it was typed; empty for any other."""
+        other = is_stop_word(word.lower()) or word.lower() in _NOT_VALUES or self.column(word)
+        return word if not other and nearest(word, self.columns) else ""
 
     def mentioned(self) -> Iterator[tuple[int, str]]:
         """(place, column), in the order of the text; a column may come several times."""
@@ -97,22 +108,26 @@ def _stems(name: str) -> frozenset[str]:
 def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
     """What the request asks of the first table, joined with the second where there are two."""
     columns = {column.name: column for frame in reversed(frames) for column in frame.columns}
+    rows = frozenset(one for frame in frames for one in _stems(frame.name))
+    counted = any(stem(found["x"].lower()) in rows for found in _COUNTED.finditer(request))
     for frame in frames:
         request = re.sub(rf"\b{re.escape(frame.name)}\b", " ", request) if frame.name not in columns else request
-    text = _Text(request, columns)
+    text = _Text(request, columns, rows)
     where = tuple(_conditions(text))
     order, down = _order(text)
-    by, over = _groups(text, order)
+    by, over, also = _groups(text, order)
     head, noun = _head(text)
     if noun and (of := text.column(noun)) and not _is_number(columns[of]):
         by = by if by and by not in columns else of
-    how = next((how for how, pattern in _HOW if first_match(request, pattern)), "")
+    how = "count" if counted else _how(text, order)
     if head and by and not first_match(request, r"\bm(?:ax|in)imum\b"):
         how = "" if how in ("max", "min") else how  # the largest of the totals
-    measures = _measures(text, {by, over}, [one.column for one in where])
+    measures = _measures(text, {by, over, also}, [one.column for one in where])
     column, against = ([*measures, "", ""])[:2]
     if head and not by:  # the rows with the largest figures
         how, order, column = "", order or column, ""
+    if how == "corr" and not against:
+        how = ""
     if not by and first_match(request, _ROWS) and how in ("", "sum", "max", "min", "count"):
         how, column = ("count" if how == "count" and not order else ""), ""
     if not (by or over or how) and column in [one.column for one in where]:
@@ -132,15 +147,16 @@ def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
         where=where,
         by=by,
         over=over,
+        also=also,
         column=column if how != "count" else "",
-        against=against,
+        against=against if how != "count" and column else "",
         how=how,
-        sort=order or (column if (head or most) and by else ""),
+        sort=order or (("rows" if how == "count" else column) if (head or most) and by else ""),
         descending=not first_match(request, LOW) if head or most else down,
         head=head,
         join=joined.name if joined else "",
         on=_key(text, frames) if joined else "",
-        single=bool(by and not joined and _is_single(columns.get(by))),
+        single=bool(by and not (joined or also) and is_single(columns.get(by))),
         known=frozenset(columns),
     )  # fmt: skip
 
@@ -153,7 +169,19 @@ def _is_time(column: Column) -> bool:
     return column.type.startswith("datetime") or _TIME.fullmatch(column.name) is not None
 
 
-def _is_single(column: Column | None) -> bool:
+def label_column(columns: Iterable[Column]) -> str:
+    """The first column of texts in which each row has its own; empty for none."""
+    return next((one.name for one in columns if one.type == "str" and is_single(one)), "")
+
+
+def _how(text: _Text, order: str) -> str:
+    """The aggregate that the request asks for; empty where it leaves that open."""
+    if first_match(text.text, _CORRELATION):
+        return "corr"
+    return "" if order else next((how for how, pattern in _HOW if first_match(text.text, pattern)), "")
+
+
+def is_single(column: Column | None) -> bool:
     """Whether each value of a column is in one row."""
     distinct = re.match(r"([\d,]+) distinct", column.summary) if column else None
     return bool(column and distinct and distinct[1].replace(",", "") == column.present)
@@ -176,9 +204,15 @@ def _conditions(text: _Text) -> Iterator[Condition]:
             equal.setdefault(name, []).append(_value(text.columns[name], typed))
     for name, column in text.columns.items():
         for value in column.values:
-            said = re.search(rf"(?<![\w/]){re.escape(value)}(?![\w/])", text.text, re.ASCII | re.IGNORECASE)
+            said = re.search(rf"(?<![\w/]){re.escape(value)}s?(?![\w/])", text.text, re.ASCII | re.IGNORECASE)
             if said and not _is_number(column) and value not in equal.setdefault(name, []):
                 equal[name].append(value)
+    for name, column in text.columns.items():
+        plain = name.replace("_", " ")
+        if column.type == "bool" and (
+            has := first_match(text.text, rf"\b(?P<no>without|no)?\s*(?:\w+ )?{re.escape(plain)}\b")
+        ):
+            equal.setdefault(name, [not has["no"]])
     for name, values in equal.items():
         if values:
             yield Condition(name, "==", values[0]) if len(values) == 1 else Condition(name, "in", tuple(values))
@@ -193,7 +227,8 @@ def _compared(text: _Text, found: re.Match[str]) -> str:
     before = [name for place, name in numbers if place < found.start()]
     after = [name for place, name in numbers if place >= found.end()]
     only = [column.name for column in text.columns.values() if _is_number(column)]
-    return [*before[-1:], *after[:1], *(only if len(only) == 1 else []), ""][0]
+    hints = [one.name for one in text.columns.values() if _is_number(one) and hinted(one, found[0])]
+    return [*before[-1:], *after[:1], *hints, *(only if len(only) == 1 else []), ""][0]
 
 
 def _number(typed: str) -> float:
@@ -217,28 +252,27 @@ def _order(text: _Text) -> tuple[str, bool]:
     found = _SORT.search(text.text)
     if found is None:
         return "", False
-    word = found["x"] or found["y"]
-    return text.column(word) or word, bool(first_match(text.text, _DOWN))
+    place = max(found.start("x"), found.start("y"))
+    after = [name for at, name in text.mentioned() if place <= at < place + 30]
+    return (after or [text.typed(found["x"] or found["y"])])[0], bool(first_match(text.text, _DOWN))
 
 
-def _groups(text: _Text, order: str) -> tuple[str, str]:
-    """The columns to group by, and to draw along: an unknown word after `by` is taken as it was typed."""
-    by = over = ""
+def _groups(text: _Text, order: str) -> tuple[str, str, str]:
+    """The columns to group by, to draw along, and to group by besides; a misspelt one is taken as it was typed."""
+    by = over = also = ""
     is_ordered = bool(order or first_match(text.text, *_FIRST))
     for found in _GROUP.finditer(text.text):
         name = text.column(found["x"])
         column = text.columns.get(name)
         if column is None:
-            typed = (
-                ""
-                if is_ordered or is_stop_word(found["x"].lower()) or found["x"].lower() in _NOT_VALUES
-                else found["x"]
-            )
-            by = by or typed
+            by = by or ("" if is_ordered else text.typed(found["x"]))
         elif _is_time(column):
             over = over or name
         elif not (_is_number(column) and (is_ordered or column.values == ())):
             by = by or name
+            second = _AND.match(text.text, found.end())
+            other = text.columns.get(text.column(second["x"])) if second else None
+            also = other.name if other and other.name != by and not _is_number(other) else also
     if (asked := _ASKED_OF.search(text.text)) and not by and first_match(text.text, HIGH, LOW):
         name = text.column(asked["x"])
         by = name if name and not _is_number(text.columns[name]) else by
@@ -253,8 +287,8 @@ def _groups(text: _Text, order: str) -> tuple[str, str]:
     ):
         over = next((column.name for column in text.columns.values() if _is_time(column)), "")
     if over and not by and not first_match(text.text, r"\bover\b|\bagainst\b|\bline\b|随|折线"):
-        return over, over
-    return by, over
+        return over, over, ""
+    return by, over, also
 
 
 def _head(text: _Text) -> tuple[int, str]:
@@ -263,7 +297,7 @@ def _head(text: _Text) -> tuple[int, str]:
     if found is None:
         return 0, ""
     count = found["n"].lower()
-    return _NUMBERS.get(count) or int(count), found["noun"]
+    return _NUMBERS.get(count) or int(count), found["noun"] or ""
 
 
 def _measures(text: _Text, taken: set[str], compared: Sequence[str]) -> list[str]:
@@ -274,8 +308,7 @@ def _measures(text: _Text, taken: set[str], compared: Sequence[str]) -> list[str
     if left:
         return left
     for found in _VALUE.finditer(text.text):
-        word = found["x"]
-        if not (is_stop_word(word.lower()) or word.lower() in _NOT_VALUES or text.column(word) or word in taken):
+        if (word := text.typed(found["x"])) and word not in taken:
             return [word]
     return [one.name for one in text.columns.values() if _is_number(one) and hinted(one, text.text)][:1]
 
@@ -295,5 +328,5 @@ def wants_join(request: str) -> bool:
 
 def fit(frame: Frame, request: str) -> int:
     """How many columns and values of a table the request names."""
-    text = _Text(request, {column.name: column for column in frame.columns})
+    text = _Text(request, {column.name: column for column in frame.columns}, _stems(frame.name))
     return len({name for _, name in text.mentioned()}) + sum(one.sign in ("==", "in") for one in _conditions(text))

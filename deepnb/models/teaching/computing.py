@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deepnb.models.teaching.analysis import Analysis, renamed, slip
-from deepnb.models.teaching.analysis_request import analysis_asked
+from deepnb.models.teaching.analysis_request import analysis_asked, label_column
 from deepnb.models.teaching.code_request import CELL, RUN, Wanted
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.frames import Frame
@@ -62,16 +62,20 @@ def _task(frames: Sequence[Frame], wanted: Wanted, taken: Sequence[str]) -> _Tas
     asked = analysis_asked(frames, wanted.request)
     if not wanted.plot:
         return _Task(asked, "", wanted.name, taken) if asked.is_clear else None
-    kind = wanted.kind or _kind(asked, wanted.request)
+    label = label_column(column for frame in frames for column in frame.columns)
+    kind = wanted.kind or _kind(asked, wanted.request, label)
     if kind == POINTS:
         if not first_match(wanted.request, _AGAINST):
             asked = replace(asked, column=asked.against, against=asked.column)
+        asked = replace(asked, how="corr")
         drawable = bool(asked.column and asked.against)
     elif kind == LINE:
         along = asked.over or _first(frames, "datetime") or asked.by
         asked = replace(asked, over=along, by="" if along == asked.by else asked.by)
         drawable = bool(asked.column and along)
     elif kind == BAR:
+        if not (asked.by or asked.over) and label:
+            asked = replace(asked, by=label, single=True)
         asked = replace(asked, by=asked.by or asked.over or _first(frames, "str", "category"))
         drawable = bool(asked.by and (asked.column or asked.how == "count"))
     else:
@@ -84,13 +88,13 @@ def _first(frames: Sequence[Frame], *types: str) -> str:
     return next((one.name for frame in frames for one in frame.columns if one.type.startswith(types)), "")
 
 
-def _kind(asked: Analysis, request: str) -> str:
+def _kind(asked: Analysis, request: str, label: str) -> str:
     """The chart that suits the question, where the request leaves it open."""
     if asked.against and not (asked.by or asked.over) and first_match(request, _AGAINST, r"\band\b|和"):
         return POINTS
     if asked.over:
         return LINE
-    return BAR if asked.by else HISTOGRAM
+    return BAR if asked.by or label else HISTOGRAM
 
 
 def _propose(c: Conversation, code: str) -> Script:

@@ -159,7 +159,7 @@ def look(c: Conversation, name: str) -> Script:
     given = parse_frame(c.request) or (parse_frame(c.base) if not name else None)
     if given:
         frame, rest = given
-        return (yield from _asked(c, frame, rest if given == parse_frame(c.request) else c.request))
+        return (yield from answer_asked(c, frame, rest if given == parse_frame(c.request) else c.request))
     step = yield from _inspect(c, name)
     if isinstance(step, str):
         return step
@@ -168,10 +168,10 @@ def look(c: Conversation, name: str) -> Script:
         name = step.args.get("name", "it")
         quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:8])
         return c.tell(f"`inspect_variable` says of `{name}`:\n{quote}", f"`inspect_variable` 说 `{name}`：\n{quote}")
-    return (yield from _asked(c, found[0], c.request))
+    return (yield from answer_asked(c, found[0], c.request))
 
 
-def _asked(c: Conversation, frame: Frame, question: str) -> Script:
+def answer_asked(c: Conversation, frame: Frame, question: str) -> Script:
     """What the table says on the question: of groups of rows by `query_table`, of all else by its description."""
     if "query_table" in c.tools and (groups := groups_asked(frame, question)):
         step = yield Use("query_table", groups.args(frame.name), may_fail=True)

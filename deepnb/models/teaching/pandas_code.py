@@ -38,9 +38,9 @@ def plot_code(a: Analysis, kind: str, name: str = "", taken: Collection[str] = (
         return _cell(lines, f"{values}.plot.hist(ax=ax)", title, axis, f"{values}.describe()")
     along = a.over or a.by
     what = "number of rows" if not a.column else a.column if a.single and not a.how else f"{a.column} ({_how(a)})"
-    name = name or free_name(f"{a.column or 'rows'}_by_{along}", taken)
+    name = name or free_name("_".join([a.column or "rows", "by", along, *([a.also] if a.also else [])]), taken)
     chain = [rows, *_totals(a)]
-    if kind == BAR and not a.over:
+    if kind == BAR and not (a.over or a.against):
         chain.append(".sort_values()")
     title = f"{_title(a.column) if a.column else 'Rows'} by {_plain(along)}"
     draw, axis = ("barh", "xlabel") if kind == BAR and not a.over else ("bar" if kind == BAR else "line", "ylabel")
@@ -80,11 +80,13 @@ def _value(a: Analysis, taken: Collection[str]) -> tuple[list[str], list[str]]:
     if a.by or a.over:
         order = [f".sort_values(ascending={not a.descending})"] if a.sort else []
         return lines, [rows, *_totals(a), *order, *head]
+    if a.how == "corr":
+        return lines, [f"{rows}[{_text(a.column)}]", f".corr({rows}[{_text(a.against)}])"]
     if a.column and not a.head:
-        if len(a.where) == 1:
+        if len(a.where) == 1 and not a.against:
             rows = f"{rows.partition('[')[0]}.loc[{rows.partition('[')[2][:-1]}, {_text(a.column)}]"
         else:
-            rows = f"{rows}[{_text(a.column)}]"
+            rows = f"{rows}{_columns(a)}"
         return lines, [rows, f".{_how(a)}()"]
     if a.join and not (a.where or a.sort or a.head or a.how):
         return [], [_merge(a)]
@@ -101,12 +103,17 @@ def _totals(a: Analysis) -> list[str]:
     if a.by and a.over and a.by != a.over and a.column:
         index, columns, values, how = map(_text, (a.over, a.by, a.column, _how(a)))
         return [f".pivot_table(index={index}, columns={columns}, values={values}, aggfunc={how})"]
-    along = _text(a.by or a.over)
+    along = f"[{_text(a.by)}, {_text(a.also)}]" if a.also else _text(a.by or a.over)
     if not a.column:
         return [f".groupby({along})", ".size()"]
     if a.single and not a.how:
-        return [f".set_index({along})", f"[{_text(a.column)}]"]
-    return [f".groupby({along})[{_text(a.column)}]", f".{_how(a)}()"]
+        return [f".set_index({along}){_columns(a)}"]
+    return [f".groupby({along}){_columns(a)}", f".{_how(a)}()"]
+
+
+def _columns(a: Analysis) -> str:
+    """The columns that are taken of a table: one, or a list of two."""
+    return f"[[{_text(a.column)}, {_text(a.against)}]]" if a.against else f"[{_text(a.column)}]"
 
 
 def _how(a: Analysis) -> str:

@@ -35,10 +35,10 @@ def report(c: Conversation, asked: Analysis, name: str, step: Step) -> str:
         return _no_figures(c, asked, step)
     made = name and re.search(rf"\[variables: .*\b{re.escape(name)}\b", step.result)
     kept = c.tell(f" It is in the variable `{name}`.", f"结果在变量 `{name}` 中。") if made else ""
-    figures = _figures(step.result)
+    figures = {} if asked.also or (asked.against and asked.how != "corr") else _figures(step.result)
     if {"count", "mean", "std"} <= set(figures):
         return _spread(c, asked, figures)
-    if figures:
+    if figures and (asked.by or asked.over):
         return _of_groups(c, asked, figures) + kept
     text = re.sub(r"\n?\[(?:variables: .*|image/\S+ shown to the user)\]", "", step.result).strip("\n")
     lines = text.splitlines()
@@ -106,7 +106,7 @@ def _spread(c: Conversation, asked: Analysis, figures: Mapping[str, str]) -> str
 
 
 def _single(c: Conversation, asked: Analysis, number: str) -> str:
-    if asked.against:
+    if asked.how == "corr":
         return c.tell(
             f"The correlation of {asked.against} and {asked.column} in {asked.table} is {float(number):.2f}.",
             f"{asked.table} 中 {asked.against} 与 {asked.column} 的相关系数是 {float(number):.2f}。",

@@ -2,12 +2,13 @@
 
 import csv
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from deepnb.models.teaching.analysis import Analysis, Condition, default_how, renamed, slip
 from deepnb.models.teaching.analysis_request import analysis_asked
 from deepnb.models.teaching.conversation import Conversation
-from deepnb.models.teaching.frames import Frame, answer
+from deepnb.models.teaching.frames import Frame, answer, answer_asked, groups_asked
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.report import corrected
 from deepnb.models.teaching.tables import tables_asked
@@ -16,6 +17,7 @@ from deepnb.models.teaching.words import first_match
 _STRUCTURED = (
     r"\b(?:total|sum|mean|average|median|count|number of|how many|max(?:imum)?|min(?:imum)?)\b.{0,80}\b(?:by|per|(?:for |of |in )?(?:each|every))\b",
     r"\b(?:rows|records|entries)\b.{0,60}(?:[<>=]|\b(?:where|with|whose|have|has|above|over|under|below|more|less|at least|at most)\b)",
+    r"\b(?:which|what)\b.{0,40}\b(?:most|fewest)\b",
     r"每一?[个种].{0,30}(?:总|合计|平均|多少|行数|最[大小高低])|各个?.{0,20}(?:总|平均)",
 )
 _SHOWN = 10
@@ -34,7 +36,10 @@ def ask(c: Conversation, request: str) -> Script:
         return seen
     frame = seen[0][0]
     asked = analysis_asked(seen[0], request)
-    if not (asked.by or asked.over or asked.where):
+    if asked.how != "count" and groups_asked(frame, request):
+        return (yield from answer_asked(c, frame, request))
+    single = asked.single and asked.sort  # one row answers it: its description tells which
+    if single or asked.how == "corr" or not (asked.by or asked.over or asked.where):
         return answer(c, frame, request)
     lead = ""
     step = yield Use("query_table", query(frame, asked), may_fail=True)
@@ -46,24 +51,24 @@ def ask(c: Conversation, request: str) -> Script:
         return failure(c, step)
     rows = list(csv.reader(line for line in step.result.splitlines()[1:]))
     lines = [f"- {row[0]}: {row[1]}" if len(row) == 2 else f"- {', '.join(row)}" for row in rows[1:]]
-    head = ", ".join(rows[0][1:] or rows[0]) if rows else ""
-    what = (
-        f"{head} by {asked.by or asked.over} in {asked.table}" if asked.by or asked.over else step.result.split("\n")[0]
-    )
+    by = list(dict.fromkeys(name for name in (asked.by, asked.also, asked.over) if name))
+    head = ", ".join(rows[0][len(by) :]) if rows else ""
+    what = f"{head} by {', '.join(by)} in {asked.table}" if by else step.result.split("\n")[0]
     more = [f"- … {len(lines) - _SHOWN}"] if len(lines) > _SHOWN else []
     return "\n".join([f"{lead}{what}:", *lines[:_SHOWN], *more])
 
 
 def query(frame: Frame, asked: Analysis) -> dict[str, Any]:
     """The arguments of `query_table` that ask the same."""
-    by = list(dict.fromkeys(name for name in (asked.by, asked.over) if name))
+    by = list(dict.fromkeys(name for name in (asked.by, asked.also, asked.over) if name))
     args: dict[str, Any] = {"table": asked.table}
     if asked.where:
-        args["where"] = {one.column: _wanted_values(frame, one) for one in asked.where}
+        args["where"] = _where(frame, asked.where)
     if by:
         args["by"] = by
     if asked.column and by:
-        args["aggregate"] = {asked.column: asked.how or default_how(asked.column)}
+        how = asked.how or default_how(asked.column)
+        args["aggregate"] = {name: how for name in (asked.column, asked.against) if name}
     if asked.sort:
         args["sort"] = f"{'-' if asked.descending else ''}{asked.sort}"
     if asked.head:
@@ -71,6 +76,15 @@ def query(frame: Frame, asked: Analysis) -> dict[str, Any]:
     if asked.join:
         args["join"] = {asked.join: [asked.on]}
     return args
+
+
+def _where(frame: Frame, conditions: Sequence[Condition]) -> dict[str, Any]:
+    """The conditions by column; two ends of a range are one."""
+    where: dict[str, Any] = {}
+    for one in conditions:
+        value, other = _wanted_values(frame, one), where.get(one.column)
+        where[one.column] = {**other, **value} if isinstance(other, dict) and isinstance(value, dict) else value
+    return where
 
 
 def _wanted_values(frame: Frame, one: Condition) -> Any:
