@@ -50,13 +50,17 @@ class Analysis:
     on: str = ""
     single: bool = False
     """Whether each group has one row, so that nothing has to be gathered."""
+    unknown: str = ""
+    """What it is to be grouped by, where that is like no column."""
     known: frozenset[str] = field(default=frozenset())
     """The columns that were seen."""
 
     @property
     def is_clear(self) -> bool:
         """Whether there is anything to compute."""
-        return bool(self.column or self.where or self.by or self.join or self.head or self.sort or self.how == "count")
+        return not self.unknown and bool(
+            self.column or self.where or self.by or self.join or self.head or self.sort or self.how == "count"
+        )
 
     @property
     def unseen(self) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ _JOIN = r"\b(?:join|merge|combine)(?:s|d|ing)?\b|连接|合并"
 _ON = re.compile(rf"\bon\s+(?:the )?(?:column )?{_NAME}|按\s*(?P<y>[A-Za-z_]\w*)\s*(?:连接|合并)", re.IGNORECASE)
 _NOT_VALUES_TEXT = """
 the a an one each total sum mean average median count rows row time
-line lines bar bars points plot chart graph histogram distribution scatter variable table cell code
+line lines bar bars points plot chart graph histogram distribution scatter variable table cell code far hand
 """
 _NOT_VALUES = frozenset(_NOT_VALUES_TEXT.split())
 
@@ -156,6 +156,7 @@ def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
         head=head,
         join=joined.name if joined else "",
         on=_key(text, frames) if joined else "",
+        unknown="" if by or over or order or head else _unknown_group(text),
         single=bool(by and not (joined or also) and is_single(columns.get(by))),
         known=frozenset(columns),
     )  # fmt: skip
@@ -208,11 +209,9 @@ def _conditions(text: _Text) -> Iterator[Condition]:
             if said and not _is_number(column) and value not in equal.setdefault(name, []):
                 equal[name].append(value)
     for name, column in text.columns.items():
-        plain = name.replace("_", " ")
-        if column.type == "bool" and (
-            has := first_match(text.text, rf"\b(?P<no>without|no)?\s*(?:\w+ )?{re.escape(plain)}\b")
-        ):
-            equal.setdefault(name, [not has["no"]])
+        plain = re.escape(name.replace("_", " "))
+        if column.type == "bool" and first_match(text.text, rf"\b{plain}\b"):
+            equal.setdefault(name, [not first_match(text.text, rf"\b(?:without|no|not)\s+(?:\w+ )?{plain}\b")])
     for name, values in equal.items():
         if values:
             yield Condition(name, "==", values[0]) if len(values) == 1 else Condition(name, "in", tuple(values))
@@ -289,6 +288,12 @@ def _groups(text: _Text, order: str) -> tuple[str, str, str]:
     if over and not by and not first_match(text.text, r"\bover\b|\bagainst\b|\bline\b|随|折线"):
         return over, over, ""
     return by, over, also
+
+
+def _unknown_group(text: _Text) -> str:
+    """A word that the request groups by, and that is like no column."""
+    words = (found["x"] for found in _GROUP.finditer(text.text))
+    return next((word for word in words if not is_stop_word(word.lower()) and word.lower() not in _NOT_VALUES), "")
 
 
 def _head(text: _Text) -> tuple[int, str]:

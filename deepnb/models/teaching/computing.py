@@ -43,9 +43,10 @@ def compute(c: Conversation, wanted: Wanted) -> Script:
     if isinstance(seen, str):
         return seen
     frames, taken = seen
-    task = _task(frames, wanted, taken)
-    if task is None:
-        return unclear(c, frames[0])
+    asked = analysis_asked(frames, wanted.request)
+    task = _task(frames, asked, wanted, taken)
+    if task is None or asked.unknown:
+        return unclear(c, frames[0], asked.unknown)
     if wanted.tool == CELL:
         return (yield from _propose(c, task.code))
     step = yield Use(RUN, {"code": task.code}, may_fail=True)
@@ -57,9 +58,8 @@ def compute(c: Conversation, wanted: Wanted) -> Script:
     return corrected(c, task.asked, *misspelt) + report(c, task.asked, task.name, step)
 
 
-def _task(frames: Sequence[Frame], wanted: Wanted, taken: Sequence[str]) -> _Task | None:
+def _task(frames: Sequence[Frame], asked: Analysis, wanted: Wanted, taken: Sequence[str]) -> _Task | None:
     """The code that gives what is wanted; None where the request leaves too much open."""
-    asked = analysis_asked(frames, wanted.request)
     if not wanted.plot:
         return _Task(asked, "", wanted.name, taken) if asked.is_clear else None
     label = label_column(column for frame in frames for column in frame.columns)

@@ -13,8 +13,14 @@ _SHOWN = 10
 """Lines of a result that an answer has."""
 
 
-def unclear(c: Conversation, frame: Frame) -> str:
+def unclear(c: Conversation, frame: Frame, unknown: str = "") -> str:
+    """That the request leaves too much open, or names what is no column."""
     names = ", ".join(column.name for column in frame.columns[:12])
+    if unknown:
+        return c.tell(
+            f"{frame.name} has no column like `{unknown}`. Its columns are: {names}.",
+            f"{frame.name} 没有类似 `{unknown}` 的列。它的列有：{names}。",
+        )
     return c.tell(
         f"I match words by rules and can't tell what to compute of {frame.name}. Its columns are: {names}.",
         f"我只按规则比对词语，看不出要用 {frame.name} 计算什么。它的列有：{names}。",

@@ -10,7 +10,7 @@ from deepnb.models.teaching.analysis_request import analysis_asked
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.frames import Frame, answer, answer_asked, groups_asked
 from deepnb.models.teaching.moves import Script, Use, failure
-from deepnb.models.teaching.report import corrected
+from deepnb.models.teaching.report import corrected, unclear
 from deepnb.models.teaching.tables import tables_asked
 from deepnb.models.teaching.words import first_match
 
@@ -36,6 +36,8 @@ def ask(c: Conversation, request: str) -> Script:
         return seen
     frame = seen[0][0]
     asked = analysis_asked(seen[0], request)
+    if asked.unknown:
+        return unclear(c, frame, asked.unknown)
     if asked.how != "count" and groups_asked(frame, request):
         return (yield from answer_asked(c, frame, request))
     single = asked.single and asked.sort  # one row answers it: its description tells which
