@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from deepnb.models.teaching.analysis import Analysis, Condition, nearest
@@ -19,7 +20,9 @@ _GROUP = re.compile(
 _ASKED_OF = re.compile(rf"(?:\b(?:which|what)\s+|哪一?[个种]\s*){_NAME}", re.IGNORECASE)
 _OVER = re.compile(rf"(?:\b(?:over|against|versus|vs\.?)\s+(?:the )?|随着?\s*){_NAME}", re.IGNORECASE)
 _TIME = re.compile(r"(?:date|day|week|month|quarter|year|time|hour)s?", re.IGNORECASE)
-_SORT = re.compile(rf"\bsort(?:ed)?\b.*?\bby\s+(?:the )?{_NAME}|按\s*(?P<y>[A-Za-z_]\w*)\s*.{{0,6}}排序", re.IGNORECASE)
+_SORT = re.compile(
+    rf"\bsort(?:ed)?\b.{{0,80}}?\bby\s+(?:the )?{_NAME}|按\s*(?P<y>[A-Za-z_]\w*)\s*.{{0,6}}排序", re.IGNORECASE
+)
 _AND = re.compile(rf"\s*(?:,|and|和)\s+(?:by |the |each )?{_NAME}", re.IGNORECASE)
 _COUNTED = re.compile(r"\b(?:how many|number of|count(?: of)?|most|fewest)\s+(?:the )?(?P<x>\w+)", re.IGNORECASE)
 _CORRELATION = r"\bcorrelat|相关"
@@ -74,6 +77,10 @@ class _Text:
     rows: frozenset[str] = frozenset()
     """Stems of the names of the tables: what their rows are called."""
 
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return frozenset(stem(one.lower()) for one in _WORD.findall(self.text))
+
     def column(self, word: str) -> str:
         """The column that a word means; empty for none."""
         folded = {name.casefold(): name for name in self.columns}
@@ -82,22 +89,22 @@ class _Text:
         if is_stop_word(word.lower()) or word.lower() in _NOT_VALUES:
             return ""
         near = [name for name in self.columns if stem(word.lower()) in _stems(name)]
-        asked = {stem(one.lower()) for one in _WORD.findall(self.text)}
         of_rows = label_column(self.columns.values()) if stem(word.lower()) in self.rows else ""
-        return max(near, key=lambda name: len(_stems(name) & asked), default=of_rows)
+        return max(near, key=lambda name: len(_stems(name) & self.stems), default=of_rows)
 
     def typed(self, word: str) -> str:
         """A word that is nearly the name of a column, as it was typed; empty for any other."""
         other = is_stop_word(word.lower()) or word.lower() in _NOT_VALUES or self.column(word)
         return word if not other and nearest(word, self.columns) else ""
 
-    def mentioned(self) -> Iterator[tuple[int, str]]:
+    @cached_property
+    def mentioned(self) -> Sequence[tuple[int, str]]:
         """(place, column), in the order of the text; a column may come several times."""
         found = [(word.start(), self.column(word[0])) for word in _WORD.finditer(self.text)]
         others = [
             (self.text.find(name), name) for name in self.columns if not _WORD.fullmatch(name) and name in self.text
         ]
-        return iter(sorted((place, name) for place, name in found + others if name))
+        return sorted((place, name) for place, name in found + others if name)
 
 
 def _stems(name: str) -> frozenset[str]:
@@ -219,7 +226,7 @@ def _conditions(text: _Text) -> Iterator[Condition]:
 
 def _compared(text: _Text, found: re.Match[str]) -> str:
     """The column of numbers that a comparison is about: `more than 6 units`, `units above 6`."""
-    numbers = [(place, name) for place, name in text.mentioned() if _is_number(text.columns[name])]
+    numbers = [(place, name) for place, name in text.mentioned if _is_number(text.columns[name])]
     word = _WORD.match(text.text, found.end() + 1)
     if word and any(place == word.start() for place, _ in numbers):
         return text.column(word[0])
@@ -252,7 +259,7 @@ def _order(text: _Text) -> tuple[str, bool]:
     if found is None:
         return "", False
     place = max(found.start("x"), found.start("y"))
-    after = [name for at, name in text.mentioned() if place <= at < place + 30]
+    after = [name for at, name in text.mentioned if place <= at < place + 30]
     return (after or [text.typed(found["x"] or found["y"])])[0], bool(first_match(text.text, _DOWN))
 
 
@@ -307,7 +314,7 @@ def _head(text: _Text) -> tuple[int, str]:
 
 def _measures(text: _Text, taken: set[str], compared: Sequence[str]) -> list[str]:
     """The columns of numbers that the request means, in its order; one that it misspells as it was typed."""
-    numbers = [name for _, name in text.mentioned() if name not in taken and _is_number(text.columns[name])]
+    numbers = [name for _, name in text.mentioned if name not in taken and _is_number(text.columns[name])]
     named = list(dict.fromkeys(numbers))
     left = [name for name in named if name not in compared] or named
     if left:
@@ -334,4 +341,4 @@ def wants_join(request: str) -> bool:
 def fit(frame: Frame, request: str) -> int:
     """How many columns and values of a table the request names."""
     text = _Text(request, {column.name: column for column in frame.columns}, _stems(frame.name))
-    return len({name for _, name in text.mentioned()}) + sum(one.sign in ("==", "in") for one in _conditions(text))
+    return len({name for _, name in text.mentioned}) + sum(one.sign in ("==", "in") for one in _conditions(text))

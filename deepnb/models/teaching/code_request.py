@@ -8,6 +8,8 @@ from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.pandas_code import BAR, HISTOGRAM, LINE, POINTS
 from deepnb.models.teaching.words import first_match, is_stop_word
 
+LONGEST = 4_000
+"""Characters of a request that is read as a question about a table; a longer one is a text."""
 RUN, CELL = "run_python", "propose_cell"
 _BY_CODE = (
     r"\b(?:with|using|in|by|through|via|use|run)\s+(?:some |a (?:bit|piece) of |a little |my |your )?(?:python|pandas|code)\b\s*(?:to\b|[:,])?",
@@ -32,15 +34,15 @@ _IDENTIFIER = r"[`\"'“]?(?P<name>[A-Za-z_]\w*)[`\"'”]?"
 _MAKES = r"\b(?:put|store|save|keep|hold|assign|make|create|build|define|compute|calculate|get|set|call|name)\b"
 _NAMES = (
     rf"\b(?:call|name)\s+(?:it|them|that|this|(?:the|this|that) (?:result|table|variable|frame))\s+{_IDENTIFIER}",
-    rf"{_MAKES}.*\b(?:variable|table|data ?frame|frame|result)\s+(?:that is )?(?:named|called)\s+{_IDENTIFIER}",
+    rf"{_MAKES}.{{0,200}}\b(?:variable|table|data ?frame|frame|result)\s+(?:that is )?(?:named|called)\s+{_IDENTIFIER}",
     rf"\b(?:in(?:to)?|as|to)\s+(?:a |a new |the new |new )variable\s+(?:named |called )?{_IDENTIFIER}",
     rf"\b(?:make|create|build|define)\s+(?:me )?(?:a |the )?(?:new )?(?:variable|table|data ?frame)\s+{_IDENTIFIER}",
     rf"(?:存到|存入|放到|放进|保存到|赋给|新建|创建)\s*(?:一个)?新?变量\s*{_IDENTIFIER}",
     rf"(?:命名为|叫做|存为|保存为|记为)\s*{_IDENTIFIER}",
 )
 _NAMES_OF_FIGURES = (
-    rf"{_MAKES}.*\b(?:named|called)\s+{_IDENTIFIER}",
-    rf"{_MAKES}.*\b(?:as|to|into|under)\s+(?:the name )?{_IDENTIFIER}\s*[.!?]?\s*$",
+    rf"{_MAKES}.{{0,200}}\b(?:named|called)\s+{_IDENTIFIER}",
+    rf"{_MAKES}.{{0,200}}\b(?:as|to|into|under)\s+(?:the name )?{_IDENTIFIER}\s*[.!?]?\s*$",
 )
 _FIGURES = r"\b(?:total|sum|mean|average|median|rows|table|(?:filter|sort|join|merge)(?:s|ed|ing)?|count|number|largest|smallest|highest|lowest|most|top|where|by|per|each)\b"
 _NO_NAME_TEXT = "cell code notebook pandas python file table variable bars bar line lines plot chart high low"
@@ -70,6 +72,8 @@ class Wanted:
 
 def wants_code(c: Conversation) -> Wanted | None:
     """A plot, a new variable, or anything else of a table that is asked for as code."""
+    if len(c.request) > LONGEST:
+        return None
     request = _without(c.request, _BY_CODE)
     by_code = request != c.request
     tool = CELL if first_match(request, *_AS_CELL) else RUN

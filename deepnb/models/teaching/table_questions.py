@@ -7,6 +7,7 @@ from typing import Any
 
 from deepnb.models.teaching.analysis import Analysis, Condition, default_how, renamed, slip
 from deepnb.models.teaching.analysis_request import analysis_asked
+from deepnb.models.teaching.code_request import LONGEST
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.frames import Frame, answer, answer_asked, groups_asked
 from deepnb.models.teaching.moves import Script, Use, failure
@@ -26,7 +27,8 @@ _SHOWN = 10
 
 def wants_figures(c: Conversation) -> str | None:
     """A question that `query_table` answers for several groups, or rows."""
-    return c.request if "query_table" in c.tools and first_match(c.request, *_STRUCTURED) else None
+    short_enough = len(c.request) <= LONGEST
+    return c.request if short_enough and "query_table" in c.tools and first_match(c.request, *_STRUCTURED) else None
 
 
 def ask(c: Conversation, request: str) -> Script:
