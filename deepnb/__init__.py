@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deepnb.core.errors import RunError as RunError
     from deepnb.core.subagents import Subagent as Subagent
     from deepnb.core.values import Asked as Asked
+    from deepnb.core.values import CodeOutput as CodeOutput
     from deepnb.core.values import Compacted as Compacted
     from deepnb.core.values import Decided as Decided
     from deepnb.core.values import Event as Event
@@ -52,7 +53,7 @@ _HOMES = {
     ),
     "deepnb.core.subagents": ("Subagent",),
     "deepnb.core.values": (
-        *("Asked", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
+        *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
         *("Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
     "deepnb.session.session": ("Session",),

@@ -197,8 +197,8 @@ class CodeOutput:
     """Of the call."""
     number: int
     """Counted from 1 in the call."""
-    kind: Literal["stdout", "stderr", "rich", "end"]
-    """A piece of a text stream, a rich output as Jupyter shows it, or nothing more: the code has ended."""
+    kind: Literal["stdout", "stderr", "rich", "end", "variables"]
+    """A piece of a text stream; a rich output as Jupyter shows it; that the code has ended; the names it changed."""
     text: str = ""
     """Without credentials; of a rich output what stands for it in a terminal."""
     data: Mapping[str, Any] = field(default_factory=dict)

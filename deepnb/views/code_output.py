@@ -52,6 +52,21 @@ class Printed:
 
 
 @dataclass
+class Variables:
+    """Which names of the user's variables the code changed."""
+
+    line: str
+
+    def text(self) -> str:
+        """`variables: new: totals; changed: df`."""
+        return clean(f"variables: {self.line}")
+
+    def html(self) -> str:
+        """The same, small."""
+        return h.box(h.muted(f"variables: {self.line}"))
+
+
+@dataclass
 class Rich:
     """A table, a plot or anything else that Jupyter shows in its own way."""
 

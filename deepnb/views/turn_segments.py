@@ -13,7 +13,7 @@ from deepnb.core import values
 from deepnb.core.offload import Offload
 from deepnb.views import compaction
 from deepnb.views import html as h
-from deepnb.views.code_output import Printed, Rich
+from deepnb.views.code_output import Printed, Rich, Variables
 from deepnb.views.subagent_card import doing, is_task, task_html, task_text
 from deepnb.views.text import clean, indent, page, short
 from deepnb.views.tool import Tool, tool_html, tool_text
@@ -165,7 +165,7 @@ class ToolSegment(Tool):
         return doing(last) if isinstance(last, ToolSegment) else last.text()
 
 
-Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich
+Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich | Variables
 
 
 @dataclass(frozen=True)
@@ -268,6 +268,8 @@ class Segments:
         last = self.segments[-1] if self.segments else None
         if event.kind == "rich":
             return self._append(Rich(event))
+        if event.kind == "variables":
+            return self._append(Variables(event.text))
         if not isinstance(last, Printed) or (event.kind not in ("end", last.kind)):
             if event.kind == "end":
                 return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from inspect import CO_COROUTINE
 from itertools import count
 from traceback import extract_tb
+from types import ModuleType
 from typing import Any
 
 from deepnb.core.failures import failure_text
@@ -154,6 +155,10 @@ class _Running:
             if self.hidden <= RICH:
                 self.parts.append(f"{words}\n(not shown to the user: too many or too large outputs)")
 
+    def name(self, names: Names) -> None:
+        """Say which names the code changed."""
+        self._put_out("variables", names.line)
+
     def end(self) -> None:
         """All has been put out: the streams come before what is rich, as the model reads it."""
         for stream in self.streams.values():
@@ -194,7 +199,9 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
     if error is not None:
         running.parts.append(_error_text(error))
     text = "\n".join(running.parts) or "(no output)"
-    text = f"{text}\n[variables: {names.line}]" if names else text
+    if names:
+        running.name(names)
+        text = f"{text}\n[variables: {names.line}]"
     stop = error if isinstance(error, KeyboardInterrupt) else None
     return CodeResult(text, names, tuple(running.pictures), error is not None, stop, _is_foreign_loop(error))
 
@@ -247,7 +254,7 @@ def _user_names(namespace: Mapping[str, Any]) -> dict[str, Any]:
 def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names:
     removed = tuple(name for name in before if name not in after)
     rebound = tuple(name for name, value in after.items() if name in before and before[name] is not value)
-    added = tuple(name for name in after if name not in before)
+    added = tuple(name for name, value in after.items() if name not in before and not isinstance(value, ModuleType))
     return Names(added, removed, rebound, {name: before[name] for name in (*removed, *rebound)})
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
 
+from deepnb import CodeOutput, Session
+from deepnb.testing import ScriptedModel, call
 from tests.support.kernels import Kernel
 from tests.support.shells import Shell
 
@@ -150,6 +154,50 @@ def test_nor_from_inside_a_tool_of_the_user(shell: Shell, code: str) -> None:
     before = shell.session.options
     shell.ok("%agent go")
     assert shell.session.options == before and "a turn is running" in result_of(shell)
+
+
+# -- without a shell
+
+
+def plain(*codes: str) -> Session:
+    return Session(
+        model=ScriptedModel(answers=[call("run_python", code=code) for code in codes] + ["done"]), namespace={}
+    )
+
+
+def test_a_session_over_a_dict_runs_code_in_it() -> None:
+    names: dict[str, Any] = {"x": 1}
+    s = Session(model=ScriptedModel(answers=[call("run_python", code="y = x + 1\ny"), "done"]), namespace=names)
+    s.run("go")
+    events = list(s.resume([one.approve() for one in s.asked]))
+    assert names["y"] == 2
+    assert [(e.kind, e.text) for e in events if isinstance(e, CodeOutput)] == [
+        ("rich", "2"),
+        ("end", ""),
+        ("variables", "new: y"),
+    ]
+    assert "run_python" not in [t for t, _ in Session().workspace.built.tools]
+
+
+def test_awaited_it_runs_in_the_main_thread_too() -> None:
+    async def go() -> str:
+        s = plain("import threading\nthreading.current_thread() is threading.main_thread()")
+        await s.arun("go")
+        async for _ in s.aresume([one.approve() for one in s.asked]):
+            pass
+        return next(m.text for m in s.snapshot.messages if m.role == "tool")
+
+    assert asyncio.run(go()).startswith("True")
+
+
+def test_read_in_another_thread_it_does_not_run() -> None:
+    s = plain("x = 1")
+    s.run("go")
+    reader = threading.Thread(target=lambda: list(s.resume([one.approve() for one in s.asked])))
+    reader.start()
+    reader.join(30)
+    assert "main thread alone" in next(m.text for m in s.snapshot.messages if m.role == "tool")
+    assert "x" not in s.options.namespace
 
 
 # -- in a real kernel
