@@ -16,7 +16,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.image import PromptImage
 from deepnb.magics.last_error import ERR
 from deepnb.workshop.describe import describe, is_table
-from deepnb.workshop.exact import plain
+from deepnb.workshop.exact import is_from, plain
 from deepnb.workshop.images import prompt_image
 
 CAP = 2000  # characters of a repr
@@ -254,7 +254,7 @@ class _Values:
             self.images[typed] = image
             return image.marker
         text = _asked(lambda: _shown(typed[1:-1], value), "it can't be shown")
-        if is_table(value):
+        if _is_described(value):
             self.tables[typed] = text
         return text
 
@@ -291,10 +291,15 @@ def _image(path: str, value: object) -> PromptImage | None:
 
 
 def _shown(path: str, value: object) -> str:
-    if is_table(value):
+    if _is_described(value):
         return describe(path, value)
     text = repr(plain(value))
     return text if len(text) <= CAP else f"{text[:CAP]}... ({len(text) - CAP:,} more characters)"
+
+
+def _is_described(value: object) -> bool:
+    """Whether a value is shown as `inspect_variable` shows it: the repr of a lazy frame would say nothing."""
+    return is_table(value) or is_from(value, "polars", ("LazyFrame",))
 
 
 def _note(typed: str, why: str) -> str:

@@ -6,11 +6,13 @@ at most four significant digits and types the same names under pandas 2 and 3, s
 
 import types
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from deepnb.core.secrets import redact
 from deepnb.workshop.cells import CELL, cell, cell_of, csv_line, figure, is_credential
+from deepnb.workshop.columnar import columnar_name, columnar_table
 from deepnb.workshop.exact import (
     COLLECTIONS,
     ITEMS,
@@ -37,13 +39,29 @@ from deepnb.workshop.opaque import (
     signature,
     static_names,
 )
+from deepnb.workshop.pandas_table import SCANNED, PandasTable, type_name
 
 ROWS = 5  # sample rows of a table
 LABELS = 50  # first columns in which a text column is looked for
-SCANNED = 200_000  # rows of a longer table are sampled
 GROUPS = 6  # distinct values whose sizes are counted
 FROM_IPYTHON = frozenset({"In", "Out", "exit", "quit", "get_ipython"})
 HIDDEN = "not shown: it looks like a credential"
+
+
+class Table(Protocol):
+    """What is asked of a table of any library: `step` is 1, or 1 row in so many is in the sample of a column."""
+
+    title: str
+    rows: int
+    width: int
+    step: int
+
+    def name(self, i: int) -> object: ...
+    def kind(self, i: int) -> str: ...
+    def present(self, i: int) -> str: ...
+    def column(self, i: int) -> Any: ...
+    def first_rows(self, rows: int, columns: int) -> Any: ...
+    def index_labels(self) -> Any: ...
 
 
 def describe(name: str, value: object, budget: int = 1500) -> str:
@@ -70,8 +88,8 @@ def list_of_variables(namespace: Mapping[str, object], limit: int = 100) -> str:
 
 
 def is_table(value: object) -> bool:
-    """Whether a value is a pandas DataFrame or Series, no subclass of one."""
-    return pandas_name(value) in ("DataFrame", "Series")
+    """Whether a value is a table of pandas, polars or pyarrow, no subclass of one."""
+    return pandas_name(value) in ("DataFrame", "Series") or columnar_name(value) != ""
 
 
 def unprintable(value: object) -> str:
@@ -81,12 +99,9 @@ def unprintable(value: object) -> str:
 
 def _description(name: str, value: Any, budget: int) -> str:
     kind = pandas_name(value)
-    if kind == "Series":
-        frame = value.to_frame("value" if value.name is None else value.name)
-        return _table(f"{name}: Series, {len(value)} rows", frame, budget)
-    if kind == "DataFrame":
-        rows, columns = value.shape
-        return _table(f"{name}: DataFrame, {rows} rows x {columns} columns", value, budget)
+    if is_table(value):
+        table = _table_of(value)
+        return _table_text(f"{name}: {table.title}", table, budget)
     lines = [f"{name}: {_brief(value)}"]
     if kind == "Index":
         lines += _index_lines(value)
@@ -116,11 +131,10 @@ def _brief(value: Any) -> str:
     """The type of a value and, after a comma, the little that fits on its line."""
     kind = class_name(value)
     try:
-        known = pandas_name(value)
-        if known == "DataFrame":
-            return f"{kind}, {value.shape[0]} rows x {value.shape[1]} columns"
-        if known:
-            return f"{kind}, {len(value)} {'rows' if known == 'Series' else 'labels'}"
+        if is_table(value):
+            return _table_of(value).title
+        if pandas_name(value):
+            return f"{kind}, {len(value)} labels"
         if is_array(value):
             return f"{kind}, shape {tuple(value.shape)}, {value.dtype}"
         if is_one_of(value, COLLECTIONS):
@@ -147,7 +161,7 @@ def _index_lines(index: Any) -> list[str]:
     doubles = "" if index.is_unique else ", with duplicates"
     more = ", ..." if len(index) > ITEMS else ""
     return [
-        f"  {_kind(index)}{doubles}, {int(index.isna().sum())} missing",
+        f"  {type_name(index)}{doubles}, {int(index.isna().sum())} missing",
         f"  first labels: {', '.join(cell(v) for v in index[:ITEMS])}{more}",
     ]
 
@@ -166,41 +180,45 @@ def _figure_lines(drawn: Any) -> list[str]:
     return lines
 
 
-def _table(head: str, frame: Any, budget: int) -> str:
+def _table_text(head: str, table: Table, budget: int) -> str:
     """Head, one line a column, first rows, and how many columns had no room."""
-    rows, count = frame.shape
-    step = 1 if rows <= SCANNED else 2 * rows // SCANNED
-    first = (_column(frame, i, step) for i in range(min(count, LABELS)))
-    labels = next((column for column in first if _kind(column) in ("str", "category")), None)
-    if labels is None and rows and pandas_name(frame.index) and _is_text(frame.index[:SCANNED]):
-        labels = frame.index[::step].to_series()
+    labels = _labels(table)
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
     names: list[str] = []
-    for i in range(count):
-        name, column = _label_text(frame.columns[i]), _column(frame, i, step)
-        line = f"{name} | {_kind(column)} | {_present(column, step)} | {_summary_or_none(name, column, labels)}"
+    for i in range(table.width):
+        name = _label_text(table.name(i))
+        line = f"{name} | {table.kind(i)} | {table.present(i)} | {_summary_or_none(name, table, i, labels)}"
         # Two fifths are kept for the rows; the first column is shown in any case.
         if names and used + len(line) + 1 > budget * 0.6:
             break
         lines.append(line)
         used += len(line) + 1
         names.append(name)
-    notes = [f"figures are of a sample: 1 row in {step} of {rows}"] * (step > 1)
-    last = [f"{count - len(names)} more columns not shown"] if len(names) < count else []
+    notes = [f"figures are of a sample: 1 row in {table.step} of {table.rows}"] * (table.step > 1)
+    last = [f"{table.width - len(names)} more columns not shown"] if len(names) < table.width else []
     room = budget - used - sum(len(line) + 1 for line in [*notes, *last]) - len("\nfirst rows:")
-    return "\n".join(lines + notes + _first_rows(frame.iloc[:ROWS, : len(names)], names, room) + last)
+    return "\n".join(lines + notes + _first_rows(table.first_rows(ROWS, len(names)), names, room) + last)
 
 
-def _column(frame: Any, i: int, step: int) -> Any:
-    return frame.iloc[::step, i] if step > 1 else frame.iloc[:, i]
+def _table_of(value: Any) -> Table:
+    return PandasTable(value) if pandas_name(value) else columnar_table(value)
 
 
-def _present(column: Any, step: int) -> str:
-    """How many rows have a value: `7`, or `7/10` of a sample; `?` where that would run code of the values."""
-    if not is_readable(column):
-        return "?"
-    count = int(column.count())
-    return f"{count}/{len(column)}" if step > 1 else str(count)
+def _labels(table: Table) -> Any:
+    """What rows are named by: the first column of text that can be read and is no credential, else an index of text."""
+    for i in range(min(table.width, LABELS)):
+        if table.kind(i) in ("str", "category"):
+            with suppress(Exception):
+                column = table.column(i)
+                if not _is_secret(_label_text(table.name(i)), column):
+                    return column
+    index = table.index_labels()
+    return None if index is None or _is_secret(_label_text(index.name), index) else index
+
+
+def _is_secret(name: str, column: Any) -> bool:
+    """Whether a column is named like a credential, or its first values look like one."""
+    return any(is_credential(name, value) for value in column.iloc[:100].to_numpy())
 
 
 def _types_of(values: Iterable[object]) -> str:
@@ -216,42 +234,19 @@ def _first_rows(head: Any, names: list[str], room: int) -> list[str]:
     lines = [csv_line([_label_text(index.name or "index"), *heading] if with_index else heading)]
     for i in range(len(head)):
         cells = [cell_of(name, head.iloc[:, j].iloc[i]) for j, name in enumerate(names)]
-        lines.append(csv_line([cell(index[i]), *cells] if with_index else cells))
+        lines.append(csv_line([cell_of(_label_text(index.name), index[i]), *cells] if with_index else cells))
     while len(lines) > 1 and sum(len(line) + 1 for line in lines) > room:
         lines.pop()
     return ["first rows:", *lines] if len(lines) > 1 and heading else []
 
 
-def _kind(column: Any) -> str:
-    """The type of a column by one name under every version of pandas."""
-    dtype = column.dtype
-    name, kind = str(dtype), getattr(dtype, "kind", "O")
-    if _is_text(column):
-        return "str"
-    if name == "category":
-        return name
-    if kind == "M":
-        zone = getattr(dtype, "tz", None)
-        return f"datetime ({zone})" if zone else "datetime"
-    return {"m": "timedelta", "b": "bool"}.get(kind, name)
-
-
-def _is_text(column: Any) -> bool:
-    """Whether a column or an index holds text; of a column of objects the first hundred values are asked."""
-    name = str(column.dtype)
-    if name == "object":
-        values = column.iloc[:1000] if pandas_name(column) == "Series" else column[:1000]
-        first = list(islice((v for v in values.to_numpy() if not is_missing(v)), 100))
-        return bool(first) and all(type(v) is str for v in first)
-    return name == "str" or "string" in name
-
-
-def _summary_or_none(name: str, column: Any, labels: Any) -> str:
-    """The summary; types alone for a column whose values are not read, dots for one that can't be compared."""
+def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
+    """The summary; types alone for a column whose values are not read, dots for one that can't be read or compared."""
     try:
+        column = table.column(i)
         if not is_readable(column):
             return _types_of(column.iloc[:100].to_numpy())
-        if any(is_credential(name, value) for value in column.iloc[:100].to_numpy()):
+        if _is_secret(name, column):
             return HIDDEN
         return _summary(column, labels)
     except Exception:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.workshop.columnar import columnar_name
 from deepnb.workshop.columns import Columns, columns_of, nearest
-from deepnb.workshop.describe import describe, is_table, list_of_variables
-from deepnb.workshop.exact import class_name
+from deepnb.workshop.describe import describe, list_of_variables
+from deepnb.workshop.exact import class_name, pandas_name
 from deepnb.workshop.notebook_plan import notebook_plan
 from deepnb.workshop.notebooks import read_notebook
 from deepnb.workshop.opaque import conversion
@@ -110,11 +111,16 @@ def _question(
 
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:
     """The columns of the table with this name; an error names the nearest."""
-    tables = [one for one, value in namespace.items() if is_table(value) and not one.startswith("_")]
+    tables = [one for one, value in namespace.items() if _is_asked(value) and not one.startswith("_")]
     if name not in namespace:
         raise NotFoundError(f"there is no variable {name!r}", nearest(name, tables))
     value = namespace[name]
-    if not is_table(value):
-        what = f"{name} is not a pandas table but of type {class_name(value)}"
+    if not _is_asked(value):
+        what = f"{name} is not a pandas table but of type {columnar_name(value) or class_name(value)}"
         raise InvalidError(what, conversion(value) or nearest(name, tables))
     return columns_of(value)
+
+
+def _is_asked(value: object) -> bool:
+    """Whether questions are answered about a value: a table of another library would have to be copied."""
+    return pandas_name(value) in ("DataFrame", "Series")

@@ -6,15 +6,11 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from deepnb.workshop.columnar import columnar_name
 from deepnb.workshop.exact import LINE, class_name, cut, is_from, is_one_of, short
 
 NAMES = 12  # names of an object
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-_TABLES = (
-    ("polars", ("DataFrame", "Series"), "to_pandas()"),
-    ("polars", ("LazyFrame",), "collect().to_pandas()"),
-    ("pyarrow", ("Table", "RecordBatch"), "to_pandas()"),
-)
 
 
 def is_routine(value: object) -> bool:
@@ -100,10 +96,11 @@ def callable_statically(value: object, name: str) -> bool:
 
 
 def conversion(value: object) -> str:
-    """What to type to look at a table of another library; empty for what is none."""
-    for module, names, call in _TABLES:
-        if is_from(value, module, names):
-            return f"deepnb reads pandas tables: convert it with .{call}"
+    """What to type to ask, or to look at, a table that is no pandas table; empty for what is none."""
+    if columnar_name(value):
+        return "convert it with .to_pandas()"
+    if is_from(value, "polars", ("LazyFrame",)):
+        return "it is lazy: .collect() gives a table that can be shown"
     loaded = sys.modules.get("pandas")
     tables = [vars(loaded).get(name) for name in ("DataFrame", "Series")] if loaded else []
     if any(kind is table for kind in _mro(type(value)) for table in tables):

@@ -187,10 +187,7 @@ def test_a_lazy_table_of_another_library_stays_lazy(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", module)
     loud.clear()
     text = describe("lazy", LazyFrame())
-    assert (
-        text
-        == "lazy: LazyFrame\n  names: collect()\n  deepnb reads pandas tables: convert it with .collect().to_pandas()"
-    )
+    assert text == "lazy: LazyFrame\n  names: collect()\n  it is lazy: .collect() gives a table that can be shown"
     assert loud == []
 
 

@@ -11,7 +11,9 @@ from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.words import first_match, short, words
 
 _HEAD = re.compile(
-    r"(?:^|(?<=\s))`?(?P<name>\w+)`?: DataFrame, (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?", re.M
+    r"(?:^|(?<=\s))`?(?P<name>\w+)`?: (?:DataFrame|polars DataFrame|pyarrow \w+),"
+    r" (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?",
+    re.M,
 )
 _FIGURE = r"(?P<value>[^\s,(]+)(?: \((?P<label>[^)]*)\))?"
 _NAMES, _DESCRIBED = 30, 12
