@@ -213,8 +213,9 @@ def _series(kind: str, part: Any, values: Callable[[], list[Any]]) -> Any:
 
 
 def _polars_kind(kind: Any) -> str:
-    name = class_name(kind)
-    if not is_from(kind, "polars", (name,)):
+    made = kind if issubclass(type(kind), type) else type(kind)  # polars 1.20 has the class itself for some
+    name = str(type.__dict__["__name__"].__get__(made))
+    if vars(sys.modules["polars"]).get(name) is not made:
         return "extension"
     return _zoned(kind.time_zone) if name == "Datetime" else _POLARS.get(name) or name.lower()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from deepnb import Session
@@ -104,3 +106,11 @@ def test_a_fact_is_added_to_the_memory_file_that_is_named(said, path, line):
     assert s.files[path] == f"- first\n- {line}\n"
     s.run("add to AGENTS.md that tea is green")
     assert s.files["/AGENTS.md"] == "- tea is green\n"
+
+
+@pytest.mark.parametrize("made", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+def test_a_table_of_another_library_is_described_and_its_groups_get_a_line_that_runs(made):
+    table = made(SALES)
+    assert answer("what is the mean of price in the data frame?", sales=table) == "The mean price in sales is 2."
+    said = answer("which region sold the most units?", sales=table)
+    assert 'sales.to_pandas().groupby("region")["units"].sum()' in said

@@ -3,7 +3,6 @@
 import datetime
 from decimal import Decimal
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pytest
 from deepnb.magics.interpolate import fill
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.namespace import namespace_tools
+from tests.bench import inspect as bench
 
 PLANETS = {
     "name": ["Mercury", "Venus", "Earth", "Jupiter"],
@@ -228,7 +228,11 @@ def test_pandas_text_is_the_same_with_and_without_pyarrow(storage):
     frame = pd.DataFrame({"name": ["a", None, "b", "a"], "n": [1, 2, 3, 4]})
     plain = describe("t", frame.assign(name=frame["name"].astype(object)))
     assert describe("t", frame.assign(name=frame["name"].astype(pd.StringDtype(storage)))) == plain
-    assert describe("t", frame.assign(name=frame["name"].astype(pd.StringDtype(storage, np.nan)))) == plain
+    with pd.option_context("mode.string_storage", storage):
+        assert (
+            describe("t", frame.assign(name=frame["name"].where(frame["name"].isna(), frame["name"].astype("str"))))
+            == plain
+        )
 
 
 def test_pandas_columns_of_arrow_have_plain_names():
@@ -236,3 +240,8 @@ def test_pandas_columns_of_arrow_have_plain_names():
         {"x": [1.5, 2.5], "n": [1, 2], "b": [True, False], "at": pd.date_range("2024-01-01", periods=2)}
     )
     assert describe("t", frame.convert_dtypes(dtype_backend="pyarrow")) == describe("t", frame)
+
+
+def test_the_benchmark_counts_characters_and_calls():
+    held = [row for row in bench.rows(20_000) if row.unit != "ms"]
+    assert len(held) == 11 and all(row.ok for row in held)

@@ -10,8 +10,9 @@ from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.words import first_match, short, words
 
+_TABLE = r"DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch)"
 _HEAD = re.compile(
-    r"(?:^|(?<=\s))`?(?P<name>\w+)`?: (?:DataFrame|polars DataFrame|pyarrow \w+),"
+    r"(?:^|(?<=\s))`?(?P<name>\w+)`?: (?P<kind>" + _TABLE + r"),"
     r" (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?",
     re.M,
 )
@@ -74,6 +75,13 @@ class Frame:
     rows: str
     width: str
     columns: tuple[Column, ...]
+    kind: str = "DataFrame"
+    """`polars DataFrame` or `pyarrow Table` for one of another library."""
+
+    @property
+    def code(self) -> str:
+        """The expression that gives it as a pandas table."""
+        return self.name if self.kind == "DataFrame" else f"{self.name}.to_pandas()"
 
     def missing(self, column: Column) -> str:
         """`, 2 missing`; empty where each row has a value."""
@@ -118,7 +126,7 @@ def parse_frame(text: str) -> tuple[Frame, str] | None:
     sample = list(csv.DictReader(text[end:].splitlines()[1:])) if text[end:].startswith("first rows") else []
     columns = [replace(column, values=_values(column, sample)) for column in columns]
     rest = text[: head.start()] + _without_sample(text[end:].splitlines())
-    return Frame(head["name"], head["rows"], head["columns"], tuple(columns)), rest
+    return Frame(head["name"], head["rows"], head["columns"], tuple(columns), head["kind"]), rest
 
 
 def _values(column: Column, sample: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -206,7 +214,7 @@ def _inspect(c: Conversation, name: str) -> Generator[Use, Step, Step | str]:
 
 
 def variables(listing: str) -> tuple[list[str], dict[str, str]]:
-    found = re.findall(r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(\w+)", listing, re.M)
+    found = re.findall(r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *((?:polars |pyarrow )?\w+)", listing, re.M)
     return [name for name, _ in found], dict(found)
 
 
@@ -219,7 +227,7 @@ def _choose(c: Conversation, names: list[str], types: dict[str, str]) -> str:
         c.request, HIGH, LOW, MEAN
     ):
         return ""
-    frames = [n for n in names if types[n] == "DataFrame"]
+    frames = [n for n in names if re.fullmatch(_TABLE, types[n])]
     close = [n for n in frames or names if words(n.replace("_", " ")) & asked]
     return close[0] if close else frames[0] if len(frames) == 1 else ""
 
@@ -326,7 +334,7 @@ def _group_figure(c: Conversation, frame: Frame, groups: Groups, name: str, valu
 def _grouped(c: Conversation, frame: Frame, groups: Groups) -> str:
     """That the description can't tell, and the line that does."""
     group, column = groups.by, groups.column
-    code = f'{frame.name}.groupby("{group}")["{column}"].{groups.how}()'
+    code = f'{frame.code}.groupby("{group}")["{column}"].{groups.how}()'
     return c.tell(
         f"Several rows of {frame.name} have the same {group}, and I only see what each column holds, so I can't tell "
         f"that. This line gives {column} by {group}:\n\n```python\n{code}\n```",
