@@ -2,7 +2,7 @@
 
 Both libraries are found among the loaded modules. A column becomes a pandas Series only when it is shown. Values of
 nested types, bytes and types that a program adds are not read: their size is unknown, or their code is not the
-library's. Only the first characters of a text are copied.
+library's. Of the texts of a large column only the first characters are copied.
 """
 
 import sys
@@ -13,7 +13,8 @@ from deepnb.workshop.exact import class_name, is_from
 
 SCANNED = 100_000  # rows of a longer table are sampled
 BLOCK = 100  # neighbouring rows in a sample: single ones are slow to gather, and may have a period in common
-TEXT = 1000  # characters that are read of a text
+LARGE = 50_000_000  # bytes of a column of texts that are cut before they are copied
+TEXT = 1000  # characters that are then read of each
 _TABLES = (("polars", ("DataFrame", "Series")), ("pyarrow", ("Table", "RecordBatch")))
 _NUMBERS = frozenset({f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)})
 _READ = _NUMBERS | {"float16", "float32", "float64", "str", "bool", "date", "time", "timedelta", "decimal", "null"}
@@ -142,7 +143,7 @@ class PolarsTable(ColumnarTable):
         kind = self.kinds[i]
         if kind == "category":
             part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
-        if kind == "str":
+        if kind == "str" and part.estimated_size() > LARGE:
             part = part.str.slice(0, TEXT)
         elif kind.startswith("datetime ("):
             part = part.dt.replace_time_zone(None)
@@ -185,7 +186,7 @@ class ArrowTable(ColumnarTable):
         if kind == "category":
             kind = arrow_kind(part.type.value_type)
             part = part.cast(part.type.value_type) if kind in _READ else part
-        if kind == "str":
+        if kind == "str" and part.nbytes > LARGE:
             part = pc.utf8_slice_codeunits(part.cast(pa.large_string()), 0, TEXT)
         elif kind.startswith("datetime ("):
             part = pc.local_timestamp(part)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from deepnb.magics.interpolate import fill
+from deepnb.workshop import columnar
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.namespace import namespace_tools
 from tests.bench import inspect as bench
@@ -158,6 +159,21 @@ def test_no_code_of_the_values_is_called():
     assert loud == []
 
 
+@pytest.mark.skipif(not hasattr(pl, "BaseExtension"), reason="this polars has no types that a program adds")
+def test_values_of_a_type_added_to_polars_are_not_read():
+    class Added(pl.BaseExtension):
+        def __init__(self):
+            super().__init__("deepnb.added", pl.Int64, None)
+
+        @classmethod
+        def ext_from_params(cls, *args):
+            return cls()  # polars itself calls this when it is asked for the types
+
+    pl.register_extension_type("deepnb.added", Added)
+    frame = pl.DataFrame({"e": pl.Series([1, 2]).ext.to(Added())})
+    assert column_lines(describe("t", frame)) == ["e | extension | 2 | ..."]
+
+
 @pytest.mark.parametrize("made", [pl.DataFrame, pa.table, pd.DataFrame], ids=["polars", "pyarrow", "pandas"])
 def test_credentials_are_masked_by_name_and_value(made):
     key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
@@ -182,6 +198,14 @@ def test_a_long_table_is_a_sample_from_all_over_it(made):
 def test_a_sample_goes_across_chunks():
     parts = pa.chunked_array([list(range(at, at + 1_000)) for at in range(0, 200_000, 1_000)])
     assert "n | int64 | 200000 | min 0, mean 99" in describe("t", pa.table({"n": parts}))
+
+
+@BOTH
+def test_large_texts_are_cut_before_they_are_copied(made, monkeypatch):
+    texts = made({"t": ["x" * 1000 + "a", "x" * 1000 + "b"] * 2})
+    assert "t | str | 4 | 2 distinct: " in describe("t", texts)
+    monkeypatch.setattr(columnar, "LARGE", 100)
+    assert "t | str | 4 | 1 distinct: " in describe("t", texts)
 
 
 @BOTH
