@@ -109,8 +109,8 @@ def test_a_fact_is_added_to_the_memory_file_that_is_named(said, path, line):
 
 
 @pytest.mark.parametrize("made", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
-def test_a_table_of_another_library_is_described_and_its_groups_get_a_line_that_runs(made):
+def test_a_table_of_another_library_is_read_as_one_of_pandas(made):
     table = made(SALES)
     assert answer("what is the mean of price in the data frame?", sales=table) == "The mean price in sales is 2."
-    said = answer("which region sold the most units?", sales=table)
-    assert 'sales.to_pandas().groupby("region")["units"].sum()' in said
+    found = parse_frame(describe("sales", table))
+    assert found and found[0].code == "sales.to_pandas()"
