@@ -254,7 +254,9 @@ def _user_names(namespace: Mapping[str, Any]) -> dict[str, Any]:
 def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names:
     removed = tuple(name for name in before if name not in after)
     rebound = tuple(name for name, value in after.items() if name in before and before[name] is not value)
-    added = tuple(name for name, value in after.items() if name not in before and not issubclass(type(value), ModuleType))
+    added = tuple(
+        name for name, value in after.items() if name not in before and not issubclass(type(value), ModuleType)
+    )
     return Names(added, removed, rebound, {name: before[name] for name in (*removed, *rebound)})
 
 
