@@ -49,9 +49,9 @@ def _clean(value: Any) -> Any:
     """A value with the texts in it redacted."""
     if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
         return value
-    if isinstance(value, CodeOutput):  # its text was masked when it came; pictures are no text
+    if isinstance(value, CodeOutput):  # pictures are no text
         shown = {kind: data if kind.startswith("image/") else _clean(data) for kind, data in value.data.items()}
-        return replace(value, data=shown)
+        return replace(value, text=redact(value.text), data=shown)
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):

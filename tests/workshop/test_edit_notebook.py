@@ -18,6 +18,7 @@ from deepnb.engine.tool_descriptions import described
 from deepnb.workshop.namespace import namespace_tools
 from deepnb.workshop.notebook_file import version_of
 from deepnb.workshop.notebook_plan import notebook_diff, notebook_plan
+from tests.support.tokens import o200k
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 
@@ -314,6 +315,5 @@ def test_the_diff_is_of_cells_and_masked():
 
 
 def test_its_schema_costs_less_than_180_tokens():
-    tiktoken = pytest.importorskip("tiktoken")
     (tool,) = (t for t in described(namespace_tools({})) if t.name == "edit_notebook")
-    assert len(tiktoken.get_encoding("o200k_base").encode(tool_text(tool))) < 180
+    assert o200k(tool_text(tool)) < 180

@@ -10,7 +10,6 @@ from typing import Any
 
 import nbformat
 import pytest
-import tiktoken
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from nbformat import v4
 
@@ -20,6 +19,7 @@ from deepnb.workshop import notebook_file
 from deepnb.workshop.notebook_file import version_of
 from deepnb.workshop.notebooks import ANSWER, read_notebook
 from tests.support.scripted import Scripted, call
+from tests.support.tokens import o200k
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 PNG = base64.b64encode(b"\x89PNG" + b"0" * 11_996).decode()
@@ -222,4 +222,4 @@ def test_the_agent_reads_one_without_approval_also_in_read_only_mode():
 def test_what_it_costs_in_every_request():
     (tool,) = described([read_notebook])
     schema = json.dumps(convert_to_openai_tool(tool))
-    assert len(tiktoken.get_encoding("o200k_base").encode(schema)) < 200
+    assert o200k(schema) < 200

@@ -15,6 +15,7 @@ from deepnb.workshop.columns import columns_of
 from deepnb.workshop.namespace import namespace_tools
 from deepnb.workshop.question import Question, answer
 from tests.support.hostile import Loud, loud
+from tests.support.tokens import o200k
 
 SALES = pd.DataFrame(
     {
@@ -229,6 +230,5 @@ def test_the_tool_changes_nothing_for_approvals():
 
 
 def test_its_schema_costs_less_than_250_tokens():
-    tiktoken = pytest.importorskip("tiktoken")
     (tool,) = (t for t in described(namespace_tools({})) if t.name == "query_table")
-    assert len(tiktoken.get_encoding("o200k_base").encode(tool_text(tool))) < 250
+    assert o200k(tool_text(tool)) < 250

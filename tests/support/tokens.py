@@ -1,0 +1,13 @@
+"""The tokens of a text by tiktoken's o200k_base, where its file is at hand: it is never fetched here."""
+
+import pytest
+
+from deepnb.context.encodings import NotAtHandError, load
+
+
+def o200k(text: str) -> int:
+    """How many; the test is skipped where the file is not at hand."""
+    try:
+        return len(load("o200k_base").encode_ordinary(text))
+    except NotAtHandError:
+        pytest.skip("no TIKTOKEN_CACHE_DIR with o200k_base in it")
