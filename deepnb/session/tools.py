@@ -162,13 +162,11 @@ class SessionTools(Part):
 
     def _joined(self, given: Sequence[Any], servers: Sequence[Server]) -> AddedTools:
         """Tools and servers that are ready, made the agent's."""
-        from deepnb.workshop.server_tool import server_tools
-
         work = self._workspace
         replaced = {*map(name_of, given), *(tool for one in servers for tool in self._tools_of(one.name))}
         kept = [tool for tool in work.options.tools if name_of(tool) not in replaced]
         taken = {*map(name_of, (*kept, *given))}
-        found = [(server, *server_tools(server, taken)) for server in servers]
+        found = _tools_of_servers(servers, taken)
         new = [*given, *(tool for _, made, _ in found for tool in made)]
         facts = {tool.name: (server.address, tool.offer.fingerprint) for server, made, _ in found for tool in made}
         changed = tuple(name for name, fact in facts.items() if not _same(self._known.get(name, fact), fact))
@@ -273,6 +271,15 @@ def _stop(servers: dict[str, Server]) -> None:
     for one in tuple(servers.values()):
         one.stop()
     servers.clear()
+
+
+def _tools_of_servers(servers: Sequence[Server], taken: Collection[str]) -> list[tuple[Server, Any, tuple[str, ...]]]:
+    """(server, its tools, a line for each that can't be used); without a server the extra is not needed."""
+    if not servers:
+        return []
+    from deepnb.workshop.server_tool import server_tools
+
+    return [(server, *server_tools(server, taken)) for server in servers]
 
 
 def _same(before: tuple[Address, str], now: tuple[Address, str]) -> bool:

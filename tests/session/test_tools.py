@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -160,3 +162,18 @@ def test_what_a_server_claims_is_no_mark():
     claimed.metadata = {"deepnb_effect": "reads", "readOnlyHint": True}
     assert marked(claimed) == "outside"
     assert marked(deepnb.reads(claimed)) == "reads" and marked(deepnb.reads(lambda: 1)) == "reads"
+
+
+def test_functions_need_no_package_for_servers():
+    code = (
+        "import sys\nfor name in ('langchain_mcp_adapters', 'mcp'): sys.modules[name] = None\n"
+        "from deepnb import DeepnbError, Session\n"
+        "def free() -> str:\n    'Free.'\n    return ''\n"
+        "s = Session()\ns.tools.add(free)\nprint([t for t, _ in s.workspace.built.tools if t == 'free'])\n"
+        "s.tools.remove('free')\n"
+        "try:\n    s.tools.add('mcp:true')\nexcept DeepnbError as error:\n    print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    lines = ran.stdout.splitlines()
+    assert lines[:1] == ["['free']"], ran.stderr
+    assert "langchain-mcp-adapters" in lines[1] and "deepnb[mcp]" in lines[1]
