@@ -114,3 +114,35 @@ def test_a_table_of_another_library_is_read_as_one_of_pandas(made):
     assert answer("what is the mean of price in the data frame?", sales=table) == "The mean price in sales is 2."
     found = parse_frame(describe("sales", table))
     assert found and found[0].code == "sales.to_pandas()"
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("which region sold the most?", "units (sum) by region in sales:\n- North: 8\n- South: 7"),
+        ("Which region sold the least?", "units (sum) by region in sales:\n- South: 7\n- North: 8"),
+        ("which region sold the most units?", "North has the highest units in sales by region: 8 (sum)"),
+        ("Which region earned the most?", "revenue (sum) by region in sales:\n- South: 90"),
+        ("which region appears the most?", "North"),
+        ("which region weighed the most?", "can't tell which column"),
+    ],
+)
+def test_who_sold_the_most_is_a_sum_of_what_was_sold(question: str, told: str) -> None:
+    sales = pd.DataFrame(
+        {
+            "id": [1, 2, 3],
+            "region": ["North", "South", "North"],
+            "units": [3, 7, 5],
+            "revenue": [10.0, 90.0, 20.0],
+            "year": [2024, 2024, 2025],
+        }
+    )
+    assert told in Session(namespace={"sales": sales}).run(question).text
+
+
+def test_of_one_column_of_figures_it_is_that_one() -> None:
+    sales = pd.DataFrame({"shop": ["a", "b", "a"], "cakes": [3, 2, 5], "year": [2024, 2024, 2025]})
+    assert (
+        "cakes (sum) by shop in sales:\n- a: 8"
+        in Session(namespace={"sales": sales}).run("which shop sold the most?").text
+    )

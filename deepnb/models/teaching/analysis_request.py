@@ -1,7 +1,7 @@
 """What a request asks of a table, read out of its words and the columns that were seen."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,16 @@ _SORT = re.compile(
     rf"\bsort(?:ed)?\b.{{0,80}}?\bby\s+(?:the )?{_NAME}|按\s*(?P<y>[A-Za-z_]\w*)\s*.{{0,6}}排序", re.IGNORECASE
 )
 _AND = re.compile(rf"\s*(?:,|and|和)\s+(?:by |the |each )?{_NAME}", re.IGNORECASE)
+FREQUENT = r"\b(?:appear|occur|frequent|common|often|listed)"
+_VERBS: Mapping[str, tuple[str, ...]] = {
+    r"\b(?:sold|sells?|selling|bought|buys?|卖)": ("unit|sold|quantit|qty", "sale|amount|revenue|volume"),
+    r"\b(?:earn|made|makes?|brought in|赚)": ("revenue|earning|income|profit", "sale|amount|total|money"),
+    r"\b(?:spen[dt]|cost|pa(?:y|id))": ("cost|spen|expense|paid", "price|amount"),
+    r"\b(?:produce|output|generat)": ("output|produc|generat", "quantit|amount|yield|unit"),
+}
+"""What a verb says of the column that is meant where none is named."""
+_LABEL = re.compile(r"(?:^|_)(?:id|no|nr|code|zip|index|key)$")
+"""Names of columns whose numbers are no figures."""
 _COUNTED = re.compile(r"\b(?:how many|number of|count(?: of)?|most|fewest)\s+(?:the )?(?P<x>\w+)", re.IGNORECASE)
 _CORRELATION = r"\bcorrelat|相关"
 _DOWN = r"\bdescending\b|\b(?:high(?:est)?|larg(?:e|est)|big(?:gest)?) (?:to|first)\b|\bdown\b|降序|从[高大多]到"
@@ -133,6 +143,8 @@ def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
     column, against = ([*measures, "", ""])[:2]
     if head and not by:  # the rows with the largest figures
         how, order, column = "", order or column, ""
+    if how == "sum" and by and not column and not first_match(request, FREQUENT):
+        column = _meant(columns, {by, over, also}, request)
     if how == "corr" and not against:
         how = ""
     if not by and first_match(request, _ROWS) and how in ("", "sum", "max", "min", "count"):
@@ -167,6 +179,20 @@ def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
         single=bool(by and not (joined or also) and is_single(columns.get(by))),
         known=frozenset(columns),
     )  # fmt: skip
+
+
+def _meant(columns: Mapping[str, Column], taken: Collection[str], request: str) -> str:
+    """The column of figures that is summed where none is named: the one a verb hints at, else the only one there is."""
+    figures = [
+        name
+        for name, column in columns.items()
+        if _is_number(column) and not _is_time(column) and name not in taken and not _LABEL.search(name.lower())
+    ]
+    for verb, hints in _VERBS.items():
+        if re.search(verb, request, re.IGNORECASE):
+            alike = ([name for name in figures if re.search(hint, name.lower())] for hint in hints)
+            figures = next(filter(None, alike), figures)
+    return figures[0] if len(figures) == 1 else ""
 
 
 def _is_number(column: Column) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deepnb.models.teaching.analysis import Analysis, Condition, default_how, renamed, slip
-from deepnb.models.teaching.analysis_request import analysis_asked
+from deepnb.models.teaching.analysis_request import FREQUENT, analysis_asked
 from deepnb.models.teaching.code_request import LONGEST
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.frames import Frame, answer, answer_asked, groups_asked
@@ -18,7 +18,7 @@ from deepnb.models.teaching.words import first_match
 _STRUCTURED = (
     r"\b(?:total|sum|mean|average|median|count|number of|how many|max(?:imum)?|min(?:imum)?)\b.{0,80}\b(?:by|per|(?:for |of |in )?(?:each|every))\b",
     r"\b(?:rows|records|entries)\b.{0,60}(?:[<>=]|\b(?:where|with|whose|have|has|above|over|under|below|more|less|at least|at most)\b)",
-    r"\b(?:which|what)\b.{0,40}\b(?:most|fewest)\b",
+    r"\b(?:which|what)\b.{0,40}\b(?:most|fewest|(?<!at )least)\b",
     r"每一?[个种].{0,30}(?:总|合计|平均|多少|行数|最[大小高低])|各个?.{0,20}(?:总|平均)",
 )
 _SHOWN = 10
@@ -40,6 +40,8 @@ def ask(c: Conversation, request: str) -> Script:
     asked = analysis_asked(seen[0], request)
     if asked.unknown:
         return unclear(c, frame, asked.unknown)
+    if asked.how == "sum" and asked.by and not asked.column and not first_match(request, FREQUENT):
+        return answer(c, frame, request)  # of what, it does not say
     if asked.how != "count" and groups_asked(frame, request):
         return (yield from answer_asked(c, frame, request))
     single = asked.single and asked.sort  # one row answers it: its description tells which
