@@ -51,7 +51,7 @@ def python_blocks(text: str) -> list[str]:
 
 
 def first_code(text: str) -> str:
-    """The first fenced block of an answer; an error where there is none."""
+    """The first fenced block of an answer; an error if it has no block."""
     blocks = code_blocks(text)
     if not blocks:
         raise InvalidError("the answer has no code block", "ask for code, or leave out --format code")

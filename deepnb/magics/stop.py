@@ -26,7 +26,7 @@ def last_error() -> dict[str, Any]:
 
 
 def restore(last: dict[str, Any]) -> None:
-    """Let the last error be what it was: the end of a cell at a card is none."""
+    """Restore the last error: a cell that ends at a card is not an error to debug."""
     for name in _LAST:
         if name in last:
             setattr(sys, name, last[name])

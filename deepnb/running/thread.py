@@ -95,7 +95,7 @@ class Thread:
         return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
 
     def to_resume(self, decision: str | None) -> Turn:
-        """The turn to go on with; an error where there is none, or nobody said what to do with a tool that was cut."""
+        """The turn to continue; an error if there is no such turn, or if it is open what becomes of an interrupted tool."""
         if not self.unfinished or not self.turns:
             raise NotFoundError("nothing to resume in this thread", "%agent PROMPT starts a turn")
         if any(call.key not in self.decided for call in self.asked):

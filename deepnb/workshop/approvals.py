@@ -30,7 +30,7 @@ _MARK = "deepnb_effect"
 
 
 class _Mark(str):
-    """What `reads` leaves on a tool. Text of the same letters is none: adapters copy what a server claims into `metadata`."""
+    """What `reads` leaves on a tool. A text of the same letters does not count: adapters copy what a server claims into `metadata`."""
 
 
 _READS = _Mark("reads")

@@ -6,6 +6,7 @@ library's. Of the texts of a large column only the first characters are copied.
 """
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -60,7 +61,7 @@ def arrow_kind(kind: Any) -> str:
     return _ARROW.get(name) or name.removesuffix("Type").lower()
 
 
-class ColumnarTable:
+class ColumnarTable(ABC):
     """What both libraries have in common."""
 
     def __init__(self, value: Any, table: Any) -> None:
@@ -70,15 +71,17 @@ class ColumnarTable:
         size = f"{self.rows} rows" if class_name(value) == "Series" else f"{self.rows} rows x {self.width} columns"
         self.title = f"{columnar_name(value)}, {size}"
 
+    @abstractmethod
     def name(self, i: int) -> object:
-        raise NotImplementedError
+        """The name of a column."""
 
+    @abstractmethod
     def kind(self, i: int) -> str:
-        raise NotImplementedError
+        """Its type, by the name it has for pandas where there is one."""
 
+    @abstractmethod
     def present(self, i: int) -> str:
         """How many rows of the whole table have a value."""
-        raise NotImplementedError
 
     def column(self, i: int) -> Any:
         """The sample of a column, as a Series; decimals as floats."""
@@ -92,7 +95,8 @@ class ColumnarTable:
         return pd.DataFrame({i: self._first(i, min(rows, self.rows)) for i in range(columns)})
 
     def index_labels(self) -> None:
-        """There is no index."""
+        """None: there is no index."""
+        return None
 
     def _first(self, i: int, rows: int) -> Any:
         try:
@@ -100,18 +104,20 @@ class ColumnarTable:
         except Exception:
             return ["..."] * rows
 
+    @abstractmethod
     def _part(self, i: int, rows: int) -> Any:
-        raise NotImplementedError
+        """The first rows of a column, in the library's own type."""
 
+    @abstractmethod
     def _sample(self, i: int) -> Any:
         """The column, or blocks from all over it in one."""
-        raise NotImplementedError
 
     def _starts(self) -> range:
         return range(0, self.rows, BLOCK * self.step)
 
+    @abstractmethod
     def _series(self, i: int, part: Any) -> Any:
-        raise NotImplementedError
+        """A part of a column as a pandas Series."""
 
 
 class PolarsTable(ColumnarTable):

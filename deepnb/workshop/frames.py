@@ -109,7 +109,7 @@ def value_at(node: ast.AST, scope: Sequence[Mapping[str, object]]) -> object:
 
 
 def parsed(text: str) -> ast.expr | None:
-    """An expression as a tree; None for what is none."""
+    """An expression as a tree; None if the text is not one."""
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):

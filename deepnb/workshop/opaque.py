@@ -41,7 +41,7 @@ def signature(value: Any) -> str:
 
 
 def first_doc_line(value: Any) -> str:
-    """The first line of a docstring; empty where there is none."""
+    """The first line of a docstring; empty if it has no docstring."""
     if is_class(value):
         doc = type.__dict__["__dict__"].__get__(value).get("__doc__")
     else:
@@ -96,7 +96,7 @@ def callable_statically(value: object, name: str) -> bool:
 
 
 def conversion(value: object) -> str:
-    """What to type to ask, or to look at, a table that is no pandas table; empty for what is none."""
+    """What to type to read a table of another library with pandas; empty for any other value."""
     if columnar_name(value):
         return "convert it with .to_pandas()"
     if is_from(value, "polars", ("LazyFrame",)):

@@ -124,12 +124,8 @@ def _stems(name: str) -> frozenset[str]:
 
 def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
     """What the request asks of the first table, joined with the second where there are two."""
-    columns = {column.name: column for frame in reversed(frames) for column in frame.columns}
-    rows = frozenset(one for frame in frames for one in _stems(frame.name))
-    counted = any(stem(found["x"].lower()) in rows for found in _COUNTED.finditer(request))
-    for frame in frames:
-        request = re.sub(rf"\b{re.escape(frame.name)}\b", " ", request) if frame.name not in columns else request
-    text = _Text(request, columns, rows)
+    text, counted = _text_of(frames, request)
+    request, columns = text.text, text.columns
     where = tuple(_conditions(text))
     order, down = _order(text)
     by, over, also = _groups(text, order)
@@ -154,13 +150,7 @@ def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
     joined = frames[1] if len(frames) > 1 else None
     if joined and not (by or how):
         column = ""
-    most = (
-        not head
-        and not order
-        and by
-        and first_match(request, r"\b(?:which|what)\b|哪")
-        and first_match(request, HIGH, LOW)
-    )
+    most = by and not head and not order and _asks_for_one(request)
     return Analysis(
         table=frames[0].name,
         where=where,
@@ -179,6 +169,21 @@ def analysis_asked(frames: Sequence[Frame], request: str) -> Analysis:
         single=bool(by and not (joined or also) and is_single(columns.get(by))),
         known=frozenset(columns),
     )  # fmt: skip
+
+
+def _text_of(frames: Sequence[Frame], request: str) -> tuple[_Text, bool]:
+    """The request without the names of tables; and whether it asks to count their rows."""
+    columns = {column.name: column for frame in reversed(frames) for column in frame.columns}
+    rows = frozenset(one for frame in frames for one in _stems(frame.name))
+    counted = any(stem(found["x"].lower()) in rows for found in _COUNTED.finditer(request))
+    for frame in frames:
+        request = re.sub(rf"\b{re.escape(frame.name)}\b", " ", request) if frame.name not in columns else request
+    return _Text(request, columns, rows), counted
+
+
+def _asks_for_one(request: str) -> bool:
+    """Whether it asks which group has the most, or the least."""
+    return bool(first_match(request, r"\b(?:which|what)\b|哪") and first_match(request, HIGH, LOW))
 
 
 def _meant(columns: Mapping[str, Column], taken: Collection[str], request: str) -> str:

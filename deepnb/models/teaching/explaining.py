@@ -67,7 +67,7 @@ def _finding(f: Failure) -> Finding:
 
 
 def _cell(f: Failure, finding: Finding) -> str:
-    """The whole cell as it is right; why there is none, where the error does not say how to correct it."""
+    """The corrected cell; the reason, if the error does not say how to correct it."""
     if not finding.lines:
         return f"I can't give a corrected cell: the error does not say what is meant. {finding.advice}".rstrip()
     for lines, shift in _cells(f):

@@ -58,7 +58,7 @@ class Failure:
         return self.expression or self.text.strip()
 
     def tree(self) -> ast.AST:
-        """The failing expression as a tree; that of its line where it is none, an empty one where that is none, too."""
+        """The failing expression as a tree; the tree of its line if it can't be parsed, else an empty one."""
         line = self.text.strip()
         for text in (self.expression, line, f"{line}\n    pass", line.removeprefix("return ")):
             try:
@@ -84,7 +84,7 @@ class Failure:
 
 
 def read_failure(text: str) -> Failure | None:
-    """The last traceback in a text, with the cells below it; None where there is none that can be read."""
+    """The last traceback in a text, with the cells below it; None if no traceback can be read."""
     start = text.rfind(HEAD)
     if start < 0:
         return None
