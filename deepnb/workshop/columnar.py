@@ -94,9 +94,8 @@ class ColumnarTable(ABC):
 
         return pd.DataFrame({i: self._first(i, min(rows, self.rows)) for i in range(columns)})
 
-    def index_labels(self) -> None:
-        """None: there is no index."""
-        return None
+    def index_labels(self) -> None:  # noqa: B027 (None is the answer)
+        """There is no index."""
 
     def _first(self, i: int, rows: int) -> Any:
         try:
