@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
+from deepnb.widgets.page import stay
 
 
 class Refreshable(Protocol):
@@ -102,7 +103,9 @@ def button(word: str, tooltip: str = "", style: str = "", width: str | None = "a
     import ipywidgets as w
 
     layout = w.Layout(width=width, border="1px solid transparent")
-    return w.Button(description=word, tooltip=tooltip, button_style=style, layout=layout)
+    made = w.Button(description=word, tooltip=tooltip, button_style=style, layout=layout)
+    made.on_click(lambda _: stay())
+    return made
 
 
 def close(widget: Any) -> None:

@@ -13,6 +13,7 @@ from deepnb.views.notice import notice_view
 from deepnb.views.tool import pretty
 from deepnb.views.view import View
 from deepnb.widgets.actions import button, close
+from deepnb.widgets.page import shown
 
 
 class ApprovalButtons:
@@ -79,7 +80,7 @@ class ApprovalButtons:
             editor.layout.display = "none" if editor.layout.display == "" else ""
 
         approve.on_click(lambda _: self._click(call.approve))
-        reject.on_click(lambda _: self._click(lambda: call.reject(reason.value)))
+        reject.on_click(lambda _: shown(reason, lambda why: self._click(lambda: call.reject(why))))
         # JupyterLab takes Enter on a focused button for itself, but not in a text.
         reason.on_msg(lambda _, content, __: self._entered(content, reason, call))
         edit.on_click(toggle)
@@ -108,15 +109,19 @@ class ApprovalButtons:
         )
         run = button("Approve with edits", f"run {name} with these arguments", "success")
 
-        def edited() -> Decision:
-            return call.edit(arguments(area.value) if code is None else {**call.args, code: area.value})
+        def edited(text: str) -> Decision:
+            return call.edit(arguments(text) if code is None else {**call.args, code: text})
 
-        run.on_click(lambda _: self._click(edited))
+        run.on_click(lambda _: shown(area, lambda text: self._click(lambda: edited(text))))
         return w.VBox([area, run], layout=w.Layout(display="none", width="100%"))
 
     def _entered(self, content: Any, reason: Any, call: PendingCall) -> None:
-        if content.get("event") == "submit" and reason.value.strip():
-            self._click(lambda: call.reject(reason.value))
+        def reject(why: str) -> None:
+            if why.strip():
+                self._click(lambda: call.reject(why))
+
+        if content.get("event") == "submit":
+            shown(reason, reject)
 
     def _click(self, made: Callable[[], Decision]) -> None:
         self.say("")

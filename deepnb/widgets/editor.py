@@ -8,6 +8,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.views.notice import notice_view
 from deepnb.views.view import View
 from deepnb.widgets.actions import button, close
+from deepnb.widgets.page import shown
 from deepnb.widgets.screen import Screen
 
 Save = Callable[[str], "Saved"]
@@ -46,7 +47,7 @@ class Editor:
         self._said = w.HTML()
         self._button_save = button("Save", f"save {name}", "primary", None)
         self._button_cancel = button("Cancel", "close without saving", width=None)
-        self._button_save.on_click(lambda _: self._on_save())
+        self._button_save.on_click(lambda _: shown(self._area, self._on_save))
         self._button_cancel.on_click(lambda _: self._end(notice_view(self._closed)))
         head = w.HTML(notice_view(f"editing {name}", "ok").html())
         buttons = w.HBox([self._button_save, self._button_cancel])
@@ -57,9 +58,9 @@ class Editor:
         self._settled = screen.widget(self.widget, f"editing {self._name}: save, cancel").update
         screen.show(twin)
 
-    def _on_save(self) -> None:
+    def _on_save(self, text: str) -> None:
         try:
-            saved = self._save(self._area.value)
+            saved = self._save(text)
         except DeepnbError as error:
             self._said.value = notice_view(error.typed, "error").html()
             return

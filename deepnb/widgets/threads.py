@@ -5,6 +5,7 @@ from typing import Any
 
 from deepnb.views.notice import notice_view
 from deepnb.widgets.actions import ActionPanel, Row, attempt, button
+from deepnb.widgets.page import shown
 
 
 class ThreadsPanel:
@@ -26,7 +27,7 @@ class ThreadsPanel:
         self._rewind = button("Rewind", "rewind the current thread to the state after this turn")
         self._undo = button("Undo", "undo the last rewind, fork or new")
         self._said = w.HTML()
-        self._rewind.on_click(lambda _: self._act(lambda: rewind(self._turn.value)))
+        self._rewind.on_click(lambda _: shown(self._turn, lambda turn: self._act(lambda: rewind(turn))))
         self._undo.on_click(lambda _: self._act(undo))
         below = w.HBox([self._turn, self._rewind, self._undo], layout=w.Layout(flex_flow="row wrap"))
         self.widget: Any = w.VBox([self._list.widget, below, self._said])

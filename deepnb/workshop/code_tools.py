@@ -17,7 +17,10 @@ from deepnb.engine.run import current_run, on_reader
 from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names, Room, Show, run_code
 
-_NOT_HERE = "Error: code runs in the main thread alone, and this turn is read in another. Nothing was run."
+_NOT_HERE = (
+    "Error: code runs in the main thread alone, and this kernel reads the click in another. Nothing was run: the user"
+    " can ask again and type %agent approve in a cell."
+)
 _OWN_LOOP = (
     "It awaits something that belongs to the kernel's own event loop, which only a cell can await: the code is in the"
     " user's next cell, not run."

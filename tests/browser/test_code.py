@@ -33,6 +33,13 @@ plotter = ScriptedModel(answers=[
 ])
 %agent use plotter"""
 
+CHAIN = """from deepnb.testing import ScriptedModel, call
+def printed(word):
+    code = f"print('{word}', threading.current_thread() is threading.main_thread())"
+    return call("run_python", code=f"import threading; {code}")
+chain = ScriptedModel(answers=[printed("one"), printed("two"), printed("three"), "Done at last."])
+%agent use chain"""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, Any]]:
@@ -93,6 +100,23 @@ def test_from_a_file_to_a_plotted_answer(notebook: Notebook, server: tuple[str, 
         notebook.theme(theme)
         cell.screenshot(path=place_of(notebook, server) / f"plot-{theme.split()[-1]}.png")
     assert "93" in notebook.run("print(totals.loc[4])").inner_text()
+
+
+def test_calls_that_follow_a_click_are_decided_by_clicks_too(notebook: Notebook) -> None:
+    notebook.run(CHAIN)
+    cell = asked(notebook, "%agent go on")
+    approve = cell.get_by_role("button", name="Approve", exact=True)
+    approve.click()
+    cell.locator("pre:visible", has_text="one True").first.wait_for()
+    cell.get_by_role("button", name="Edit").click()
+    area = cell.locator("textarea")
+    area.fill(area.input_value().replace("two", "2"))
+    cell.get_by_role("button", name="Approve with edits").click()
+    cell.locator("pre:visible", has_text="2 True").first.wait_for()
+    approve.click()
+    cell.locator("pre:visible", has_text="three True").first.wait_for()
+    cell.get_by_text("Done at last.").wait_for()
+    notebook.run("%agent use plotter")
 
 
 def test_a_click_runs_code_in_the_main_thread(notebook: Notebook) -> None:

@@ -17,6 +17,14 @@ pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 CELLS = ("%load_ext deepnb\n%memory add I like tea", "%memory edit", "%memory edit /AGENTS.md")
 TOKEN = ("ghp_", "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5")
 
+TYPE_AND_SAVE = """
+(cell, texts) => {
+  const area = cell.querySelector('textarea')
+  for (const text of texts) { area.value = text; area.dispatchEvent(new Event('input', {bubbles: true})) }
+  [...cell.querySelectorAll('button')].find(one => one.innerText.trim() === 'Save').click()
+}
+"""
+
 
 class Lab:
     def __init__(self, address: str, context: Any, place: Path) -> None:
@@ -27,9 +35,9 @@ class Lab:
         """The output of the cell `at`."""
         return self.notebook.page.locator(".jp-CodeCell").nth(at)
 
-    def file(self) -> str:
+    def file(self, path: str = "/AGENTS.md") -> str:
         """What the kernel has in the file."""
-        self.notebook.run('import deepnb; print(repr(deepnb.current().files["/AGENTS.md"]))')
+        self.notebook.run(f"import deepnb; print(repr(deepnb.current().files[{path!r}]))")
         return str(self.notebook.page.locator(".jp-CodeCell").last.locator(".jp-OutputArea").inner_text())
 
     def shot(self, name: str) -> None:
@@ -75,6 +83,15 @@ def test_a_credential_is_refused_and_what_was_typed_stays(lab: Lab) -> None:
     assert area.input_value() == typed
     lab.shot("refused")
     assert "'- I like coffee\\n- and cake\\n'" in lab.file()
+
+
+def test_letters_that_the_page_holds_back_are_saved_too(lab: Lab) -> None:
+    lab.notebook.ask("%memory edit /held.md")
+    cell = lab.notebook.page.locator(".jp-CodeCell").last
+    cell.locator("textarea").wait_for()
+    cell.evaluate(TYPE_AND_SAVE, ["- one\n", "- one\n- two\n", "- one\n- two\n- three\n"])
+    cell.get_by_text("saved /held.md").first.wait_for()
+    assert "'- one\\n- two\\n- three\\n'" in lab.file("/held.md")
 
 
 def test_a_change_made_meanwhile_is_merged_or_shown(lab: Lab) -> None:

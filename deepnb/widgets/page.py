@@ -1,0 +1,60 @@
+"""What a page tells the kernel: a click, and what it shows in the field beside the button."""
+
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+
+def stay() -> bool:
+    """Have what the page sends next to the widgets that this message makes or changes come to this thread; whether a
+    page sent the message at all.
+
+    A page names a subshell in its messages, and ipykernel leads the answer to what a widget sent to the subshell of
+    the message at that time: a button made in a click would be heard in a thread where no code of a cell can run.
+    """
+    from IPython.core.getipython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)  # type: ignore[no-untyped-call, unused-ignore]
+    header = kernel.get_parent().get("header", {}) if kernel is not None else {}
+    if threading.current_thread() is threading.main_thread():
+        header.pop("subshell_id", None)
+    return bool(header.get("msg_type") == "comm_msg")
+
+
+def shown(field: Any, then: Callable[[Any], object]) -> None:
+    """Call `then` with the value that the page shows in `field`; in a message of a page, as soon as the page has told.
+
+    A page holds a field's newest value back while the kernel has not answered for an older one (`throttle` of
+    ipywidgets), but it sends a click at once. A widget that is new to the page has nothing held back: a link in the
+    page gives it the value.
+    """
+    if not stay():
+        then(field.value)
+        return
+    from ipywidgets import jsdlink
+
+    told = _told()()
+
+    def arrived(change: Any) -> None:
+        stay()
+        link.close()
+        told.close()
+        field.value = change["new"]
+        then(change["new"])
+
+    told.observe(arrived, names="value")
+    link = jsdlink((field, "value"), (told, "value"))
+
+
+@cache
+def _told() -> Any:
+    import traitlets
+    from ipywidgets import Widget
+
+    class Told(Widget):  # type: ignore[misc, unused-ignore]
+        """A value and nothing that can be seen."""
+
+        value = traitlets.Any().tag(sync=True)
+
+    return Told
