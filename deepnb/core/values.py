@@ -72,6 +72,8 @@ class ThreadInfo:
     """Each rewind: from which turn, to which."""
     waits: int = 0
     """Calls that need the user's approval."""
+    prompts: tuple[str, ...] = ()
+    """Prompts of its newest turns, to the last one."""
 
     def __repr__(self) -> str:
         facts = [*(["current"] if self.current else []), *([f"from {self.parent}"] if self.parent else []), *self.kind]

@@ -122,9 +122,10 @@ def watch(
             below_button = [AFTER_A_BUTTON] if not (scene.in_cell() or turn.asked) and turn_code(turn) else []
             lines = [*placeholders.notes, *notes, *below_button]
             footer = footer_view(turn, filled=placeholders.filled, notes=lines)
-            below = display.finish(*views, footer)
-            if turn.asked and problem is None:
-                scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene))
+            asks = bool(turn.asked) and problem is None
+            below = display.finish(*views, *([] if asks else [footer]))
+            if asks:
+                scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene), footer)
     except KeyboardInterrupt:
         stopped = True
     if stopped and problem is None:

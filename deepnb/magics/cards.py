@@ -1,15 +1,16 @@
 """The cards of calls that need approval: their buttons, and room below for the turn that goes on."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.values import Turn
 from deepnb.session.approvals import SessionApprovals
 from deepnb.views.approval import ApprovalView, CallCard, approval_view
+from deepnb.views.footer import FooterView
 from deepnb.widgets.approval import ApprovalButtons
-from deepnb.widgets.screen import Output, Reserved, Screen
+from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
 from deepnb.widgets.turn import MAX_OUTPUTS
 
 FREE_OUTPUTS = 12
@@ -29,6 +30,9 @@ class Card:
     changes: tuple[Any, ...]
     stamp: str
     output: Output
+    footer: FooterView
+    beneath: Output | None = None
+    """Where the footer of the turn stands while the calls wait."""
     buttons: ApprovalButtons | None = None
     below: Output | None = None
     """Where the buttons stand."""
@@ -52,8 +56,9 @@ class Cards:
         self._notebook = notebook
         self._open: list[Card] = []
 
-    def show(self, turn: Turn, screen: Screen, used: int, resume: Resume) -> None:
-        """End a cell with the calls of a turn that wait; in a notebook with buttons, and room for what comes of them."""
+    def show(self, turn: Turn, screen: Screen, used: int, resume: Resume, footer: FooterView) -> None:
+        """End a cell with the calls of a turn that wait, above its footer; in a notebook with buttons, and room for
+        what comes of them."""
         if isinstance(screen, Reserved) and screen.free < _NEEDED:
             screen.gather()
         calls = turn.asked
@@ -61,14 +66,17 @@ class Cards:
         stamp = f"thread {turn.thread}, turn {turn.number}"
         offer = self._approvals.offer(turn.thread)
         cards = [CallCard(n, call, c) for n, (call, c) in enumerate(zip(calls, changes, strict=True), 1)]
-        card = Card(calls, changes, stamp, screen.show(approval_view(cards, stamp, offer)))
+        card = Card(calls, changes, stamp, screen.show(approval_view(cards, stamp, offer)), footer)
         self._open.append(card)
-        if not self._notebook or (isinstance(screen, Reserved) and not screen.free):
+        if not self._notebook or (isinstance(screen, Reserved) and screen.free < 2):
+            card.beneath = screen.show(footer)
             return
 
         card.buttons = ApprovalButtons(calls, lambda decision: resume([decision], card.room), tuple(offer))
-        card.below = screen.widget(card.buttons.widget, "buttons: approve, reject, edit")
-        left = MAX_OUTPUTS - used - 2
+        card.below = screen.widget(card.buttons.widget, "")
+        left = MAX_OUTPUTS - used - 3
+        card.beneath = screen.take() if isinstance(screen, Reserved) else screen.show(NOTHING)
+        card.beneath.update(footer)
         card.room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(FREE_OUTPUTS, left)))
 
     def room(self, call: PendingCall) -> Reserved | None:
@@ -89,6 +97,12 @@ class Cards:
                 self._settle(card)
 
     def _settle(self, card: Card) -> None:
+        """The buttons go, and of the footer what is not in that of the turn that goes on."""
+        rest = replace(card.footer, facts=())
+        if card.beneath is not None and (rest.lines or card.room is None):
+            card.beneath.update(rest if rest.lines else NOTHING)
+        elif card.beneath is not None and card.room is not None:
+            card.room.give_back(card.beneath)
         if card.buttons is not None and card.below is not None and card.room is not None:
             card.room.give_back(card.below)
             card.buttons.close()

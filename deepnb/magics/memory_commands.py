@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from deepnb.core.errors import InvalidError
 from deepnb.core.paths import check_path
 from deepnb.core.subagents import FOLDER
+from deepnb.core.values import Turn
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
 from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import written
+from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
 from deepnb.views.memory import BRIEF
@@ -20,6 +22,7 @@ from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
 from deepnb.views.pending import PendingChange, pending_view
 from deepnb.views.table import table_view
+from deepnb.views.text import short
 from deepnb.views.text_file import text_view
 from deepnb.views.view import View
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
@@ -47,7 +50,10 @@ def memory_tabs(scene: Scene) -> Tabs:
     """Live panels: memory by turn, its journal and pending changes."""
     session = scene.session
     turns = TurnPanel(
-        lambda: len(session.turns), lambda turn: _changes(scene, turn), lambda: memory_picture(scene.session.memory)
+        lambda: len(session.turns),
+        _changed_turns(session),
+        lambda turn: _changes(scene, turn),
+        lambda: memory_picture(scene.session.memory),
     )
     journal = ActionPanel(lambda: _journal_rows(scene), journal_view(()))
     pending = ActionPanel(lambda: _pending_rows(scene), pending_view(()))
@@ -62,11 +68,28 @@ def memory_twin(scene: Scene) -> View:
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
 
 
+def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
+    """What gives the turns that changed memory; a turn that was looked at is not compared again."""
+    known: list[tuple[Turn, bool]] = []
+
+    def changed() -> Sequence[int]:
+        turns = session.turns
+        del known[len(turns) :]
+        for at, turn in enumerate(turns):
+            if at == len(known) or known[at][0] is not turn:
+                known[at:] = [(turn, bool(session.memory.between(turn.before, turn.after)))]
+        return [number for number, (_, differs) in enumerate(known, 1) if differs]
+
+    return changed
+
+
 def _changes(scene: Scene, turn: int) -> View:
     if not turn:
         return diff_view((), "before turn 1")
     record = scene.session.turn(turn)
-    return diff_view(scene.session.memory.between(record.before, record.after), f"memory in turn {turn}")
+    return diff_view(
+        scene.session.memory.between(record.before, record.after), f"memory in turn {turn}", short(record.prompt, 60)
+    )
 
 
 def _journal_rows(scene: Scene) -> list[Row]:

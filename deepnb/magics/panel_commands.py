@@ -12,7 +12,8 @@ from deepnb.magics.skills_commands import skills_rows
 from deepnb.views.notice import notice_view
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.stack import stack_view
-from deepnb.views.threads import ThreadCard, threads_view, tree
+from deepnb.views.threads import ThreadCard, threads_view, tree, turn_words
+from deepnb.views.values import turn_value
 from deepnb.views.view import View
 from deepnb.views.xray import EMPTY as NO_CALL
 from deepnb.views.xray import xray_view
@@ -20,7 +21,7 @@ from deepnb.widgets.actions import ActionPanel, Refreshable, Row, Tabs
 from deepnb.widgets.history import HistoryPanel
 from deepnb.widgets.panels import Page, Stack
 from deepnb.widgets.prompt import Place, PromptPanel
-from deepnb.widgets.threads import ThreadsPanel
+from deepnb.widgets.threads import LISTED, ThreadsPanel, Turns
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,13 @@ def _threads(scene: Scene) -> ThreadsPanel:
     def rows() -> list[Row]:
         return [_thread_row(scene, ThreadCard(depth, thread)) for depth, thread in tree(session.threads)]
 
-    return ThreadsPanel(rows, lambda: len(session.turns), session.rewind, session.undo)
+    turns = Turns(
+        lambda: [(turn.number, turn_words(turn.number, turn.prompt)) for turn in session.turns[-LISTED:]],
+        lambda number: turn_value(session.turn(number)),
+        lambda number: session.fork(at=number),
+        session.rewind,
+    )
+    return ThreadsPanel(rows, turns, session.undo)
 
 
 def _thread_row(scene: Scene, card: ThreadCard) -> Row:

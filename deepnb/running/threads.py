@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from deepnb.workshop.python import Names
 
 CODE = "code of"
+LISTED = 20
+"""Turns whose prompts a list of threads has, the newest ones."""
 KEPT_RUNS = 20
 """Runs of code whose changes can be undone: what their names held stays in memory until then."""
 
@@ -120,6 +122,7 @@ class Threads:
             tuple(turn.number for turn in thread.turns if turn.compacted),
             thread.rewound,
             sum(call.key not in thread.decided for call in thread.asked),
+            tuple(turn.prompt for turn in thread.turns[-LISTED:]),
         )
 
     def readable(self) -> tuple[str, ...]:

@@ -77,6 +77,12 @@ class CallCard:
         )
 
     @property
+    def ran(self) -> Mapping[str, object]:
+        """The arguments that the decision leaves: the edited ones, where there are some."""
+        edited = self.decision.args if self.decision is not None else None
+        return self.call.args if edited is None else edited
+
+    @property
     def shown(self) -> Mapping[str, object]:
         """The arguments that are shown beside the diff: those that it does not show."""
         args = self.call.args
@@ -127,7 +133,7 @@ class ApprovalView:
     def text(self) -> str:
         """Each call with its arguments and its diff, then what to type; afterwards a line each."""
         if not self.todo:
-            return page(f"{call_line(card.call.name, card.call.args)}  {card.state}" for card in self.cards)
+            return page(f"{call_line(card.call.name, card.ran)}  {card.state}" for card in self.cards)
         lines = [title_line(self.title, self.stamp)]
         for card in self.cards:
             lines += ["", f"{card.title} · {card.state} ({card.why})", *_argument_lines(card)]
@@ -205,8 +211,8 @@ def _card_html(card: CallCard) -> list[h.Child]:
         why = f"Asked because {card.why}" if card.code is None else POWER.capitalize()
         return [head, h.el("div", h.muted(why)), *body]
     if card.decision is not None and card.decision.args is not None:
-        ran = code_of(card.call.name, card.decision.args)
-        other = h.pre(middle_cut(pretty(dict(card.decision.args)), _HEAD, _TAIL), low=True)
-        body += [h.label("run with"), other if ran is None else code_html(ran)]
-    line = h.code(call_line(card.call.name, card.call.args))
+        code = code_of(card.call.name, card.ran)
+        ran = h.pre(middle_cut(pretty(dict(card.ran)), _HEAD, _TAIL), low=True) if code is None else code_html(code)
+        body = [h.label("ran"), ran, h.label("what the agent asked for"), *body]
+    line = h.code(call_line(card.call.name, card.ran))
     return [head, h.fold(line, *(body or [h.muted("no arguments")]), framed=False)]

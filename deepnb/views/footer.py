@@ -21,7 +21,7 @@ class FooterView:
     def text(self) -> str:
         """The facts on one line, the rest below them."""
         problem = [self.problem] if self.problem else []
-        return page([" · ".join(self.facts), *problem, *self.lines])
+        return page([*([" · ".join(self.facts)] if self.facts else []), *problem, *self.lines])
 
     def html(self) -> str:
         """The same, small and grey; only a problem stands out."""
@@ -30,7 +30,7 @@ class FooterView:
         )
         edge = f"border-left:3px solid {h.RED.format(0.8)};padding:0 8px;margin:4px 0"
         return h.box(
-            h.el("div", " · ".join(self.facts), style=look),
+            h.el("div", " · ".join(self.facts), style=look) if self.facts else None,
             h.el("div", self.problem, style=edge) if self.problem else None,
             *(h.el("div", line, style=f"{h.MUTED};font-size:12px") for line in self.lines),
         )

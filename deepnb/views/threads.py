@@ -7,19 +7,69 @@ from deepnb.core.values import ThreadInfo, Turn
 from deepnb.views import html as h
 from deepnb.views.numbers import counted, seconds, tokens
 from deepnb.views.table import TableView, table_view
-from deepnb.views.text import short
+from deepnb.views.text import page, short
 
 NO_THREADS = "no threads yet: type %agent new NAME"
 NO_TURNS = "no turns yet: type %agent PROMPT"
 
-_WORDS = 34
+_WORDS, _LINE = 34, 80
+_NEWEST = 5
+"""Turns of a thread that a terminal lists, the last ones."""
 OWN, INHERITED, COMPACTED, REWOUND = "●", "○", "↓", "↶"
 LEGEND = f"{OWN} turn  {INHERITED} forked  {COMPACTED} compacted  {REWOUND} rewound to"
 _LANE = 20
 """Turns that a line shows, its last ones."""
 
 
-def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
+@dataclass(frozen=True)
+class ThreadsView:
+    """The threads as a tree, and below it the first words of the turns that each has of its own."""
+
+    table: TableView
+    threads: tuple[ThreadInfo, ...]
+
+    def text(self) -> str:
+        """The table, then the newest turns of each thread, a line each."""
+        words = [(t.name, own_prompts(t)) for t in self.threads]
+        lines = [
+            line
+            for name, prompts in words
+            if prompts
+            for line in (f"{name}:", *(f"  {turn_words(n, prompt)}" for n, prompt in prompts[-_NEWEST:]))
+        ]
+        return page([self.table.text(), *(["", *lines] if lines else [])])
+
+    def html(self) -> str:
+        """The table, and a fold for the turns of each thread."""
+        folds = [
+            h.fold(
+                h.join(h.el("b", thread.name), ": ", turn_words(*prompts[-1])),
+                *(h.el("div", turn_words(n, prompt), style="margin:0 0 0 1.4em") for n, prompt in prompts),
+                framed=False,
+            )
+            for thread in self.threads
+            if (prompts := own_prompts(thread))
+        ]
+        return h.box(h.Html(self.table.html()), *folds)
+
+
+def own_prompts(thread: ThreadInfo) -> list[tuple[int, str]]:
+    """(number, prompt) of the newest turns of a thread, without those of the thread it was forked from."""
+    first = thread.turns - len(thread.prompts) + 1
+    return [(n, prompt) for n, prompt in enumerate(thread.prompts, first) if n > _inherited(thread)]
+
+
+def turn_words(number: int, prompt: str) -> str:
+    """`3 · plot the units by region`."""
+    return f"{number} · {short(prompt, _LINE) or 'no words'}"
+
+
+def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> ThreadsView:
+    """The threads, each below the one it was forked from, with the first words of their turns."""
+    return ThreadsView(threads_table(threads, stamp), tuple(thread for _, thread in tree(threads)))
+
+
+def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
     """The threads, each below the one it was forked from."""
     rows = [
         (
@@ -38,7 +88,7 @@ def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
 
 def lane(thread: ThreadInfo) -> str:
     """Its turns in a row: those of the thread it was forked from, its own, compactions, and where it was rewound to."""
-    own = int(number) if (number := (thread.parent or "").rpartition("@")[2]).isdigit() else 0
+    own = _inherited(thread)
     first = max(1, thread.turns - _LANE + 1)
     back = {to for _, to in thread.rewound}
     signs = [
@@ -47,6 +97,12 @@ def lane(thread: ThreadInfo) -> str:
     ]
     before = f"…{first - 1}─" if first > 1 else REWOUND if 0 in back else ""
     return before + "─".join(signs)
+
+
+def _inherited(thread: ThreadInfo) -> int:
+    """How many turns a thread has of the one it was forked from."""
+    number = (thread.parent or "").rpartition("@")[2]
+    return int(number) if number.isdigit() else 0
 
 
 @dataclass(frozen=True)

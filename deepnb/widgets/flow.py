@@ -14,7 +14,7 @@ from typing import Any
 from deepnb.views.code_output import HasBundle
 from deepnb.views.growing_markdown import Piece
 from deepnb.views.view import View
-from deepnb.widgets.screen import Output, Screen
+from deepnb.widgets.screen import NOTHING, Output, Screen
 
 _LIGHT = 3.0
 """Units up to which a run is short."""
@@ -54,7 +54,7 @@ class Shown:
         return len(json.dumps(shown, ensure_ascii=False, default=str).encode(errors="replace"))
 
 
-_NOTHING = Shown("<div></div>", "")
+_NOTHING = Shown("", "", NOTHING.bundle)
 
 
 class Flow:

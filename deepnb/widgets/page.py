@@ -22,15 +22,15 @@ def stay() -> bool:
     return bool(header.get("msg_type") == "comm_msg")
 
 
-def shown(field: Any, then: Callable[[Any], object]) -> None:
-    """Call `then` with the value that the page shows in `field`; in a message of a page, as soon as the page has told.
+def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> None:
+    """Call `then` with what the page shows in `field`; in a message of a page, as soon as the page has told.
 
     A page holds a field's newest value back while the kernel has not answered for an older one (`throttle` of
     ipywidgets), but it sends a click at once. A widget that is new to the page has nothing held back: a link in the
     page gives it the value.
     """
     if not stay():
-        then(field.value)
+        then(getattr(field, trait))
         return
     from ipywidgets import jsdlink
 
@@ -40,11 +40,11 @@ def shown(field: Any, then: Callable[[Any], object]) -> None:
         stay()
         link.close()
         told.close()
-        field.value = change["new"]
+        setattr(field, trait, change["new"])
         then(change["new"])
 
     told.observe(arrived, names="value")
-    link = jsdlink((field, "value"), (told, "value"))
+    link = jsdlink((field, trait), (told, "value"))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from deepnb.views.notice import notice_view
@@ -39,15 +39,18 @@ class TurnPanel:
     A field with two buttons, not a slider of ipywidgets, since that has no name for a screen reader.
     """
 
-    def __init__(self, last: Callable[[], int], at: Callable[[int], View], now: Source) -> None:
+    def __init__(
+        self, last: Callable[[], int], changed: Callable[[], Sequence[int]], at: Callable[[int], View], now: Source
+    ) -> None:
+        """`changed` gives the turns that the buttons go to, in order."""
         import ipywidgets as w
 
-        self._last, self._at, self._now = last, at, now
+        self._last, self._changed, self._at, self._now = last, changed, at, now
         self._turn = w.BoundedIntText(
             min=0, max=0, description="Turn", tooltip="show the memory of this turn", layout=w.Layout(width="11em")
         )
-        self._earlier = button("◀ Earlier", "one turn back")
-        self._later = button("Later ▶", "one turn forward")
+        self._earlier = button("◀ Earlier change", "the turn before this one that changed memory")
+        self._later = button("Later change ▶", "the turn after this one that changed memory")
         self._earlier.on_click(lambda _: self._step(-1))
         self._later.on_click(lambda _: self._step(1))
         self._diff, self._picture = w.HTML(), w.VBox()
@@ -67,10 +70,16 @@ class TurnPanel:
         _fill_parts(self._picture, _drawn(self._now))
 
     def _step(self, by: int) -> None:
-        self._turn.value = min(max(self._turn.value + by, 0), self._turn.max)
+        changed = self._beyond(by)
+        if changed:
+            self._turn.value = changed[-1 if by < 0 else 0]
+
+    def _beyond(self, by: int) -> list[int]:
+        """The turns with a change on one side of the one that is shown."""
+        return [turn for turn in self._changed() if (turn - self._turn.value) * by > 0]
 
     def _show_turn(self) -> None:
-        self._earlier.disabled, self._later.disabled = self._turn.value == 0, self._turn.value == self._turn.max
+        self._earlier.disabled, self._later.disabled = not self._beyond(-1), not self._beyond(1)
         _set(self._diff, _drawn(lambda: self._at(self._turn.value)).html())
 
 

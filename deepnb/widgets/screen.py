@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from deepnb.views.code_output import HasBundle
@@ -61,9 +61,9 @@ class Reserved:
 
     def __init__(self, screen: Screen, count: int = 0, free: Sequence[Output] = ()) -> None:
         """`free` are outputs that were made before and hold nothing now; `count` more are made."""
-        self._free = [*free, *(screen.show(_Views()) for _ in range(count))]
+        self._free = [*free, *(screen.show(NOTHING) for _ in range(count))]
         for output in free:
-            output.update(_Views())
+            output.update(NOTHING)
         self._filled: list[_Filled] = []
 
     @property
@@ -77,13 +77,17 @@ class Reserved:
         return self._filled[-1].add(view)
 
     def widget(self, widget: Any, text: str) -> Output:
-        output = self._free.pop(0)
+        output = self.take()
         output.become(widget, text)
         return output
 
+    def take(self) -> Output:
+        """The first that is free, to hold what may be given back."""
+        return self._free.pop(0)
+
     def give_back(self, output: Output) -> None:
         """Take an output that stands just above those that are free as one of them; what it shows is gone."""
-        output.update(_Views())
+        output.update(NOTHING)
         self._free.insert(0, output)
 
     def gather(self) -> None:
@@ -155,7 +159,7 @@ class _Displayed:
 
     def __init__(self) -> None:
         self._id = f"deepnb-{_KERNEL}-{next(_NUMBER)}"
-        self._last: dict[str, Any] = {}
+        self._last: dict[str, Any] | None = None
 
     def update(self, view: View) -> None:
         data, metadata = view.bundle if isinstance(view, HasBundle) else (_plain(view), {})
@@ -168,7 +172,7 @@ class _Displayed:
         from IPython.display import publish_display_data
 
         if data != self._last:
-            publish_display_data(data, metadata, transient={"display_id": self._id}, update=bool(self._last))
+            publish_display_data(data, metadata, transient={"display_id": self._id}, update=self._last is not None)
             self._last = data
 
 
@@ -177,16 +181,31 @@ def _plain(view: View) -> dict[str, Any]:
 
 
 class _Views:
-    """Views below each other in one output; with none it takes no room."""
+    """Views below each other in one output."""
 
-    def __init__(self, views: Sequence[View] = ()) -> None:
+    def __init__(self, views: Sequence[View]) -> None:
         self.views = list(views)
 
     def text(self) -> str:
         return "\n".join(view.text() for view in self.views)
 
     def html(self) -> str:
-        return "".join(view.html() for view in self.views) or "<div></div>"
+        return "".join(view.html() for view in self.views)
+
+
+class Nothing:
+    """A view without any form: a page gives its output no room, not even a margin."""
+
+    bundle: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+
+    def text(self) -> str:
+        return ""
+
+    def html(self) -> str:
+        return ""
+
+
+NOTHING = Nothing()
 
 
 class _Filled:

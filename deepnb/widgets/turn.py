@@ -16,7 +16,7 @@ from deepnb.views.turn_segments import Answer, Segment, Segments, Thinking, Tool
 from deepnb.views.view import View
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.progress import Silence
-from deepnb.widgets.screen import Reserved, Screen
+from deepnb.widgets.screen import NOTHING, Reserved, Screen
 
 MAX_OUTPUTS = 20
 """JupyterLab hides a cell's outputs from the 51st on; a turn never makes more than this."""
@@ -99,7 +99,9 @@ class NotebookTurn:
                 self._segments.close()
             below = list(views)
             if self._waiting is not None:
-                self._flow.replace(self._waiting, below.pop(0) if below else notice_view("no output"))
+                self._flow.replace(
+                    self._waiting, below.pop(0) if below else NOTHING if self._asked else notice_view("no output")
+                )
                 self._waiting = None
             free = self._screen.free if isinstance(self._screen, Reserved) and not self._asked else 0
             self._flow.end(max(free - len(below), 0))

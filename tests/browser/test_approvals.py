@@ -171,6 +171,41 @@ def test_every_control_has_a_name(lab: Lab) -> None:
     assert "five.md" in lab.files
 
 
+# The pixels of a cell's outputs in which nothing can be seen: outputs without anything, and gaps of more than a margin.
+HOLES = """
+area => {
+  const seen = n => n.innerText.trim() || n.querySelector('img, button')
+  const parts = [...area.querySelectorAll('.jp-OutputArea-child')].map(n => [n.getBoundingClientRect(), seen(n)])
+  const full = parts.filter(([, seen]) => seen).map(([box]) => box).sort((a, b) => a.top - b.top)
+  const gaps = full.slice(1).map((box, i) => box.top - full[i].bottom).filter(gap => gap > 12)
+  return gaps.concat(parts.filter(([box, seen]) => !seen && box.height > 0).map(([box]) => box.height))
+}
+"""
+
+
+def holes(cell: Any) -> list[float]:
+    return list(cell.locator(".jp-OutputArea").first.evaluate(HOLES))
+
+
+def test_there_is_no_hole_under_a_card_and_its_footer_is_below_it(lab: Lab) -> None:
+    lab.notebook.run("%agent new holes")
+    cell = lab.ask("%agent write a file /work/hole.md with: hello hole")
+    assert holes(cell) == []
+    text = cell.inner_text()
+    assert text.index("needs your approval") < text.index("Reject\n") < text.index("turn 1 ·")
+    for theme in (DARK, LIGHT):
+        lab.notebook.theme(theme)
+        cell.screenshot(path=lab.work.parent / f"open-{theme.split()[-1]}.png")
+    cell.get_by_role("button", name="Edit").click()
+    cell.get_by_role("textbox", name="arguments").fill('{"file_path": "/work/filled.md", "content": "other"}')
+    cell.get_by_role("button", name="Approve with edits").click()
+    cell.get_by_text("I wrote").first.wait_for()
+    assert holes(cell) == []
+    text = cell.inner_text()
+    assert 'write_file(file_path="/work/filled.md"' in text and text.count("turn 1 ·") == 1, "what ran, and one footer"
+    (lab.work / "filled.md").unlink()
+
+
 def test_the_saved_notebook_holds_records_and_no_buttons(lab: Lab) -> None:
     lab.notebook.save()
     until = time.monotonic() + 30
@@ -182,6 +217,21 @@ def test_the_saved_notebook_holds_records_and_no_buttons(lab: Lab) -> None:
     assert not any("application/vnd.jupyter.widget-view+json" in o["data"] for o in shown)
     assert sum("approved" in o["data"].get("text/plain", "") for o in shown) >= 3
     assert all(len(cell.get("outputs", ())) <= 20 for cell in saved.cells)
+
+
+def test_a_reopened_notebook_has_no_hole_and_speaks_of_no_buttons(lab: Lab, server: tuple[str, Path, Any]) -> None:
+    place = lab.work.parent
+    foreign = nbformat.read(place / "cards.ipynb", 4)
+    foreign.cells.append(nbformat.v4.new_markdown_cell("from elsewhere"))  # so its signature is nobody's
+    nbformat.write(foreign, place / "foreign.ipynb")
+    address, _, context = server
+    there = Notebook(context, address, f"{place.name}/foreign.ipynb", lab.notebook.front)
+    there.page.get_by_role("paragraph").filter(has_text="from elsewhere").wait_for()
+    for n, cell in enumerate(there.page.locator(".jp-CodeCell").all()):
+        assert holes(cell) == []
+        assert "button" not in cell.locator(".jp-OutputArea").first.inner_text(), n
+    there.page.locator(".jp-CodeCell", has_text="filled.md").first.screenshot(path=place / "reopened.png")
+    there.page.close()
 
 
 def test_axe_finds_nothing_in_an_open_card(lab: Lab) -> None:

@@ -121,16 +121,17 @@ def test_threads_are_forked_rewound_and_undone_by_button(seen: Page) -> None:
     threads = area.locator(".lm-Widget.widget-tab-contents").first
     switch = threads.get_by_role("button", name="Switch")
     count = switch.count()
-    threads.get_by_role("button", name="Fork").click()
+    threads.get_by_role("button", name="Fork", exact=True).click()
     switch.nth(count).wait_for()
     assert switch.count() == count + 1
     threads.get_by_role("button", name="Undo").click()
     switch.nth(count).wait_for(state="detached")
     assert switch.count() == count
-    field = threads.get_by_role("spinbutton", name="To turn")
-    field.fill("1")
-    field.press("Enter")
-    button = threads.get_by_role("button", name="Rewind")
+    turns = threads.get_by_role("listbox", name="Turn")
+    turns.select_option(index=0)
+    first = str(turns.locator("option").first.inner_text()).partition(" · ")[2]
+    sees(threads.locator(".widget-html").last, first[:20])
+    button = threads.get_by_role("button", name="Rewind to here")
     button.focus()
     seen.page.keyboard.press("Enter")
     sees(threads, "↶")

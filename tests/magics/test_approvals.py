@@ -116,7 +116,7 @@ def test_in_a_kernel_the_card_becomes_a_record(kernel: Kernel, tmp_path):
     kernel.ok(f"%agent mount /work disk:{tmp_path}")
     asked = kernel.ok(ASK)
     assert len(asked.outputs) <= 20
-    cards = {id_: d for id_, d in asked.outputs.items() if "needs your approval" in d["text/plain"]}
+    cards = {id_: d for id_, d in asked.outputs.items() if "needs your approval" in d.get("text/plain", "")}
     assert len(cards) == 1
     buttons = [id_ for id_, d in asked.outputs.items() if "application/vnd.jupyter.widget-view+json" in d]
     assert len(buttons) == 1
@@ -150,7 +150,7 @@ def test_a_card_stops_run_all_before_a_plain_cell(tmp_path):
     cells, stopped = run_all(tmp_path, "pass")
     assert stopped and [cell.execution_count for cell in cells] == [1, 2, 3, None, None, None]
     (error,) = [output for output in cells[2].outputs if output.output_type == "error"]
-    line = "a call needs your approval: use the buttons above or %agent approve, then run the cells below"
+    line = "a call needs your approval: decide above or with %agent approve or reject, then run the cells below"
     assert error.traceback == [line] and error.ename == "ApprovalNeeded"
 
 

@@ -49,7 +49,7 @@ class Ran:
     @property
     def text(self) -> str:
         """All text shown at the end, display by display, then what was printed."""
-        data = [d["text/plain"] for d in self.outputs.values()]
+        data = [d.get("text/plain", "") for d in self.outputs.values()]
         return "\n".join([*data, *(s["text"] for s in self.of("stream"))])
 
     @property
@@ -167,7 +167,7 @@ class Cell:
     def texts(self) -> list[str]:
         """What each output says, from top to bottom; buttons as `[buttons]`."""
         shown = self.ran.outputs
-        return ["[buttons]" if WIDGET in shown[id_] else shown[id_]["text/plain"] for id_ in self.made]
+        return ["[buttons]" if WIDGET in shown[id_] else shown[id_].get("text/plain", "") for id_ in self.made]
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from deepnb.core.stack import Layer, Stack
 from deepnb.core.values import ThreadInfo
 from deepnb.views.notice import notice_view
 from deepnb.views.stack import stack_view
-from deepnb.views.threads import ThreadCard
+from deepnb.views.threads import ThreadCard, turn_words
 from deepnb.widgets.actions import Row
 from deepnb.widgets.prompt import LISTED, PromptPanel
-from deepnb.widgets.threads import ThreadsPanel
+from deepnb.widgets.threads import ThreadsPanel, Turns
 from tests.support.shells import Shell
 
 
@@ -111,7 +111,13 @@ class Story:
                 Row(c.thread.name, c, [("switch", partial(self.did.append, c.thread.name))], c.text()) for c in cards
             ]
 
-        return ThreadsPanel(rows, lambda: self.turns, self.rewind, lambda: self.did.append("undo"))
+        turns = Turns(
+            lambda: [(n, turn_words(n, f"prompt {n}")) for n in range(1, self.turns + 1)],
+            lambda n: notice_view(f"turn {n} as it was"),
+            lambda n: self.did.append(f"fork {n}"),
+            self.rewind,
+        )
+        return ThreadsPanel(rows, turns, lambda: self.did.append("undo"))
 
     def rewind(self, turn: int) -> None:
         if turn == 2:
@@ -120,35 +126,36 @@ class Story:
 
 
 def parts(panel: ThreadsPanel) -> tuple[Any, Any, Any, Any]:
-    _, below, said = panel.widget.children
-    turn, rewind, undo = below.children
-    return turn, rewind, undo, said
+    _, turn, below, said, picture = panel.widget.children
+    return turn, below.children, said, picture
 
 
 def test_a_thread_is_switched_to_rewound_and_undone() -> None:
     story = Story()
     panel = story.panel()
-    turn, rewind, undo, said = parts(panel)
-    assert (turn.value, turn.max) == (3, 3)
+    turn, (fork, rewind, undo), said, picture = parts(panel)
+    assert turn.label == "3 · prompt 3" and "turn 3 as it was" in picture.value
     turn.value = 1
+    assert "turn 1 as it was" in picture.value
     rewind.click()
     undo.click()
     turn.value = 2
+    fork.click()
     rewind.click()
-    assert story.did == [1, "undo"] and "not now: wait" in said.value
+    assert story.did == [1, "undo", "fork 2"] and "not now: wait" in said.value
 
 
 def test_the_turn_to_go_back_to_follows_the_newest_unless_one_was_chosen() -> None:
     story = Story()
     panel = story.panel()
-    turn, rewind, *_ = parts(panel)
+    turn, (_, rewind, _), *_ = parts(panel)
     story.turns = 5
     panel.refresh()
     assert turn.value == 5
     turn.value = 2
     story.turns = 6
     panel.refresh()
-    assert (turn.value, turn.max) == (2, 6)
+    assert turn.value == 2 and len(turn.options) == 6
     story.turns = 0
     panel.refresh()
     assert rewind.disabled and turn.disabled

@@ -21,6 +21,7 @@ class Story:
 
     def __init__(self) -> None:
         self.turns = 0
+        self.changed: list[int] = []
         self.watchers: list[Callable[[], None]] = []
 
     def subscribe(self, watcher: Callable[[], None]) -> Callable[[], None]:
@@ -33,7 +34,7 @@ class Story:
             watcher()
 
     def panel(self) -> TurnPanel:
-        return TurnPanel(lambda: self.turns, lambda n: notice_view(f"turn {n}", "ok"), self.now)
+        return TurnPanel(lambda: self.turns, lambda: self.changed, lambda n: notice_view(f"turn {n}", "ok"), self.now)
 
     def now(self) -> View:
         return notice_view(f"now {self.turns}", "ok")
@@ -63,19 +64,24 @@ def test_a_panel_at_the_newest_turn_follows() -> None:
     assert "now 2" in picture and "turn 2" in diff
 
 
-def test_the_buttons_go_a_turn_back_and_on() -> None:
+def test_the_buttons_go_to_the_turns_that_changed_memory() -> None:
     story = Story()
     panel = story.panel()
     story.subscribe(panel.refresh)
-    story.go_on()
-    story.go_on()
+    for _ in range(6):
+        story.go_on()
     turn, earlier, later = panel.widget.children[1].children
+    assert later.disabled and earlier.disabled, "no turn changed anything"
+    story.changed = [2, 5]
+    panel.refresh()
     assert later.disabled and not earlier.disabled
     earlier.click()
+    assert turn.value == 5 and "turn 5" in panel.widget.children[2].value
     earlier.click()
-    assert turn.value == 0 and earlier.disabled and "turn 0" in panel.widget.children[2].value
+    assert turn.value == 2 and earlier.disabled and not later.disabled
+    turn.value = 3
     later.click()
-    assert turn.value == 1
+    assert turn.value == 5
 
 
 def test_a_panel_stays_where_the_user_put_it() -> None:
@@ -200,7 +206,7 @@ class InParts:
 
 def test_a_part_that_stays_is_not_sent_again() -> None:
     shown = [InParts("turn 1", "a", "b")]
-    panel = TurnPanel(lambda: 1, lambda turn: notice_view("no change"), lambda: shown[0])
+    panel = TurnPanel(lambda: 1, lambda: [1], lambda turn: notice_view("no change"), lambda: shown[0])
     stamp, first, second = panel.widget.children[0].children
     sent = []
     for page in (stamp, first, second):

@@ -91,7 +91,7 @@ def test_a_tool_is_shown_at_once() -> None:
 def test_a_turn_fills_outputs_that_were_reserved() -> None:
     cell = Cell()
     reserved = Reserved(cell, 5)
-    assert cell.drawn == [["<div></div>"]] * 5
+    assert cell.drawn == [[""]] * 5
     turn = NotebookTurn(reserved, 15.0, Clock(), most=reserved.free)
     for i in range(30):
         for event in (said(i, f"Answer {i}."), *tool(i)):
@@ -115,14 +115,14 @@ def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing(
     assert len(cell.outputs) == before and isinstance(below, Reserved) and below.free == before - MAX_OUTPUTS // 2
     shown = "\n".join(cell.last[: MAX_OUTPUTS // 2])
     assert all(f"Answer {i}." in shown and f"seen {i}" in shown for i in range(30))
-    assert {states[-1] for states in cell.drawn[MAX_OUTPUTS // 2 :]} == {"<div></div>"}
+    assert {states[-1] for states in cell.drawn[MAX_OUTPUTS // 2 :]} == {""}
 
 
 @pytest.mark.parametrize("count", range(1, 60))
 def test_no_output_stays_empty_that_need_not(count: int) -> None:
     cell = Cell()
     play(cell, [e for i in range(count) for e in (said(i, f"Answer {i}."), *tool(i))])
-    assert "<div></div>" not in [states[-1] for states in cell.drawn]
+    assert "" not in [states[-1] for states in cell.drawn]
     shown = "\n".join(cell.last)
     places = [shown.find(words) for i in range(count) for words in (f"Answer {i}.", f"seen {i}")]
     assert -1 not in places and places == sorted(places)
