@@ -122,6 +122,8 @@ def watch(
             below_button = [AFTER_A_BUTTON] if not (scene.in_cell() or turn.asked) and turn_code(turn) else []
             lines = [*placeholders.notes, *notes, *below_button]
             footer = footer_view(turn, filled=placeholders.filled, notes=lines)
+            if problem is not None:  # it ends the cell as its error: not twice
+                footer = replace(footer, problem=None)
             asks = bool(turn.asked) and problem is None
             below = display.finish(*views, *([] if asks else [footer]))
             if asks:

@@ -99,11 +99,15 @@ class Cards:
     def _settle(self, card: Card) -> None:
         """The buttons go, and of the footer what is not in that of the turn that goes on."""
         rest = replace(card.footer, facts=())
-        if card.beneath is not None and (rest.lines or card.room is None):
-            card.beneath.update(rest if rest.lines else NOTHING)
-        elif card.beneath is not None and card.room is not None:
+        if card.buttons is None or card.below is None or card.room is None:
+            if card.beneath is not None:
+                card.beneath.update(rest if rest.lines else NOTHING)
+            return
+        if card.beneath is not None:
             card.room.give_back(card.beneath)
-        if card.buttons is not None and card.below is not None and card.room is not None:
+        if rest.lines:
+            card.below.update(rest)
+        else:
             card.room.give_back(card.below)
-            card.buttons.close()
-            card.buttons = None
+        card.buttons.close()
+        card.buttons = None

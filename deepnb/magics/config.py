@@ -149,6 +149,15 @@ class DeepNB(Configurable):
             self.trigger = _setting(options.trigger, 0.85)
             self.keep = _setting(options.keep, None)
 
+    def follow_user(self, told: Callable[[str, Any], None]) -> None:
+        """Call `told` with the name and value of a setting that the user has changed."""
+
+        def changed(change: Any) -> None:
+            if not self._following:
+                told(change["name"], change["new"])
+
+        self.observe(changed, names=list(self.trait_names(config=True)))
+
     def settle(self, config: Any) -> None:
         """Put the values in force into a shell's config: `%config` leaves refused ones there for the next load."""
         given = config.get(type(self).__name__, {})

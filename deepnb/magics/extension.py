@@ -91,6 +91,7 @@ class Extension:
         for magic in MAGICS:
             ip.register_magic_function(self._magic(magic), "line_cell", magic)
         ip.configurables.append(self.config)
+        self.config.follow_user(self._say_effect)
         ip.events.register("pre_run_cell", self._before_cell)
         ip.events.register("post_run_cell", self._after_cell)
         transform.install(ip)
@@ -125,6 +126,17 @@ class Extension:
             from deepnb.views.notice import notice_view
 
             self.screen.show(notice_view(line))
+
+    def _say_effect(self, name: str, value: Any) -> None:
+        """Say what a setting does from now on."""
+        from deepnb.core.budget import asked_rule
+        from deepnb.views.notice import notice_view
+        from deepnb.views.setting import setting_words
+
+        options = self.config.options()
+        made = "session" in self.__dict__
+        rule = self.session.rule if made else asked_rule(self.config.window, options["trigger"], options["keep"])
+        self.screen.show(notice_view(setting_words(name, value, rule), "ok"))
 
     def run(self, magic: str, line: str, body: str | None) -> Any:
         """Parse, call, show; a user's mistake is one line."""

@@ -82,6 +82,9 @@ def _by_name(name: str, base_url: str | None) -> BaseChatModel:
         hint = f"%agent use {near[0]}" if near else "%agent use PROVIDER:MODEL, such as %agent use openai:gpt-5.2"
         raise NotFoundError(f"no model {name!r}", hint) from error
     except Exception as error:
+        for other, (_, key) in PROVIDERS.items():  # a bare name: its provider asks for its key
+            if key is not None and key in str(error):
+                _check_provider(other, base_url)
         why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise InvalidError(f"{name} can't be set up ({why})", "fix that and type it again") from error
 

@@ -28,9 +28,11 @@ class SessionContext:
     # -- what it was
 
     def budget(self) -> Budget | None:
-        """What was in the context at the last model call; None before the first."""
+        """What was in the context at the last model call, against the rule of now; None before the first."""
         budgets = [t.budget for t in self._workspace.thread.turns if t.budget is not None]
-        return replace(budgets[-1], growth=growth([b.total for b in budgets])) if budgets else None
+        if not budgets:
+            return None
+        return replace(budgets[-1], growth=growth([b.total for b in budgets]), rule=self._workspace.built.rule)
 
     def fixed(self) -> int:
         """Tokens of the last request that no compaction can shorten."""

@@ -16,7 +16,7 @@ from deepnb.views.history import WHERE, history_view
 from deepnb.views.stack import stack_view
 from deepnb.views.table import TableView, table_view
 from deepnb.views.text import short
-from deepnb.views.threads import threads_table, turns_view
+from deepnb.views.threads import threads_table, threads_view, turns_view
 from deepnb.views.tool import call_line
 from deepnb.views.turn import ShortTurnView, TurnView
 from deepnb.views.view import View
@@ -40,7 +40,8 @@ def turns_value(turns: Sequence[Turn]) -> View:
 def threads_value(threads: Sequence[ThreadInfo]) -> View:
     """The threads as a tree; of many the last ones, and the current one."""
     last = [t for t in threads[:-_ROWS] if t.current] + list(threads[-_ROWS:])
-    return brief(threads_table(threads), [lambda: threads_table(last)], "all threads: %agent threads")
+    shorter = (lambda: threads_table(threads), lambda: threads_table(last))
+    return brief(threads_view(threads), shorter, "all threads: %agent threads")
 
 
 def history_value(sections: Sequence[HistorySection]) -> View:

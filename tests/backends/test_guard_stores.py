@@ -115,7 +115,11 @@ def test_processes_on_one_store_or_backend_lose_nothing(tmp_path: Path, kind: st
 @forks
 @pytest.mark.parametrize("kind", ["mounted store", "given disk"])
 def test_without_the_lock_they_do(tmp_path: Path, kind: str):
-    assert len({*kept(tmp_path, kind, "unlocked")}) < WRITERS * EACH
+    def some_lost(round_: int) -> bool:
+        (place := tmp_path / f"{round_}").mkdir()
+        return len({*kept(place, kind, "unlocked")}) < WRITERS * EACH
+
+    assert any(map(some_lost, range(12))), "a busy machine may run one writer after the other, but not each time"
 
 
 def sqlite_store(path: Path | str) -> SqliteStore:

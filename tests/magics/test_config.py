@@ -205,3 +205,22 @@ def test_settings_of_a_profile_hold_from_the_start(bare_shell: Shell) -> None:
     options = bare_shell.session.options
     assert (options.max_input_tokens, options.max_steps) == (5000, 3)
     assert "window 5,000 tokens" in bare_shell.ok("%agent")
+
+
+def test_a_setting_says_its_effect_and_what_others_change_does_not(shell: Shell) -> None:
+    shell.ok("%load_ext deepnb")
+    said = shell.ok("%config DeepNB.window = 6500")
+    assert "compacts at 85 % of the window (5,525 of 6,500 tokens)" in said
+    shell.ok("%agent thanks")
+    assert "3,250 of 6,500 tokens" in shell.ok("%config DeepNB.trigger = 0.5")
+    assert "compacts at 50 % of the window (3,250 of 6,500 tokens)" in shell.ok("%agent budget"), "at once"
+    assert shell.ok("import deepnb; deepnb.current().configure(max_input_tokens=8000); None").strip() == ""
+
+
+def test_a_bare_model_name_asks_for_its_key_in_one_line(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("langchain_openai")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    shell.ok("%load_ext deepnb")
+    for name in ("gpt-5.2", "openai:gpt-5.2"):
+        said = shell.fails(f"%agent use {name}")
+        assert "openai models need a key in OPENAI_API_KEY" in said and "api_key" not in said

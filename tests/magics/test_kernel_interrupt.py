@@ -73,7 +73,7 @@ def check(kernel: Kernel, ran: Ran, queued: Ran, where: str) -> None:
     (line,) = ran.printed.strip().splitlines()
     assert line.startswith(f"UsageError: interrupted {where}"), line
     assert "%agent resume" in line
-    assert f"interrupted: interrupted {where}" in ran.text
+    assert f"interrupted {where}" in ran.text
     assert kernel.value("reached") == "False"
 
 

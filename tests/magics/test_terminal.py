@@ -77,7 +77,7 @@ def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(terminal: Terminal)
     terminal.child.sendintr()
     out = terminal.shown()
     assert "Traceback" not in out and "KeyboardInterrupt" not in out
-    assert "interrupted: interrupted while the model answered" in out
+    assert "interrupted while the model answered" in out
     (line,) = re.findall(r"^UsageError.*$", out, re.MULTILINE)
     assert line == "UsageError: interrupted while the model answered: %agent resume"
     assert "delegate a task to a subagent; summarize." in terminal.type("%agent resume")
