@@ -24,7 +24,7 @@ from deepnb.views.notice import notice_view
 from deepnb.views.text_file import text_view
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import View
-from deepnb.widgets.screen import Counted, Screen
+from deepnb.widgets.screen import Counted, Held, Screen
 from deepnb.widgets.turn import QuietTurn, turn_display
 
 _ASKS = {
@@ -110,7 +110,8 @@ def watch(
     `deliver` is given a turn that ended well and says what to show of it above the footer. A turn whose calls
     need approval ends with their card. `screen` is where to show it, the cell's if not given.
     """
-    place = screen or Counted(scene.screen)
+    holds = scene.screen.notebook and not scene.config.updates
+    place = screen or (Held(scene.screen) if holds else Counted(scene.screen))
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
     problem, stopped = _show_events(scene, display, events)
     if (turn := events.turn) is None:
@@ -130,13 +131,15 @@ def watch(
                 scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene), footer)
     except KeyboardInterrupt:
         stopped = True
+    if isinstance(place, Held):
+        place.publish()
     if stopped and problem is None:
         kept = _goes_on(scene.session, turn) if turn.asked else "its answer is kept; you can run the cells below"
         problem = DeepnbError("interrupted after the turn had ended", kept)
     if problem is not None:
         raise problem
     if turn.asked and screen is None and scene.config.stop_at_approval:
-        raise approval_needed(len(turn.asked), buttons=scene.screen.notebook)
+        raise approval_needed(len(turn.asked), buttons=scene.buttons)
     return turn
 
 

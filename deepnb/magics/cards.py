@@ -51,9 +51,10 @@ class Card:
 class Cards:
     """The cards that are open, by the key of their calls: whoever decides, they follow."""
 
-    def __init__(self, approvals: SessionApprovals, notebook: bool) -> None:
+    def __init__(self, approvals: SessionApprovals, buttons: Callable[[], bool]) -> None:
+        """`buttons` is whether the front end can show them, and outputs anew when they are clicked."""
         self._approvals = approvals
-        self._notebook = notebook
+        self._buttons = buttons
         self._open: list[Card] = []
 
     def show(self, turn: Turn, screen: Screen, used: int, resume: Resume, footer: FooterView) -> None:
@@ -68,7 +69,7 @@ class Cards:
         cards = [CallCard(n, call, c) for n, (call, c) in enumerate(zip(calls, changes, strict=True), 1)]
         card = Card(calls, changes, stamp, screen.show(approval_view(cards, stamp, offer)), footer)
         self._open.append(card)
-        if not self._notebook or (isinstance(screen, Reserved) and screen.free < 2):
+        if not self._buttons() or (isinstance(screen, Reserved) and screen.free < 2):
             card.beneath = screen.show(footer)
             return
 

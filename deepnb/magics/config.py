@@ -108,6 +108,11 @@ class DeepNB(Configurable):
     prices = Dict(
         help='Model -> US dollars per million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
     ).tag(config=True)
+    updates = Bool(
+        True,
+        help="Whether the front end can update an output in its place; False: a turn is shown when it has ended, and"
+        " calls are approved by typing.",
+    ).tag(config=True)
     offer_explain = Bool(
         False, help="Whether an error of a cell is followed by a line that offers %agent explain and %agent fix."
     ).tag(config=True)

@@ -43,9 +43,14 @@ class Scene:
     @cached_property
     def cards(self) -> Cards:
         """The cards of calls that need the user's approval."""
-        cards = Cards(self.session.approvals, self.screen.notebook)
+        cards = Cards(self.session.approvals, lambda: self.buttons)
         self.session.workspace.current.watch(cards.follow)
         return cards
+
+    @property
+    def buttons(self) -> bool:
+        """Whether buttons can be shown, and what comes of a click."""
+        return self.screen.notebook and self.config.updates
 
     @cached_property
     def deliveries(self) -> dict[str, Callable[[Turn], Sequence[View]]]:

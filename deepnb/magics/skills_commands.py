@@ -38,7 +38,9 @@ def skills_show(scene: Scene, args: Args) -> Result:
 def skills_new(scene: Scene, args: Args) -> Result:
     path = scene.session.skills.new(args["name"], args["description"] or "")
     scene.next_cell(f"%%skills {args['name']}\n{scene.session.files[path]}")
-    return notice(f"wrote {path}; the next cell has its text: edit it and run the cell")
+    return notice(
+        f"wrote {path}; the next cell has its text: edit it and run the cell (where no cell appears, %skills show {args['name']} shows it)"
+    )
 
 
 def skills_write(scene: Scene, args: Args) -> Result:

@@ -49,5 +49,6 @@ def _add(scene: Scene, what: str, replace: bool) -> Result:
     path = subagents.new(name, description.strip(), replace=replace)
     scene.next_cell(f"%%memory {path}\n{scene.session.files[path]}")
     return notice(
-        f"wrote {path}; the next cell has its text: edit it and run the cell. The agent can call it from the next turn on"
+        f"wrote {path}; the next cell has its text: edit it and run the cell (where no cell appears, %memory show {path}"
+        " shows it). The agent can call it from the next turn on"
     )

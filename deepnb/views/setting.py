@@ -7,7 +7,7 @@ from deepnb.views.budget import rule_words
 from deepnb.views.text import short
 
 _SIZES = ("window", "trigger", "keep")
-_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "offer_explain", "clock")
+_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "updates", "offer_explain", "clock")
 _VALUE = 60
 
 

@@ -55,7 +55,8 @@ class Editor:
 
     def show(self, screen: Screen, twin: View) -> None:
         """Show the editor and below it its static twin; a record of what became of the text takes its place."""
-        self._settled = screen.widget(self.widget, f"editing {self._name}: save, cancel").update
+        without = f"to edit {self._name} where there are no widgets, run a cell that begins with %%memory {self._name}"
+        self._settled = screen.widget(self.widget, without).update
         screen.show(twin)
 
     def _on_save(self, text: str) -> None:

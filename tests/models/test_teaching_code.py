@@ -11,6 +11,7 @@ import pytest
 from deepnb import Session
 from deepnb.core.messages import Message
 from deepnb.core.values import ToolCall, ToolEnded
+from deepnb.magics.interpolate import fill
 from deepnb.models.teaching.conversation import Step
 from deepnb.models.teaching.moves import Say, Use
 from tests.support.code_answers import calls, fault, played
@@ -186,3 +187,24 @@ def test_of_real_tables_it_reads_what_their_rows_are_called(question: str, code:
     (call,) = calls(turn, "run_python")
     assert code in str(call.args["code"])
     assert [status for status, _ in results(turn, "run_python")] == ["ok"]
+
+
+def test_values_of_a_table_that_was_filled_in_are_no_words_of_the_request() -> None:
+    rows = {"region": ["n", "s", "n", None], "units": [1.0, None, 3.0, 5.0]}
+    shown = fill("Plot the mean of units by region in {df}", {"df": pd.DataFrame(rows)}).text
+    session = Session(namespace={"df": pd.DataFrame(rows)})
+    session.run(shown)
+    (asked,) = session.asked
+    code = str(asked.args["code"])
+    assert 'df.groupby("region")["units"].mean()' in code and "isin" not in code
+    list(session.resume(asked.approve()))
+    assert session.last.text.endswith("Rows left out: 1 without `region`, 1 without `units`.")
+
+
+def test_rows_without_a_value_are_said_where_no_code_runs() -> None:
+    namespace = {"df": pd.DataFrame({"region": ["n", "s", "n", "s"], "units": [1.0, None, 3.0, 5.0]})}
+    assert (
+        Session(namespace=namespace)
+        .run("total units by region in df")
+        .text.endswith("Rows left out: 1 without `units`.")
+    )

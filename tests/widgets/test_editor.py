@@ -59,7 +59,7 @@ def test_a_text_is_edited_and_saved(shell: Shell, page: Page) -> None:
     shell.ok("%memory edit")
     area, _, save, cancel = parts(page)
     assert (area.value, save.description, cancel.description) == ("- likes tea\n", "Save", "Cancel")
-    assert page.outputs[0] == "editing /AGENTS.md: save, cancel" and "- likes tea" in page.outputs[1]
+    assert "%%memory /AGENTS.md" in page.outputs[0] and "- likes tea" in page.outputs[1]
     area.value = "- likes coffee\n"
     save.click()
     assert shell.session.files["/AGENTS.md"] == "- likes coffee\n"

@@ -25,8 +25,8 @@ def shown(ran: Ran) -> list[dict[str, Any]]:
 
 
 def test_streamed_text_grows_in_place(kernel: Kernel) -> None:
-    kernel.ok(SLOW)
-    ran = kernel.ok("%config DeepNB.stream_hz = 60\n%agent --model slow what can you do?")
+    kernel.ok(f"{SLOW}\n%config DeepNB.stream_hz = 60")
+    ran = kernel.ok("%agent --model slow what can you do?")
     made, updates = ran.of("display_data"), ran.of("update_display_data")
     assert len(made) == 2, "the answer and the footer"
     answer = made[0]["transient"]["display_id"]

@@ -7,10 +7,10 @@ from deepnb.models.teaching.analysis import Analysis, renamed, slip
 from deepnb.models.teaching.analysis_request import analysis_asked, label_column
 from deepnb.models.teaching.code_request import CELL, RUN, Wanted
 from deepnb.models.teaching.conversation import Conversation
-from deepnb.models.teaching.frames import Frame
+from deepnb.models.teaching.frames import Frame, without_tables
 from deepnb.models.teaching.moves import Script, Use
 from deepnb.models.teaching.pandas_code import BAR, HISTOGRAM, LINE, POINTS, plot_code, table_code
-from deepnb.models.teaching.report import corrected, report, unclear
+from deepnb.models.teaching.report import corrected, left_out, report, unclear
 from deepnb.models.teaching.tables import tables_asked
 from deepnb.models.teaching.words import first_match, short
 
@@ -43,7 +43,7 @@ def compute(c: Conversation, wanted: Wanted) -> Script:
     if isinstance(seen, str):
         return seen
     frames, taken = seen
-    asked = analysis_asked(frames, wanted.request)
+    asked = analysis_asked(frames, without_tables(wanted.request))
     task = _task(frames, asked, wanted, taken)
     if task is None or asked.unknown:
         return unclear(c, frames[0], asked.unknown)
@@ -52,10 +52,11 @@ def compute(c: Conversation, wanted: Wanted) -> Script:
     step = yield Use(RUN, {"code": task.code}, may_fail=True)
     misspelt = slip(task.asked, step.result) if step.failed else None
     if misspelt is None:
-        return report(c, task.asked, task.name, step)
+        return report(c, task.asked, task.name, step) + ("" if step.failed else left_out(c, frames[0], task.asked))
     task = replace(task, asked=renamed(task.asked, *misspelt))
     step = yield Use(RUN, {"code": task.code}, may_fail=True)
-    return corrected(c, task.asked, *misspelt) + report(c, task.asked, task.name, step)
+    said = corrected(c, task.asked, *misspelt) + report(c, task.asked, task.name, step)
+    return said + ("" if step.failed else left_out(c, frames[0], task.asked))
 
 
 def _task(frames: Sequence[Frame], asked: Analysis, wanted: Wanted, taken: Sequence[str]) -> _Task | None:

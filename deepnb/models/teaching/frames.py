@@ -83,10 +83,14 @@ class Frame:
         """The expression that gives it as a pandas table."""
         return self.name if self.kind == "DataFrame" else f"{self.name}.to_pandas()"
 
+    def lacking(self, column: Column) -> int:
+        """How many rows have no value there, as far as the description says."""
+        present = column.present
+        return int(self.rows.replace(",", "")) - int(present) if present.isdecimal() else 0
+
     def missing(self, column: Column) -> str:
         """`, 2 missing`; empty where each row has a value."""
-        rows, present = self.rows.replace(",", ""), column.present
-        return f", {int(rows) - int(present):,} missing" if present.isdecimal() and present != rows else ""
+        return f", {lacking:,} missing" if (lacking := self.lacking(column)) else ""
 
     @property
     def hidden(self) -> int:
@@ -139,14 +143,24 @@ def _values(column: Column, sample: Iterable[Mapping[str, Any]]) -> tuple[str, .
 
 def _without_sample(lines: Iterable[str]) -> str:
     """What follows a description, its first rows left out: their header would match any column."""
-    kept, sample = [], False
+    kept: list[str] = []
+    sample, header = False, ""
     for line in lines:
         if line.startswith("first rows"):
-            sample = True
-        elif not (sample and re.search(r"\S[,|\t]\S", line)):
+            sample, header = True, ""
+        elif sample and (re.search(r"\S[,|\t]\S", line) or (header and line.count(",") == header.count(",") > 0)):
+            header = header or line  # a row may be all but empty: `,4`
+        else:
             sample = False
             kept.append(line)
     return "\n".join(kept)
+
+
+def without_tables(text: str) -> str:
+    """A request without the descriptions of tables that were filled in: their values are none of its words."""
+    while found := parse_frame(text):
+        text = found[1]
+    return text
 
 
 def wants_frame(c: Conversation) -> str | None:
@@ -278,8 +292,11 @@ def answer(c: Conversation, frame: Frame, question: str) -> str:
 
 def _listed(c: Conversation, frame: Frame, lines: list[str]) -> str:
     """The shape and a line for each column, and how many have none."""
-    left = len(frame.columns) - len(lines) + frame.hidden
-    more = [c.tell(f"- and {left:,} more columns", f"- 另有 {left:,} 列")] if left and lines else []
+    names = [column.name for column in frame.columns[len(lines) :]]
+    left = len(names) + frame.hidden
+    named = short(", ".join(names), 200)
+    en, zh = (f": {named}", f"：{named}") if named else ("", "")
+    more = [c.tell(f"- and {left:,} more columns{en}", f"- 另有 {left:,} 列{zh}")] if left and lines else []
     return "\n".join([_shape(c, frame), *lines, *more])
 
 

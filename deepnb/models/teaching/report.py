@@ -56,6 +56,15 @@ def report(c: Conversation, asked: Analysis, name: str, step: Step) -> str:
     return c.tell(f"The code gave:\n{quote}", f"代码给出：\n{quote}") + (f"\n{kept.strip()}" if kept else "")
 
 
+def left_out(c: Conversation, frame: Frame, asked: Analysis) -> str:
+    """How many rows of the table were left out since a column that was asked of has no value there."""
+    names = {asked.by, asked.over, asked.also, asked.column, asked.against}
+    found = [(one.name, lacking) for one in frame.columns if one.name in names and (lacking := frame.lacking(one))]
+    en = ", ".join(f"{number:,} without `{name}`" for name, number in found)
+    zh = "，".join(f"{number:,} 行没有 `{name}`" for name, number in found)
+    return c.tell(f"\nRows left out: {en}.", f"\n未计入：{zh}。") if found else ""
+
+
 def _figures(result: str) -> dict[str, str]:
     """Label -> figure of a Series as it is printed; nothing of any other value."""
     if not re.search(r"^(?:.*, )?dtype: \w", result, re.M):

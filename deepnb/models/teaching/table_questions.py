@@ -11,7 +11,7 @@ from deepnb.models.teaching.code_request import LONGEST
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.frames import Frame, answer, answer_asked, groups_asked
 from deepnb.models.teaching.moves import Script, Use, failure
-from deepnb.models.teaching.report import corrected, unclear
+from deepnb.models.teaching.report import corrected, left_out, unclear
 from deepnb.models.teaching.tables import tables_asked
 from deepnb.models.teaching.words import first_match
 
@@ -61,7 +61,7 @@ def ask(c: Conversation, request: str) -> Script:
     head = ", ".join(rows[0][len(by) :]) if rows else ""
     what = f"{head} by {', '.join(by)} in {asked.table}" if by else step.result.split("\n")[0]
     more = [f"- … {len(lines) - _SHOWN}"] if len(lines) > _SHOWN else []
-    return "\n".join([f"{lead}{what}:", *lines[:_SHOWN], *more])
+    return "\n".join([f"{lead}{what}:", *lines[:_SHOWN], *more]) + left_out(c, frame, asked)
 
 
 def query(frame: Frame, asked: Analysis) -> dict[str, Any]:

@@ -14,6 +14,9 @@ _COMPUTES = (
     "Python code that runs once you approve it; I put code into the next cell, too."
 )
 _COMPUTES_ZH = "对表格我能筛选、分组、排序和连接，画柱状图、折线图、散点图和直方图：用 query_table，或用你批准后才运行的 Python 代码；也能把代码放进下一个单元格。"
+TRIES = ("Remember that I prefer metric units", "What do you know about me?", "Write a file /plan.md with: buy milk")
+TRIES_ZH = ("记住我喜欢公制单位", "你记得什么？", "写文件 /plan.md：买牛奶")
+"""What a request that it has no rule for is answered with: prompts to copy, each of which it has one for."""
 _WHO = (
     r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"
     r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
@@ -58,9 +61,10 @@ def confess(c: Conversation, request: str) -> str:
     asked = short(request, 60)
     english, han = (f' I have no rule for: "{asked}"', f"我没有对应的规则：“{asked}”") if asked else ("", "")
     told = _instructions(c)
+    tries = "\n".join(f"%agent {prompt}" for prompt in (TRIES if c.tell("en", "zh") == "en" else TRIES_ZH))
     return c.tell(
-        f"I am a rule-based teaching model.{english}{told}\n{_can(c)}",
-        f"我是基于规则的教学模型。{han}{told}\n{_can(c)}",
+        f"I am a rule-based teaching model.{english}{told}\nThree prompts to copy:\n\n```\n{tries}\n```\n\n{_can(c)}",
+        f"我是基于规则的教学模型。{han}{told}\n可以复制的三条提示：\n\n```\n{tries}\n```\n\n{_can(c)}",
     )
 
 
