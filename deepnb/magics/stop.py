@@ -16,8 +16,8 @@ class ApprovalNeeded(Exception):
 def approval_needed(count: int, *, buttons: bool) -> ApprovalNeeded:
     """For a card of so many calls."""
     what = "a call needs" if count == 1 else f"{count} calls need"
-    how = "decide above or with" if buttons else "decide with"
-    return ApprovalNeeded(f"{what} your approval: {how} %agent approve or reject, then run the cells below")
+    how = "decide above" if buttons else "type %agent approve or reject"
+    return ApprovalNeeded(f"{what} your approval: {how}, then run the cells below")
 
 
 def last_error() -> dict[str, Any]:

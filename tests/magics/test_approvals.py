@@ -150,7 +150,7 @@ def test_a_card_stops_run_all_before_a_plain_cell(tmp_path):
     cells, stopped = run_all(tmp_path, "pass")
     assert stopped and [cell.execution_count for cell in cells] == [1, 2, 3, None, None, None]
     (error,) = [output for output in cells[2].outputs if output.output_type == "error"]
-    line = "a call needs your approval: decide above or with %agent approve or reject, then run the cells below"
+    line = "a call needs your approval: decide above, then run the cells below"
     assert error.traceback == [line] and error.ename == "ApprovalNeeded"
 
 
