@@ -6,6 +6,7 @@ old name word-wrap; color:inherit); GitHub drops every style. So structure carri
 the meaning, and colours are half-transparent hues that suit light and dark pages.
 """
 
+import re
 from html import escape
 
 from deepnb.views.text import clean
@@ -19,7 +20,9 @@ GREEN, RED = "rgba(46,160,67,{})", "rgba(248,81,73,{})"
 _BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:"
 _FRAME = f"border:1px solid {LINE};border-radius:6px;margin:6px 0;padding:4px 10px"
 _PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;word-wrap:break-word"
-_VOID = frozenset({"br", "hr"})
+_VOID = frozenset({"br", "hr", "img"})
+_DELIMITER = re.compile(r"\$|\\(?=[\\(\[$]|begin\s*\{|(?:eq)?ref\s*\{)")
+"""Where the page's MathJax would find a formula, or an escape that it would take away."""
 
 
 class Html(str):
@@ -33,8 +36,16 @@ Child = str | None
 
 
 def esc(text: str) -> Html:
-    """`text` as markup that shows it, odd characters made visible."""
-    return text if isinstance(text, Html) else Html(escape(clean(text), quote=True))
+    """`text` as markup that shows it, odd characters made visible, and nothing in it a formula.
+
+    MathJax looks for both ends of a formula in a text that no element interrupts.
+    """
+    return text if isinstance(text, Html) else Html(_DELIMITER.sub(r"<span>\g<0></span>", literal(text)))
+
+
+def literal(text: str) -> Html:
+    """`text` as `esc` shows it, but formulas stay formulas: for these, and for code, where MathJax finds none."""
+    return Html(escape(clean(text), quote=True))
 
 
 def join(*children: Child) -> Html:

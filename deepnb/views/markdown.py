@@ -18,6 +18,7 @@ import nh3
 from markdown_it import MarkdownIt
 
 from deepnb.views import html as h
+from deepnb.views.formulas import GROWING, formulas_plugin
 from deepnb.views.text import clean
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _STYLES = {
     "bullet_list_open": _LIST + _FIRST.format("6px"),
     "ordered_list_open": _LIST + _FIRST.format("6px"),
     "paragraph_open": "margin:" + _FIRST.format("6px"),
+    "math_block": "margin:6px 0 0 0;overflow-x:auto;overflow-y:hidden",
     "code": f"{h.MONO};{h.SOFT};border-radius:4px;padding:1px 4px",
     "h1": "font-size:1.35em;line-height:1.3;margin:14px 0 0 0",
     "h2": "font-size:1.2em;line-height:1.3;margin:12px 0 0 0",
@@ -76,7 +78,7 @@ _SIZED = re.compile(
 )
 _TAGS = {
     *("a", "b", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li"),
-    *("ol", "p", "pre", "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    *("ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 _STYLED = (
     *("table", "tr", "td", "th", "blockquote", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", "p"),
@@ -135,7 +137,7 @@ def blocks(source: str, links: MutableMapping[str, Any]) -> list[Token]:
     """The block tokens of `source`, with the lines each takes; what is inside a line is left alone."""
     parser = _parser()
     tokens: list[Token] = []
-    parser.block.parse(clean(source), parser, {"references": links}, tokens)
+    parser.block.parse(clean(source), parser, {"references": links, GROWING: True}, tokens)
     return tokens
 
 
@@ -201,9 +203,10 @@ def _size(tokens: list[Token], table: int, widths: Sequence[int]) -> None:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False})
     parser.enable(["table", "strikethrough"])
+    formulas_plugin(parser)
     # What may be no link stays in the text as it was written.
     parser.validateLink = lambda address: bool(_SAFE_LINK.match(address))  # type: ignore[assignment, method-assign]
-    for name in ("fence", "code_block", "code_inline", "image", "link_open"):
+    for name in ("fence", "code_block", "code_inline", "image", "link_open", "text", "math_inline", "math_block"):
         parser.add_render_rule(name, globals()[f"_{name}"])
     parser.core.ruler.push("deepnb_styles", _style)
     return parser
@@ -229,6 +232,18 @@ def _fence(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Mutab
 
 
 _code_block = _fence
+
+
+def _text(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    return h.esc(tokens[at].content)
+
+
+def _math_inline(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    return h.literal(tokens[at].content)
+
+
+def _math_block(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    return h.el("p", h.literal(tokens[at].content), style=_STYLES["math_block"]) + "\n"
 
 
 def _code_inline(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
