@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deepnb.views import html as h
+from deepnb.views.data_images import ends_in_image, without_data
 from deepnb.views.text import clean
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class Piece:
     """The link definitions of the whole answer, as far as they are known."""
 
     def text(self) -> str:
-        """The Markdown, unchanged."""
-        return clean(self.markdown).strip("\n")
+        """The Markdown, without the data of images."""
+        return clean(without_data(self.markdown)).strip("\n")
 
     def html(self) -> str:
         """The Markdown rendered and sanitised."""
@@ -219,6 +220,8 @@ def _last_line(text: _Text, first: int, end: int) -> int:
 
 def _in_paragraph(source: str, begin: int) -> int:
     """Where a paragraph that goes to the end is cut: after a sentence, else before a word, else anywhere; or 0."""
+    if ends_in_image(source):
+        return 0
     latest = len(source) - 1
     before_last = source.rfind("\n", 0, max(source.rstrip().rfind("\n"), 0)) + 1
     if "|" in source[max(before_last, begin) :]:  # these lines may yet turn out to be the head of a table

@@ -18,6 +18,8 @@ import nh3
 from markdown_it import MarkdownIt
 
 from deepnb.views import html as h
+from deepnb.views.code_colours import COLOURS, GROUND, INK, code_html
+from deepnb.views.data_images import data_images_plugin, is_image, named, without_data
 from deepnb.views.formulas import GROWING, formulas_plugin
 from deepnb.views.text import clean
 
@@ -33,7 +35,7 @@ _CELL = "padding:3px 12px 3px 0;text-align:"
 _TABLE = "border-collapse:collapse;border:none;font-size:13px;color:inherit;margin:"
 _QUOTE = f"border-left:3px solid {h.LINE};padding:0 12px;margin:"
 _LIST = "padding-left:2em;margin:"
-_PRE = "font:12px/1.45 monospace;background:#8881;"
+_PRE = f"font:12px/1.45 monospace;color:{INK};background:{GROUND};white-space:pre;overflow-x:auto;"
 _FIRST, _JOINED = "{} 0 0 0", "0"
 
 _STYLES = {
@@ -45,6 +47,10 @@ _STYLES = {
     "paragraph_open": "margin:" + _FIRST.format("6px"),
     "math_block": "margin:6px 0 0 0;overflow-x:auto;overflow-y:hidden",
     "code": f"{h.MONO};{h.SOFT};border-radius:4px;padding:1px 4px",
+    # JupyterLab has a ground, a padding and a wrapping of its own for `code`, also for that inside `pre`.
+    "code_in_pre": f"font:12px/1.45 monospace;color:{INK};background:none;padding:0;white-space:pre",
+    "task": "list-style:none;margin-left:-1.4em",
+    "image": "max-width:100%;max-height:30em",
     "h1": "font-size:1.35em;line-height:1.3;margin:14px 0 0 0",
     "h2": "font-size:1.2em;line-height:1.3;margin:12px 0 0 0",
     "h3": "font-size:1.08em;line-height:1.3;margin:10px 0 0 0",
@@ -60,13 +66,15 @@ _CONTINUED = {
 }
 # (something before it, something after it) -> the box of a block of code
 _CODE = {
-    (False, False): _PRE + "margin:8px 0 0 0;border-radius:6px;padding:8px 10px;white-space:pre;overflow-x:auto",
-    (False, True): _PRE + "margin:8px 0 0 0;border-radius:6px 6px 0 0;padding:8px 10px 0 10px;white-space:pre-wrap",
-    (True, True): _PRE + "margin:0;padding:0 10px;white-space:pre-wrap",
-    (True, False): _PRE + "margin:0;border-radius:0 0 6px 6px;padding:0 10px 8px 10px;white-space:pre-wrap",
+    (False, False): _PRE + "margin:8px 0 0 0;border-radius:6px;padding:8px 10px",
+    (False, True): _PRE + "margin:8px 0 0 0;border-radius:6px 6px 0 0;padding:8px 10px 0 10px",
+    (True, True): _PRE + "margin:0;border-radius:0;padding:0 10px",
+    (True, False): _PRE + "margin:0;border-radius:0 0 6px 6px;padding:0 10px 8px 10px",
 }
 _SIDES = [_CELL + side for side in ("left", "right", "center")]
-_ALLOWED_STYLES = frozenset({*_STYLES.values(), *_CONTINUED.values(), *_CODE.values(), *_SIDES})
+_ALLOWED_STYLES = frozenset(
+    {*_STYLES.values(), *_CONTINUED.values(), *_CODE.values(), *_SIDES, *(f"color:{c}" for c in COLOURS.values())}
+)
 _FIXED = ";table-layout:fixed;max-width:100%;width:{}px"
 _PART = ";width:{}%"
 _SIZED = re.compile(
@@ -77,14 +85,16 @@ _SIZED = re.compile(
     )
 )
 _TAGS = {
-    *("a", "b", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li"),
+    *("a", "b", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "li"),
     *("ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 _STYLED = (
     *("table", "tr", "td", "th", "blockquote", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", "p"),
-    *("ul", "li"),
+    *("ul", "li", "span", "img"),
 )
-_SIGNS = re.compile(r"[\[\]*_`<>!~|&\\()]")
+_ATTRIBUTES = {"a": {"href", "target"}, "ol": {"start", "style"}, "img": {"src", "alt", "style"}}
+_SIGNS = re.compile(r"[\[\]*_`<>!~|&\\()$]")
+_BOXED = re.compile(r"\[([ xX])\] ")
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 
 
@@ -111,8 +121,9 @@ def markdown_html(
     definitions of all pieces.
     """
     source = clean((above.source if above else "") + text)
-    if len(text) > _MOST or _signs(text) > _MOST_SIGNS:
-        return h.pre(clean(text))
+    words = without_data(text)
+    if len(words) > _MOST or _signs(words) > _MOST_SIGNS:
+        return h.pre(clean(words))
     parser = _parser()
     env: dict[str, Any] = {} if links is None else {"references": links}
     tokens = parser.parse(source, env)
@@ -124,9 +135,9 @@ def markdown_html(
         nh3.clean(
             parser.renderer.render(tokens, parser.options, env),
             tags=_TAGS,
-            attributes={**{tag: {"style"} for tag in _STYLED}, "a": {"href", "target"}, "ol": {"start", "style"}},
+            attributes={**{tag: {"style"} for tag in _STYLED}, **_ATTRIBUTES},
             attribute_filter=_attribute,
-            url_schemes={"http", "https", "mailto"},
+            url_schemes={"http", "https", "mailto", "data"},
             link_rel="noopener noreferrer",
             clean_content_tags=set(),
         )
@@ -153,7 +164,11 @@ def _signs(text: str) -> int:
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    return value if name != "style" or value in _ALLOWED_STYLES or _SIZED.fullmatch(value) else None
+    if name == "style":
+        return value if value in _ALLOWED_STYLES or _SIZED.fullmatch(value) else None
+    if name == "href":
+        return value if _SAFE_LINK.match(value) else None
+    return value if name != "src" or is_image(value) else None
 
 
 def _join_above(tokens: list[Token], border: Border) -> None:
@@ -204,17 +219,28 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False})
     parser.enable(["table", "strikethrough"])
     formulas_plugin(parser)
+    data_images_plugin(parser)
     # What may be no link stays in the text as it was written.
     parser.validateLink = lambda address: bool(_SAFE_LINK.match(address))  # type: ignore[assignment, method-assign]
-    for name in ("fence", "code_block", "code_inline", "image", "link_open", "text", "math_inline", "math_block"):
+    for name in (
+        "fence",
+        "code_block",
+        "code_inline",
+        "image",
+        "link_open",
+        "text",
+        "math_inline",
+        "math_block",
+        "data_image",
+    ):
         parser.add_render_rule(name, globals()[f"_{name}"])
     parser.core.ruler.push("deepnb_styles", _style)
     return parser
 
 
 def _style(state: Any) -> None:
-    """Give block tokens our styles, in place of what the parser would write."""
-    for token in state.tokens:
+    """Give block tokens our styles, in place of what the parser would write, and tasks their boxes."""
+    for i, token in enumerate(state.tokens):
         if token.type in ("td_open", "th_open"):
             side = str(token.attrs.get("style", "text-align:left")).removeprefix("text-align:")
             token.attrs["style"] = _CELL + side
@@ -223,12 +249,23 @@ def _style(state: Any) -> None:
         elif token.type in _STYLES:
             nested = token.level > 0 and token.type.endswith("list_open")
             token.attrs["style"] = (_CONTINUED if nested else _STYLES)[token.type]
+        elif token.type == "list_item_open" and state.tokens[i + 2 : i + 3]:
+            _box(token, state.tokens[i + 2])
+
+
+def _box(item: Token, words: Token) -> None:
+    """Give an item that begins with `[ ]` or `[x]` a box."""
+    task = _BOXED.match(words.content) if words.type == "inline" else None
+    if task and words.children and words.children[0].content.startswith(task[0]):
+        words.children[0].content = ("☐ " if task[1] == " " else "☑ ") + words.children[0].content.removeprefix(task[0])
+        item.attrs["style"] = _STYLES["task"]
 
 
 def _fence(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
     meta = tokens[at].meta
     box = _CODE[bool(meta.get("above")), bool(meta.get("below"))]
-    return h.el("pre", h.el("code", tokens[at].content, style=""), style=box) + "\n"
+    code = h.el("code", code_html(tokens[at].content, tokens[at].info), style=_STYLES["code_in_pre"])
+    return h.el("pre", code, style=box) + "\n"
 
 
 _code_block = _fence
@@ -247,18 +284,23 @@ def _math_block(self: Any, tokens: Sequence[Token], at: int, options: Any, env: 
 
 
 def _code_inline(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    return h.el("code", tokens[at].content, style=_STYLES["code"])
+    return h.el("code", h.literal(tokens[at].content), style=_STYLES["code"])
 
 
 def _image(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
     """The picture's words and its address as a link: opening a notebook must load nothing from afar."""
     token = tokens[at]
-    words = f"[picture: {token.content}]" if token.content else "[picture]"
+    words = named(token.content)
     inside = sum({"link_open": 1, "link_close": -1}.get(t.type, 0) for t in tokens[:at])
     if inside > 0:
         return h.esc(words)
     address = str(token.attrs.get("src", ""))
     return h.join(words, " ", h.el("a", address, href=address, target="_blank"))
+
+
+def _data_image(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    words, address = str(tokens[at].attrs["alt"]), str(tokens[at].attrs.get("src", ""))
+    return h.el("img", src=address, alt=words or "picture", style=_STYLES["image"]) if address else h.esc(named(words))
 
 
 def _link_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from deepnb.core.offload import Offload
 from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.code_output import Printed, Rich, Variables
+from deepnb.views.data_images import without_data
 from deepnb.views.subagent_card import doing, is_task, task_html, task_text
 from deepnb.views.text import clean, indent, page, short
 from deepnb.views.tool import Tool, tool_html, tool_text
@@ -41,8 +42,8 @@ class Answer:
         return "".join(self.parts)
 
     def text(self) -> str:
-        """The Markdown, unchanged."""
-        return clean(self.markdown)
+        """The Markdown, without the data of images."""
+        return clean(without_data(self.markdown))
 
     def html(self) -> str:
         """The Markdown rendered and sanitised."""

@@ -33,7 +33,13 @@ def test_texts_the_rule_was_not_made_on() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["\\href{javascript:alert(1)}{x}", "\\def\\x{y}\\x", "\\style{position:fixed}{x}", "\\require{html}", "\\label{a}x"],
+    [
+        "\\href{javascript:alert(1)}{x}",
+        "\\def\\x{y}\\x",
+        "\\style{position:fixed}{x}",
+        "\\require{html}",
+        "\\label{a}x",
+    ],
 )
 @pytest.mark.parametrize("form", ["${}$", "$$\n{}\n$$", "\\({}\\)", "\\[{}\\]"])
 def test_a_formula_that_could_do_more_than_show_is_a_text(form: str, command: str) -> None:

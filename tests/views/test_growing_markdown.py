@@ -82,7 +82,7 @@ def test_a_block_of_code_that_was_cut_has_no_seam() -> None:
     cut = pieces(ANSWERS["open fence"], 150)
     styles = [re.search(r'<pre style="([^"]*)"', piece.html()).group(1) for piece in cut]
     assert "margin:8px 0 0 0" in styles[0] and "padding:8px 10px 0 10px" in styles[0]
-    assert all("margin:0;padding:0 10px" in style for style in styles[1:-1])
+    assert all("margin:0;border-radius:0;padding:0 10px" in style for style in styles[1:-1])
     assert "margin:0;border-radius:0 0 6px 6px" in styles[-1]
 
 

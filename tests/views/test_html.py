@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -27,6 +28,7 @@ from deepnb.core.values import (
     Usage,
 )
 from deepnb.views.budget import budget_view
+from deepnb.views.code_colours import COLOURS, GROUND, INK
 from deepnb.views.compaction import compaction_view
 from deepnb.views.diff import diff_view
 from deepnb.views.footer import footer_view
@@ -167,7 +169,37 @@ def test_escaping_happens_once():
 def test_markdown_is_rendered():
     shown = markdown_html("**b** `c<d` ~~s~~\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```py\nx < 1\n```\n")
     assert "<strong>b</strong>" in shown and "<s>s</s>" in shown and "c&lt;d</code>" in shown
-    assert "text-align:right" in shown and "x &lt; 1\n</code></pre>" in shown
+    assert "text-align:right" in shown and ">x &lt; <span " in shown
+
+
+def test_tasks_have_boxes():
+    tasks = "- [ ] write *it*\n- [x] read\n  - [X] twice\n- [x](https://a.example)\n- [y] no\n\n1. [ ] one"
+    assert " ".join(check(markdown_html(tasks)).split()) == "☐ write it ☑ read ☑ twice x [y] no ☐ one"
+
+
+COLOURED = ("python", "{r}", "SQL", "js title=x", "bash", "html")
+
+
+@pytest.mark.parametrize("language", [*COLOURED, "none", "", 'x" style="a', "a,b"])
+def test_code_in_colours_is_the_same_code(language):
+    code = 'def f(x):\n    """<b> & $x$ \\\\(y\\\\)"""\n\n    return x < 1 # é\n<script>alert(1)</script>\nselect a from b -- c\n'
+    shown = markdown_html(f"```{language}\n{code}```")
+    assert check(shown).strip() == code.strip()
+    assert ("<span" in shown) == (language in COLOURED)
+    assert re.findall("<code[^>]*>", shown) == [
+        '<code style="font:12px/1.45 monospace;color:#dfe5ee;background:none;padding:0;white-space:pre">'
+    ]
+
+
+@pytest.mark.parametrize("colour", [INK, *COLOURS.values()])
+def test_every_colour_of_code_can_be_read(colour):
+    def light(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+        red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    assert (light(colour) + 0.05) / (light(GROUND) + 0.05) >= 6
 
 
 def test_a_link_opens_apart_and_a_picture_loads_nothing():

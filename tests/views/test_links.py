@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from deepnb.views.growing_markdown import GrowingMarkdown
+from deepnb.views.turn_segments import Answer
 from tests.support.hostile_views import views
 
 SAFE = {
@@ -50,7 +52,12 @@ PICTURES = (
     "<link rel=stylesheet href=https://a.example/p.css>",
     "<input type=image src=https://a.example/p.png>",
     "<table background=https://a.example/p.png></table>",
-    "![alt](data:image/png;base64,iVBORw0KGgo=)",
+    "![alt](data:image/svg+xml;base64,PHN2Zz4=)",
+    "![alt](data:image/png;base64,PHN2Zz4=)",
+    "![alt](data:image/png,iVBORw0KGgo=)",
+    "![alt](data:text/html;base64,iVBORw0KGgo=)",
+    "![alt](<data:image/png;base64,iVBORw0KGgo= onerror=alert(1)>)",
+    "[alt](data:image/png;base64,iVBORw0KGgo=)",
 )
 TEMPLATES = (
     "{{1234*5678}}",
@@ -119,6 +126,28 @@ def test_nothing_is_loaded_from_afar_to_show_a_picture(text: str) -> None:
             assert tag not in ("img", "picture", "source", "image", "svg", "style", "link", "input", "iframe"), name
             assert not LOADING & set(attributes), name
             assert "url(" not in (attributes.get("style") or ""), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"), [("png", "iVBORw0KGgo="), ("jpeg", "/9j/4AAQ"), ("gif", "R0lGODlh"), ("webp", "UklGRgAA")]
+)
+def test_an_image_given_as_data_is_shown_in_an_answer_and_named_in_text(kind: str, data: str) -> None:
+    address = f"data:image/{kind};base64,{data}"
+    answer = Answer(1, [f"see ![a cat]({address}) and [a link]({address})"])
+    images = [attributes for tag, attributes in Read(answer.html()).elements if tag == "img"]
+    assert images == [{"src": address, "alt": "a cat", "style": "max-width:100%;max-height:30em"}]
+    assert answer.text() == f"see [picture: a cat] and [a link]({address})"
+
+
+def test_half_of_an_image_is_named_and_not_cut() -> None:
+    growing = GrowingMarkdown()
+    growing.add("![a cat](data:image/png;base64,")
+    for _ in range(40):
+        growing.add("iVBORw0KGgo")
+        assert growing.cut() is False
+    assert "iVBOR" not in growing.end.html() + growing.end.text() and "[picture: a cat]" in growing.end.html()
+    growing.add(")")
+    assert growing.end.html().count("<img ") == 1
 
 
 def test_a_picture_can_be_looked_at_by_a_click() -> None:
