@@ -66,17 +66,25 @@ class GrowingMarkdown:
         self.end = Piece("")
         self._carriage_return = ""
 
+    @property
+    def inside(self) -> bool:
+        """Whether the end begins inside a block."""
+        return self.end.above is not None and bool(self.end.above.open)
+
     def add(self, text: str) -> None:
         """Let the end grow; half of a line end waits for its other half."""
         text = self._carriage_return + text
         self._carriage_return = "\r" if text.endswith("\r") else ""
         self.end.markdown += clean(text.removesuffix(self._carriage_return) if self._carriage_return else text)
 
-    def cut(self) -> bool:
-        """Cut off what is finished of the end, where there is a place: `end` is then a new piece."""
+    def cut(self, inside: bool = True) -> bool:
+        """Cut off what is finished of the end, where there is a place: `end` is then a new piece.
+
+        Without `inside` only between two blocks that are in no other.
+        """
         end = self.end
         found = find_cut(end.markdown, end.above, end.links)
-        if found is None:
+        if found is None or (found[1].open and not inside):
             return False
         at, border = found
         self.end = Piece(end.markdown[at:], border, None, end.links)
@@ -123,6 +131,8 @@ def find_cut(text: str, above: Border | None, links: MutableMapping[str, Any]) -
     ]
     if not places:
         return None
+    if above and above.open and not places[0][1].open:  # the block has ended: it can be whole again
+        return places[0]
     short = (place for place in places if len(text) - place[0] <= len(text) // 2)
     return next(short, places[-1])
 

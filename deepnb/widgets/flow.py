@@ -95,6 +95,15 @@ class Flow:
         self._weights.append(0)
         self._dirty.add(len(self._runs) - 1)
 
+    def close_block(self) -> None:
+        """The last block has ended: its pieces, in outputs of their own while it grew, are one."""
+        at = len(self._runs) - 1
+        while at > 0 and (whole := _across(self._runs[at - 1][-1], self._runs[at][0])):
+            self._runs[at - 1 :] = [[*self._runs[at - 1][:-1], whole, *self._runs[at][1:]], *self._runs[at + 1 :]]
+            self._weights[at - 1 :] = [sum(map(_weight, self._runs[at - 1])), *self._weights[at + 1 :]]
+            at -= 1
+            self._dirty |= set(range(at, len(self._outputs)))
+
     def join(self, thing: View) -> None:
         """`thing` below the others of the last run."""
         self._runs[-1].append(thing)
@@ -132,6 +141,8 @@ class Flow:
         `more` are outputs that the screen has, which nobody else wants.
         """
         self._ended = True
+        self.close_block()
+        self._runs = [_joined(run, blocks=True) for run in self._runs]
         self._spread(len(self._outputs) + more)
         self._dirty = set(range(max(len(self._runs), len(self._outputs))))
 
@@ -189,8 +200,8 @@ class Flow:
         return next(at for at in reversed(range(len(self._runs))) if any(other is thing for other in self._runs[at]))
 
 
-def _joined(run: Sequence[View]) -> list[View]:
-    """The things of a run; pieces of one answer that meet are one piece."""
+def _joined(run: Sequence[View], blocks: bool = False) -> list[View]:
+    """The things of a run; pieces of one answer that meet are one piece, or with `blocks` those of one block."""
     out: list[View] = []
     for thing in run:
         last = out[-1] if out else None
@@ -199,11 +210,22 @@ def _joined(run: Sequence[View]) -> list[View]:
             and isinstance(thing, Piece)
             and last.below is not None
             and last.below is thing.above
+            and (last.below.open or not blocks)
         ):
             out[-1] = last.joined(thing)
         else:
             out.append(thing)
     return out
+
+
+def _across(above: View, below: View) -> Piece | None:
+    """Two pieces of one block as the second of them, which may still grow."""
+    if not isinstance(above, Piece) or not isinstance(below, Piece) or below.above is None or not below.above.open:
+        return None
+    if above.below is not below.above:
+        return None
+    below.markdown, below.above = above.markdown + below.markdown, above.above
+    return below
 
 
 def _weight(thing: View) -> int:

@@ -24,7 +24,7 @@ _BELOW = 2
 """Of these, for what stands below the turn."""
 
 _WHOLE, _SHORT = 800, 400
-"""Characters an answer has before its first cut, and that its open end has from then on."""
+"""Characters that a block has before it is cut for the first time, and that the open end of an answer has else."""
 
 _OFTEN = 0.22
 """Seconds after which an open end is shown anew in any case, while it is short."""
@@ -139,12 +139,14 @@ class NotebookTurn:
         growing = self._growing.setdefault(at, GrowingMarkdown())
         growing.add(event.text)
         self._place(growing.end) if new else self._changed(growing.end)
-        enough = _WHOLE if growing.end.above is None else _SHORT
-        if len(growing.end.markdown) > enough and self._flow.last[-1] is growing.end and growing.cut():
+        if len(growing.end.markdown) > _SHORT and self._flow.last[-1] is growing.end and growing.cut(_is_long(growing)):
+            if not growing.inside:
+                self._flow.close_block()
             self._flow.begin(growing.end)
 
     def _place(self, thing: View) -> None:
         """Show a new thing: in the place of the line that waits for it, with other cards, or in a run of its own."""
+        self._flow.close_block()
         if self._waiting is not None:
             self._flow.replace(self._waiting, thing)
             self._waiting = None
@@ -174,6 +176,11 @@ class NotebookTurn:
             self._flow.replace(self._waiting, waiting)
         self._waiting = waiting
         self._flush()
+
+
+def _is_long(growing: GrowingMarkdown) -> bool:
+    """Whether the block that still grows is to be cut, too: it is put together again as soon as it ends."""
+    return len(growing.end.markdown) > (_SHORT if growing.inside else _WHOLE)
 
 
 class TerminalTurn:

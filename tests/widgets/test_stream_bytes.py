@@ -19,7 +19,8 @@ def test_bytes_grow_with_the_text(kind: str) -> None:
 def test_bytes_grow_with_the_text_below_a_card_too(kind: str, room: int) -> None:
     for wire in held(kind, room):
         assert wire.outputs == room
-        assert all(wire.data.values()), "none of them is left empty"
+        filled = sum(map(bool, wire.data.values()))
+        assert filled == (room if kind == "prose" else 2), "each holds whole blocks, the last one the footer"
 
 
 def held(kind: str, room: int) -> list[Wire]:
@@ -44,7 +45,7 @@ def test_the_end_is_as_small_as_if_it_came_at_once(kind: str) -> None:
 
 def test_the_outputs_say_the_answer() -> None:
     answer = texts()["prose"](20_000)
-    said = "".join(data["text/plain"] for data in simulated(answer).data.values())
+    said = "".join(data.get("text/plain", "") for data in simulated(answer).data.values())
     assert "".join(said.split()).removesuffix("thefooter") == "".join(answer.split())
 
 

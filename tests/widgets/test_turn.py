@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
@@ -11,10 +12,15 @@ from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.offload import Offload
 from deepnb.core.values import Asked, Call, Compacted, Event, ModelStarted, Notice, TextDelta, ToolEnded, ToolStarted
+from deepnb.views.markdown import markdown_html
 from deepnb.views.notice import notice_view
 from deepnb.widgets.screen import Reserved, Terminal
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, TerminalTurn, turn_display
+from tests.support.answers import ANSWERS, SAID
 from tests.support.screen import Cell
+
+MADE_TO_JOIN = "margin:0;border-radius:0"
+"""In the style of a block of code that goes on from one output to the next."""
 
 
 class Clock:
@@ -126,6 +132,36 @@ def test_no_output_stays_empty_that_need_not(count: int) -> None:
     shown = "\n".join(cell.last)
     places = [shown.find(words) for i in range(count) for words in (f"Answer {i}.", f"seen {i}")]
     assert -1 not in places and places == sorted(places)
+
+
+@pytest.mark.parametrize("most", [20, 9])
+@pytest.mark.parametrize("name", [*ANSWERS, "mixed"])
+def test_no_block_is_left_in_two_outputs(name: str, most: int) -> None:
+    answer = f"{SAID}\n\n" + (ANSWERS.get(name) or "\n\n".join(ANSWERS.values())) * 3
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 15.0, clock, most=most)
+    for at in range(0, len(answer), 7):
+        clock.now += 0.02
+        turn.add(said(1, answer[at : at + 7]))
+    most_drawn = max(map(len, cell.drawn))
+    turn.finish(notice_view("the end", "ok"))
+    assert most_drawn > 5, "it was shown while it grew"
+    shown = re.sub("<[^>]+>", "", "".join(states[-1] for states in cell.drawn)).split()
+    assert shown == [*re.sub("<[^>]+>", "", markdown_html(answer)).split(), "the", "end"]
+    marks = re.compile(f"{re.escape(MADE_TO_JOIN)}|visibility:collapse|start=")
+    assert [states[-1] for states in cell.drawn if marks.search(states[-1])] == []
+
+
+def test_a_paragraph_is_whole_again_as_soon_as_it_has_ended() -> None:
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 15.0, clock)
+    paragraph = "A sentence of a few words. " * 60
+    for word in [*paragraph.split(" "), "\n\n", *["The", "next", "paragraph.", ""], *["and on"] * 100]:
+        clock.now += 0.1
+        turn.add(said(1, f"{word} "))
+    assert max(text.count("A sentence") for text in cell.outputs[1]) > 5, "it was cut while it grew"
+    turn.flush()
+    assert cell.last[0].count("A sentence") == 60
 
 
 def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:
