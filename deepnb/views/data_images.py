@@ -18,7 +18,9 @@ _DATA = r"data:image/(?P<type>png|jpe?g|gif|webp);base64,(?P<data>[A-Za-z0-9+/]+
 _ADDRESS = re.compile(_DATA)
 _HEAD = r"!\[(?P<words>[^\[\]\n]{0,500})\]\([ \t]*"
 _IMAGE = re.compile(_HEAD + _DATA + r"""(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*\)""")
-_OPEN = re.compile(_HEAD + r"(?:d|da|dat|data:image/(?:[a-z]{1,4}(?:;base64,[A-Za-z0-9+/]*={0,2})?)?)\Z")
+_BEGUN = "|".join(re.escape("data:image/"[:length]) for length in range(1, 12))
+_OPEN = re.compile(rf"{_HEAD}(?:(?:{_BEGUN})|data:image/[a-z]{{1,4}}(?:;[a-z0-9]*(?:,[A-Za-z0-9+/]*={{0,2}})?)?)\Z")
+_HEAD_OPEN = re.compile(r"!(?:\[[^\[\]\n]{0,500}(?:\](?:\([ \t]*)?)?)?\Z")
 
 
 def data_images_plugin(parser: MarkdownIt) -> None:
@@ -47,6 +49,29 @@ def without_data(text: str) -> str:
 def ends_in_image(text: str) -> bool:
     """Whether `text` ends inside the data of an image."""
     return _open(text, max(text.rfind("!["), 0)) is not None
+
+
+class ImageNames:
+    """A text that comes in pieces, with the names of images in the place of their data."""
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+
+    def add(self, piece: str) -> str:
+        """What can be shown by now: what may turn out to be an image waits for its end."""
+        if self._held and ")" not in piece and "\n" not in piece and len(self._held) > 1:
+            self._held.append(piece)
+            return ""
+        text = "".join([*self._held, piece])
+        at = max(text.rfind("!["), text.rfind("!", len(text) - 1))
+        waits = at >= 0 and (_HEAD_OPEN.match(text, at) or _open(text, at))
+        self._held = [text[at:]] if waits else []
+        return without_data(text[:at] if waits else text)
+
+    def end(self) -> str:
+        """What waited, now that nothing more comes."""
+        text, self._held = "".join(self._held), []
+        return without_data(text)
 
 
 def _named(found: re.Match[str]) -> str:

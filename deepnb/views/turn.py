@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from deepnb.core.values import Turn
 from deepnb.views import html as h
+from deepnb.views.data_images import without_data
 from deepnb.views.footer import footer_view
 from deepnb.views.numbers import counted
 from deepnb.views.text import clean, middle_cut, page, quoted, short
@@ -70,7 +71,7 @@ class ShortTurnView:
     @property
     def answer(self) -> str:
         """Its beginning, and how much more there is."""
-        return middle_cut(self.turn.text.strip(), self.room, 0).strip()
+        return middle_cut(without_data(self.turn.text).strip(), self.room, 0).strip()
 
     def text(self) -> str:
         """Prompt, calls, answer and footer below each other."""

@@ -8,6 +8,7 @@ from typing import TextIO
 
 from deepnb.core.values import Asked, CodeOutput, Event, ModelStarted, TextDelta, ThinkingDelta, ToolStarted
 from deepnb.views.code_output import HasBundle, Printed
+from deepnb.views.data_images import ImageNames
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.notice import notice_view
 from deepnb.views.subagent_card import is_task, task_end, task_head
@@ -192,6 +193,7 @@ class TerminalTurn:
         self._out = out or sys.stdout
         self._segments = Segments()
         self._tasks = TaskLines()
+        self._images = ImageNames()
         self._printed = -1
         self._column = 0
         self._lock = threading.Lock()
@@ -212,6 +214,8 @@ class TerminalTurn:
         """End the line, then print the views below it; gives where more can be shown."""
         with self._lock:
             self._silence.ends()
+            if held := self._images.end():
+                self._print(held)
             self._line()
             self._print("\n" if self._printed >= 0 else "")
         for view in views:
@@ -220,6 +224,8 @@ class TerminalTurn:
 
     def _take(self, at: int, event: Event) -> None:
         segment = self._segments.segments[at]
+        if at != self._printed and (held := self._images.end()):
+            self._print(held)
         if (lines := self._tasks.take(segment, event)) is not None:
             for line in lines:
                 self._print_line(line)
@@ -235,7 +241,7 @@ class TerminalTurn:
             if at != self._printed:
                 self._line()
                 self._print("\n" if self._printed >= 0 else "")
-            self._print(event.text)
+            self._print(self._images.add(event.text))
         elif getattr(segment, "status", "ok") != "running":
             self._print_line(segment.text())
         else:

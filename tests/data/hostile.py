@@ -182,6 +182,38 @@ MARKDOWN = [
     f"[^1]: <img src=x onerror={HIT}>\n\n[^1]",
     f'[x]: http://{HOST} "<img src=x onerror={HIT}>"\n\n[x]',
 ]
+FORMULA = [
+    f"$$\n</p><script>{HIT}</script>\n\n<img src=x onerror={HIT}>\n$$",
+    f"\\[ \\text{{</div><svg onload={HIT}>}} \\]",
+    f"\\(x\\)<img src=x onerror={HIT}>\\(y\\)",
+    f"\\begin{{align}}<script>{HIT}</script>\\end{{align}}",
+    f"$x$<script>{HIT}</script>$y$",
+    f"$\\def\\x{{\\href{{{_ALERT}}}{{x}}}}\\x$ $\\let\\y=\\href \\y{{{_ALERT}}}{{y}}$",
+    f"$\\bbox[position:fixed;background:url(http://{HOST}/b)]{{x}}$ $\\colorbox{{url(http://{HOST}/c)}}{{x}}$",
+    f"$\\includegraphics{{http://{HOST}/p.png}}$ $\\unicode[' onload={HIT}]{{65}}$",
+    f'$\\mmlToken{{mi}}[href="{_ALERT}"]{{x}}$ $\\data{{onclick={HIT}}}{{x}}$ $\\texttip{{x}}{{<img src=x onerror={HIT}>}}$',
+    f"$\\hr%\nef{{{_ALERT}}}{{x}}$ $\\csname href\\endcsname{{{_ALERT}}}{{x}}$",
+    f'\\$x$ " onmouseover={HIT} $y\\$',
+    f"| $x$ | $\\text{{|<img src=x onerror={HIT}>}}$ |\n|---|---|\n| $y$ | \\(<script>{HIT}</script>\\) |",
+    "$" + "{" * 2_000 + "x" + "}" * 2_000 + "$",
+    "$\\def\\a{\\a\\a}\\a$ " + "\\(" * 500,
+]
+IMAGE = [
+    f'![x](data:image/png;base64,iVBORw0KGgo=" onerror="{HIT})',
+    f'![x" onerror="{HIT}](data:image/png;base64,iVBORw0KGgo=)',
+    f"![<script>{HIT}</script>](data:image/gif;base64,R0lGODlhAQABAAAAACw= '\"><script>{HIT}</script>')",
+    "![x](data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0iYWxlcnQoMSkiLz4=)",
+    "![x](data:image/png;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0iYWxlcnQoMSkiLz4=)",
+    "![x](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
+    "[x](data:image/png;base64,iVBORw0KGgo=) <data:image/png;base64,iVBORw0KGgo=>",
+]
+CODE = [
+    f"```html\n<script>{HIT}</script><img src=x onerror={HIT}>\n```",
+    f"```python\n'</span></code></pre><script>{HIT}</script>' # <svg onload={HIT}>\n```",
+    f'```python" style="position:fixed" onmouseover="{HIT}\nx = 1\n```',
+    f'```json\n{{"</span><img src=x onerror={HIT}>": 1}}\n```',
+    f"- [x] <img src=x onerror={HIT}>\n- [ ] <script>{HIT}</script>",
+]
 MIME = [
     '{"text/html": "<script>window.__hit=1</script>"}',
     '{"application/javascript": "window.__hit=1"}',
@@ -233,7 +265,7 @@ LONG = [
 """Single lines of a million characters."""
 
 KINDS = {
-    "script": SCRIPT, "handler": HANDLER, "svg": SVG, "css": CSS, "link": LINK, "markdown": MARKDOWN, "mime": MIME,
-    "odd": ODD, "bidi": BIDI,
+    "script": SCRIPT, "handler": HANDLER, "svg": SVG, "css": CSS, "link": LINK, "markdown": MARKDOWN, "formula": FORMULA,
+    "image": IMAGE, "code": CODE, "mime": MIME, "odd": ODD, "bidi": BIDI,
 }  # fmt: skip
 SHORT = [text for texts in KINDS.values() for text in texts]
