@@ -218,7 +218,7 @@ def test_what_has_the_keyboard_is_seen(live: Notebook, colours: str) -> None:
     live.theme(DARK if colours == "dark" else LIGHT)
     forced_colours(live.page, colours == "forced")
     panels = live.cell("%agent dashboard").locator(".jp-OutputArea-output")
-    for kind in ("summary", ".lm-TabBar-tab", "input[type=number]", "button.jupyter-button"):
+    for kind in ("summary", ".lm-TabBar-tab", "input[type=number]", "button.jupyter-button:enabled"):
         one = panels.locator(kind).locator("visible=true").first
         live.page.evaluate("() => document.activeElement.blur()")
         before = one.evaluate(EDGES)
