@@ -12,7 +12,7 @@ SMALL = 32_000
 
 SHORT_TASK = """Hand a task to a subagent. It knows only `description`: say there all it needs, what to return, and \
 whether to write or only look. The user does not see its report: pass it on. Several calls at once run side by side.
-subagent_type is one of:
+Available agent types:
 {available_agents}"""
 
 SHORT_GENERAL = "any task of several steps, such as searching files; has your tools but memory's"
