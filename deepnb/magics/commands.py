@@ -1,6 +1,7 @@
 """The subcommands of %agent: session and arguments -> what is shown."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from deepnb.core.errors import InvalidError
@@ -82,8 +83,9 @@ def agent_turns(scene: Scene, args: Args) -> Result:
 
 
 def agent_budget(scene: Scene, args: Args) -> Result:
-    scene.show(budget_picture(scene.session))
-    return scene.session.ledger() if scene.session.turns else None
+    listed = bool(args["items"])
+    scene.show(replace(budget_picture(scene.session), unfolded=listed))
+    return scene.session.ledger() if scene.session.turns and not listed else None
 
 
 def agent_xray(scene: Scene, args: Args) -> Result:

@@ -91,7 +91,13 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("what", "[N] JSON", "json"),),
     ),
     Sub("agent", "turns", "list the turns of this thread"),
-    Sub("agent", "budget", "show the tokens in the context by part, and what is left until the trigger"),
+    Sub(
+        "agent",
+        "budget",
+        "show the tokens in the context by part, and what is left until the trigger; --items lists each tool, memory"
+        " file, skill and large message, and what takes it out",
+        flags=(Flag("--items"),),
+    ),
     Sub(
         "agent",
         "xray",

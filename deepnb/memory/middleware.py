@@ -46,7 +46,13 @@ class MemoryMiddleware(AgentMiddleware):
     state_schema = MemoryState
 
     def __init__(
-        self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count, today: Callable[[], str], short: bool = False
+        self,
+        backend: BackendProtocol,
+        sources: Sequence[str],
+        budget: int,
+        count: Count,
+        today: Callable[[], str],
+        short: bool = False,
     ) -> None:
         """`today` gives the day (YYYY-MM-DD) in the user's time zone; `short` is for guidelines in few words."""
         super().__init__()

@@ -26,7 +26,9 @@ def rows() -> Iterator[Row]:
     yield below("tokens of the first request", _sum(short), BEFORE, "", MOST * BEFORE)
     yield Row("  with full descriptions", _sum(full), "", BEFORE, _sum(full) / BEFORE, detail=True)
     mine, theirs = ({piece.label: piece for piece in sent if piece.part == "tools"} for sent in (short, full))
-    yield below("tokens of the tools in it", _sum(mine.values()), _sum(theirs.values()), "", HALF * _sum(theirs.values()))
+    yield below(
+        "tokens of the tools in it", _sum(mine.values()), _sum(theirs.values()), "", HALF * _sum(theirs.values())
+    )
     for name, piece in mine.items():
         yield Row(f"  {name}", piece.tokens, "", theirs[name].tokens, piece.tokens / theirs[name].tokens, detail=True)
 

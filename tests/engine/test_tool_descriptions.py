@@ -73,8 +73,17 @@ def test_no_tool_of_a_plain_session_has_indented_lines_as_its_code_has():
             assert not [line for line in lines if line.strip()] or any(line[:1].strip() for line in lines), piece.label
 
 
-WINDOWS = [(8_000, None, "short"), (31_999, None, "short"), (32_000, None, "full"), (None, None, "full")]
-CHOSEN = [(8_000, "full", "full"), (200_000, "short", "short"), (None, "short", "short")]
+WINDOWS: list[tuple[int | None, str | None, str]] = [
+    (8_000, None, "short"),
+    (31_999, None, "short"),
+    (32_000, None, "full"),
+    (None, None, "full"),
+]
+CHOSEN: list[tuple[int | None, str | None, str]] = [
+    (8_000, "full", "full"),
+    (200_000, "short", "short"),
+    (None, "short", "short"),
+]
 
 
 def tools_of(s: Session) -> dict[str, Sent]:
