@@ -126,12 +126,15 @@ def agent_history(scene: Scene, args: Args) -> Result:
 
 
 def agent_transcript(scene: Scene, args: Args) -> Result:
+    from deepnb.session.tables import transcript_in_short
+
     session = scene.session
-    table: object = session.transcript(args["thread"])
+    table = transcript_in_short(session.transcript(args["thread"]))
     one = session.workspace.transcripts[args["thread"] or session.thread]
     for line in one.notices():
         scene.show(notice_view(line, "warning"))
     where = f"kept in {one.place}" if one.place else "kept in this kernel only: %memory keep DIR also keeps it on disk"
+    where += "; session.transcript() has every column"
     scene.show(notice_view(f"transcript of thread {one.thread}, {where}", "ok"))
     return table
 

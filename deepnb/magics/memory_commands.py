@@ -140,8 +140,9 @@ def memory_diff(scene: Scene, args: Args) -> Result:
 
 
 def memory_log(scene: Scene, args: Args) -> Result:
-    log: object = scene.session.memory.log().drop(columns=["thread", "cell", "at", "diff"])
-    return log
+    from deepnb.session.tables import log_in_short
+
+    return log_in_short(scene.session.memory.log())
 
 
 def memory_revert(scene: Scene, args: Args) -> Result:
@@ -151,9 +152,10 @@ def memory_revert(scene: Scene, args: Args) -> Result:
 
 
 def memory_why(scene: Scene, args: Args) -> Result:
-    found: Any = scene.session.memory.why(args["text"])
-    shown: object = found.drop(columns=["at"])
-    return shown if len(found) else notice(f"memory does not contain {args['text']!r}")
+    from deepnb.session.tables import origins_in_short
+
+    found = scene.session.memory.why(args["text"])
+    return origins_in_short(found) if len(found) else notice(f"memory does not contain {args['text']!r}")
 
 
 def memory_edit(scene: Scene, args: Args) -> Result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -433,6 +434,10 @@ def test_the_magic(shell: Shell, tmp_path: Path) -> None:
     shell.ok("%agent hello there")
     table = shell.run("%agent transcript").value
     assert list(table["what"]) == ["session", "turn", "user", "assistant", "end"]
+    assert list(table) == ["time", "turn", "what", "text"]
+    assert table["text"][2] == "hello there" and all(re.fullmatch(r"\d\d:\d\d:\d\d", time) for time in table["time"])
+    assert list(shell.session.transcript())[:4] == ["at", "turn", "what", "text"]
+    assert list(shell.session.transcript())[-4:] == ["id", "parent", "path", "session"]
     shell.ok(f"%memory keep {tmp_path}")
     shell.ok("%agent new second")
     assert len(shell.run("%agent transcript").value) == 0

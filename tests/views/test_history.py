@@ -185,6 +185,14 @@ def test_sections_keep_their_numbers_in_a_search():
     assert [one.number for one in history_view([SECTION, LATER], search="thanks").matches] == [2]
 
 
+def test_a_hit_says_what_adds_it_to_the_next_prompt():
+    view = history_view([SECTION, LATER], search="thanks")
+    (match,) = view.matches
+    typed = f"%agent history --bring 2:{match.items[0].number}"
+    assert typed in view.text() and typed in shown(view.html())
+    assert "--bring 2:" not in history_view([SECTION, LATER]).text()
+
+
 def test_what_waits_is_said():
     brought = BroughtBack("x", ((1, ITEMS[0]), (1, ITEMS[2]), (2, LATER.items[0])), 412)
     line = "added to the next prompt: messages 1, 3 of section 1, message 1 of section 2 (412 tokens); --bring none removes it"
