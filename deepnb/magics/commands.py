@@ -129,7 +129,7 @@ def agent_transcript(scene: Scene, args: Args) -> Result:
     from deepnb.session.tables import transcript_in_short
 
     session = scene.session
-    table = transcript_in_short(session.transcript(args["thread"]))
+    table: object = transcript_in_short(session.transcript(args["thread"]))
     one = session.workspace.transcripts[args["thread"] or session.thread]
     for line in one.notices():
         scene.show(notice_view(line, "warning"))

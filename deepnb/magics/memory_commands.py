@@ -142,7 +142,8 @@ def memory_diff(scene: Scene, args: Args) -> Result:
 def memory_log(scene: Scene, args: Args) -> Result:
     from deepnb.session.tables import log_in_short
 
-    return log_in_short(scene.session.memory.log())
+    log: object = log_in_short(scene.session.memory.log())
+    return log
 
 
 def memory_revert(scene: Scene, args: Args) -> Result:
@@ -155,7 +156,8 @@ def memory_why(scene: Scene, args: Args) -> Result:
     from deepnb.session.tables import origins_in_short
 
     found = scene.session.memory.why(args["text"])
-    return origins_in_short(found) if len(found) else notice(f"memory does not contain {args['text']!r}")
+    shown: object = origins_in_short(found)
+    return shown if len(found) else notice(f"memory does not contain {args['text']!r}")
 
 
 def memory_edit(scene: Scene, args: Args) -> Result:

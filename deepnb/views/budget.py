@@ -152,16 +152,23 @@ class BudgetView:
             return []
         if self.unfolded:
             return ["", indent(table_text(_HEAD, self._item_rows, right=(2,))), "", *_HOW]
+        return [self._largest]
+
+    @property
+    def _largest(self) -> str:
+        assert self.budget is not None
         largest = sorted(self.items, key=lambda item: -item.tokens)[:_LARGEST]
         named = ", ".join(f"{short(item.name, 24)} {figure(self.budget, item.tokens)}" for item in largest)
-        return [f"largest: {named}; %agent budget --items lists all {len(self.items)}"]
+        return f"largest: {named}; %agent budget --items lists all {len(self.items)}"
 
     def _items_html(self) -> h.Html | None:
         if not self.items:
             return None
         table = table_html(_HEAD, self._item_rows, right=(2,), plain=True)
         notes = [h.el("div", h.muted(line)) for line in _HOW]
-        title = f"{counted(len(self.items), 'item')}, and what takes each out"
+        title = h.esc(f"{counted(len(self.items), 'item')}, and what takes each out")
+        if not self.unfolded:
+            title = h.join(title, h.muted(" · ", self._largest))
         return h.fold(title, table, *notes, opened=self.unfolded, framed=False)
 
     @property

@@ -72,7 +72,7 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("resume", Command("resume", {"choice": None})),
         ("resume skip", Command("resume", {"choice": "skip"})),
         ("turns", Command("turns")),
-        ("budget", Command("budget", {"items": None})),
+        ("budget", Command("budget", {"items": False})),
         ("compact", Command("compact")),
         ("history", Command("history", {"search": None, "bring": None})),
         ("history moons", Command("history", {"search": "moons", "bring": None})),
@@ -360,6 +360,7 @@ def test_the_examples_of_the_help_are_what_they_say():
 def test_every_row_can_be_told_from_a_prompt():
     sample = {
         "number": "3",
+        "turn": "3",
         "call": "3.1",
         "sub": "help",
         "model": "m",

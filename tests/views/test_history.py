@@ -147,7 +147,10 @@ def test_what_is_looked_for_is_found_whatever_its_case_and_marked():
         "search for moons: 2 messages in 1 section",
         "",
     ]
-    assert "     1  user\n        Which planet has the most »moons«?\n     3  assistant\n" in view.text()
+    assert (
+        "     1  user       %agent history --bring 1:1\n        Which planet has the most »moons«?\n     3  assistant  %agent"
+        in view.text()
+    )
     assert "Saturn has the most »MOONS«." in view.text()
     assert "Saturn 146" not in view.text() and "thanks" not in view.text()
     html = view.html()
