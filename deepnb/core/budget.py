@@ -1,13 +1,15 @@
 """What fills the context window, and how far it is to the trigger."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
 from typing import Literal
 
 from deepnb.core.errors import InvalidError
+from deepnb.core.items import Item, items
+from deepnb.core.request import Request
 from deepnb.core.short_repr import short_repr
 
 Kind = Literal["fraction", "tokens", "messages"]
@@ -100,6 +102,10 @@ class Budget:
     """What the provider said the same request cost, where it said so."""
     growth: tuple[int, ...] = ()
     """By how much each of the last turns grew the context; the newest last."""
+    request: Request | None = field(default=None, repr=False, compare=False)
+    """What was counted, where it is kept."""
+    own_tools: tuple[str, ...] = ()
+    """Names of the tools in it that are the user's."""
 
     def __repr__(self) -> str:
         window = f" of {self.rule.window:,}" if self.rule.window else ""
@@ -108,6 +114,11 @@ class Budget:
     @property
     def total(self) -> int:
         return sum(self.parts.values())
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Each tool, memory file, skill and large message, with its tokens and what takes it out."""
+        return () if self.request is None else items(self.request, self.own_tools)
 
     @property
     def left(self) -> int | None:

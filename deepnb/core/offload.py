@@ -86,7 +86,7 @@ class BroughtBack:
             f"message{'s' if len(numbers) > 1 else ''} {ranges(numbers)} of section {section}"
             for section, numbers in by_section.items()
         ]
-        return f"{', '.join(words)} ({'' if self.exact else '~'}{self.tokens:,} tokens)"
+        return f"{', '.join(words)} ({'' if self.exact else '~'}{self.tokens:,} token{'' if self.tokens == 1 else 's'})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,9 @@
 """The agent's own instructions; the tags that mark the parts of a system prompt, and how to tell the parts apart by them."""
 
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
 
 def default_prompt(*, files: bool = True) -> str:
     """The agent's instructions; without file tools they name none."""
@@ -45,3 +49,31 @@ def system_parts(text: str) -> list[tuple[str, str]]:
         out.append((part, text[start:end]))
         at = end
     return out + ([("system", text[at:])] if at < len(text) else [])
+
+
+_FILE = re.compile(rf"(?:(?<=\n\n)|(?<={MEMORY_OPEN}\n))/[^\n]*\.md(?=\n\n)")
+_SKILL = re.compile(r"^- \*\*([^*\n]+)\*\*: ", re.MULTILINE)
+
+
+def system_pieces(text: str) -> list[tuple[str, str, str]]:
+    """(part, name, text) of a system prompt, in order: each memory file and each skill by itself; joined they are `text` again.
+
+    A line of a memory file that is the path of one, between blank lines, begins a piece as well.
+    """
+    out: list[tuple[str, str, str]] = []
+    for part, stretch in system_parts(text):
+        if part == "memory":
+            close = stretch.rfind(f"{MEMORY_CLOSE}\n{GUIDELINES_OPEN}")
+            files = [(m.start(), m[0]) for m in _FILE.finditer(stretch, 0, max(close, 0))]
+            out += _cut(part, stretch, [*files, (close, "guidelines")] if close > 0 else files)
+        elif part == "skills":
+            out += _cut(part, stretch, [(m.start(), m[1]) for m in _SKILL.finditer(stretch)])
+        else:
+            out.append((part, "system prompt", stretch))
+    return out
+
+
+def _cut(part: str, text: str, starts: Sequence[tuple[int, str]]) -> list[tuple[str, str, str]]:
+    """A text cut where something with a name begins; what stands before that has the name of its part."""
+    marks = [(0, part), *starts, (len(text), "")]
+    return [(part, name, text[at:end]) for (at, name), (end, _) in pairwise(marks) if end > at]

@@ -13,7 +13,7 @@ class Layer:
     does: str
     """In one line."""
     origin: str
-    """The system it comes from: deepagents, LangChain, Synaptic, NeoMAGI, deepnb, or `yours`."""
+    """The system it comes from: deepagents, LangChain, deepnb, or `yours`."""
     parts: tuple[str, ...] = ()
     """The parts of a request (`core.budget.PARTS`) that are its."""
     tools: tuple[str, ...] = ()

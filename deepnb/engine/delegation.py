@@ -17,6 +17,7 @@ from langgraph.config import get_config
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.state_backend import KernelState
+from deepnb.engine.tool_descriptions import shortened
 
 _DEPTH = "__deepnb_depth"
 """Key of `configurable`: in how many tasks the agent that runs is nested, 0 for the main agent."""
@@ -62,11 +63,17 @@ class DelegationMiddleware(SubAgentMiddleware):
     One instance serves the main agent and all nested ones.
     """
 
-    def __init__(self, backend: Any, agents: Sequence[Nested], private: frozenset[str], limit: int) -> None:
-        """`private` are keys of the state that a nested agent neither inherits nor returns; `limit` is at least 1."""
+    def __init__(
+        self, backend: Any, agents: Sequence[Nested], private: frozenset[str], limit: int, text: str | None = None
+    ) -> None:
+        """`private` are keys of the state that a nested agent neither inherits nor returns; `limit` is at least 1.
+
+        `text` describes `task` in full, parameters included; it holds `{available_agents}`.
+        """
         specs: list[Any] = [{"name": a.name, "description": a.description, "runnable": a} for a in agents]
-        super().__init__(backend=backend, subagents=specs, private_state_keys=private)
-        self.tools = [_limited(self.tools[0], limit)]
+        super().__init__(backend=backend, subagents=specs, private_state_keys=private, task_description=text)
+        task = _limited(self.tools[0], limit)
+        self.tools = [task] if text is None else shortened([task], {TASK: task.description})
 
     @property
     def name(self) -> str:

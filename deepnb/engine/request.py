@@ -9,8 +9,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb.core.image import image_size, image_tokens
-from deepnb.core.messages import BROUGHT_BACK, SUMMARY
-from deepnb.core.prompt import system_parts
+from deepnb.core.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY
+from deepnb.core.prompt import system_pieces
 from deepnb.engine import keys
 
 IMAGE = "image"
@@ -24,6 +24,8 @@ MESSAGE_TOKENS = 3
 IMAGES = "deepnb_images"
 """Key of a prompt's own images in `additional_kwargs`: a description of each, for a model that does not see them."""
 
+_SOURCES = {BROUGHT_BACK: "brought back", MEMORY_UPDATE: "memory update"}
+"""What a human message is called that nobody said."""
 _PART = {"human": "user", "ai": "assistant", "tool": "tool results", "system": "system"}
 
 
@@ -49,14 +51,14 @@ def message_pieces(message: BaseMessage) -> Iterator[Piece]:
     """One message in pieces: its text (the system prompt by part), then its tool calls."""
     text = message_text(message)
     if message.type == "system":
-        split = system_parts(text) or [("system", "")]
-        for i, (part, stretch) in enumerate(split):
-            yield Piece(part, stretch, MESSAGE_TOKENS if i == 0 else 0, "system prompt" if part == "system" else part)
+        split = system_pieces(text) or [("system", "system prompt", "")]
+        for i, (part, name, stretch) in enumerate(split):
+            yield Piece(part, stretch, MESSAGE_TOKENS if i == 0 else 0, name)
         return
     source = message.additional_kwargs.get("lc_source")
     part = "summary" if source == SUMMARY else _PART.get(message.type, "user")
     label = f"result of {message.name or 'a tool'}" if message.type == "tool" else part
-    label = "brought back" if source == BROUGHT_BACK else label
+    label = _SOURCES.get(source or "", label)
     yield Piece(part, text, MESSAGE_TOKENS, label)
     for block in _images(message):
         yield Piece(part, "", image_tokens(_size(block)), IMAGE)

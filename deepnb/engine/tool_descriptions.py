@@ -1,10 +1,11 @@
 """What a tool says of itself, the same from every Python: since 3.13 a docstring comes without its indentation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import cleandoc, isroutine
 from typing import Any
 
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 
 def described(tools: Sequence[Any]) -> list[Any]:
@@ -18,3 +19,43 @@ def _described(given: Any) -> Any:
     if isinstance(given, BaseTool) and (clean := cleandoc(given.description)) != given.description:
         return given.model_copy(update={"description": clean})
     return given
+
+
+class ShortTool(StructuredTool):
+    """A tool that shows a model a shorter schema; its arguments are checked against its own, as before."""
+
+    shown: dict[str, Any]
+    """The JSON schema of its parameters, as a model sees it."""
+
+    @property
+    def tool_call_schema(self) -> dict[str, Any]:
+        return {**self.shown, "description": self.description}
+
+
+def shortened(tools: Sequence[Any], texts: Mapping[str, str]) -> list[Any]:
+    """The tools, those named in `texts` with that description, which has to say what each parameter is."""
+    return [_shortened(one, texts.get(one.name)) if isinstance(one, StructuredTool) else one for one in tools]
+
+
+def _shortened(tool: StructuredTool, text: str | None) -> StructuredTool:
+    if text is None:
+        return tool
+    schema = convert_to_openai_tool(tool)["function"].get("parameters", {})
+    held = {name: getattr(tool, name) for name in type(tool).model_fields}
+    return ShortTool(**{**held, "description": text, "shown": _plain(schema)})
+
+
+_SAID = ("description", "default", "additionalProperties")
+"""Keys of a parameter's schema in whose place the tool's description stands."""
+
+
+def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with the names and types of parameters alone; that an optional one may be null goes without saying."""
+    properties = {name: _type(parameter) for name, parameter in schema.get("properties", {}).items()}
+    return {**schema, "properties": properties}
+
+
+def _type(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    choices = [one for one in parameter.get("anyOf", ()) if one.get("type") != "null"]
+    found = choices[0] if len(choices) == 1 else parameter
+    return {key: value for key, value in found.items() if key not in _SAID}

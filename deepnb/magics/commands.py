@@ -1,6 +1,7 @@
 """The subcommands of %agent: session and arguments -> what is shown."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from deepnb.core.errors import InvalidError
@@ -82,8 +83,9 @@ def agent_turns(scene: Scene, args: Args) -> Result:
 
 
 def agent_budget(scene: Scene, args: Args) -> Result:
-    scene.show(budget_picture(scene.session))
-    return scene.session.ledger() if scene.session.turns else None
+    listed = bool(args["items"])
+    scene.show(replace(budget_picture(scene.session), unfolded=listed))
+    return scene.session.ledger() if scene.session.turns and not listed else None
 
 
 def agent_xray(scene: Scene, args: Args) -> Result:
@@ -124,12 +126,15 @@ def agent_history(scene: Scene, args: Args) -> Result:
 
 
 def agent_transcript(scene: Scene, args: Args) -> Result:
+    from deepnb.session.tables import transcript_in_short
+
     session = scene.session
-    table: object = session.transcript(args["thread"])
+    table: object = transcript_in_short(session.transcript(args["thread"]))
     one = session.workspace.transcripts[args["thread"] or session.thread]
     for line in one.notices():
         scene.show(notice_view(line, "warning"))
     where = f"kept in {one.place}" if one.place else "kept in this kernel only: %memory keep DIR also keeps it on disk"
+    where += "; session.transcript() has every column"
     scene.show(notice_view(f"transcript of thread {one.thread}, {where}", "ok"))
     return table
 

@@ -7,15 +7,20 @@ where the older `complete_command` hook is not. In a prompt nothing is offered, 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from deepnb.magics.grammar import TOOL_WORDS, Arg, Flag, Sub
 from deepnb.magics.usage import MAGICS, OPTIONS, subcommand, subcommands
+
+T = TypeVar("T")
 
 IDENTIFIER = "deepnb"
 _NAMES = "|".join(MAGICS)
 _LINE = re.compile(rf"\s*(?:[\w.]+\s*=\s*)?%({_NAMES})\s(.*)", re.DOTALL)
 _CELL = re.compile(rf"%%({_NAMES})\s(.*)", re.DOTALL)
+
+LOOKED_UP = ("change", "pending", "messages", "bundled")
+"""Kinds of words: ids of the journal and of what needs approval, sections of the history, skills that can be added."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +38,22 @@ class Names:
     """The user's, and the MCP servers: what can be removed."""
     functions: tuple[str, ...] = ()
     """Variables that can be a tool."""
+    turns: int = 0
+    """How many the thread has."""
+    calls: tuple[str, ...] = ()
+    """`TURN.CALL` of the model calls whose request was kept."""
+    more: Callable[[str], tuple[str, ...]] = lambda kind: ()
+    """The words of a kind that is looked up only when it is asked for: one of LOOKED_UP."""
 
     def of(self, kind: str) -> tuple[str, ...]:
         """The names that a word of this kind may be."""
+        if kind in LOOKED_UP:
+            return _asked(lambda: self.more(kind), ())
         by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "place": self.memory}
         by_kind["file"] = self.memory
         by_kind["subagents"] = ("add", "remove", *self.subagents)
+        turns = tuple(str(n) for n in range(self.turns, 0, -1))
+        by_kind |= {"turn": turns, "call": (*turns, *self.calls)}
         by_kind |= {"skill": self.skills, "tools": TOOL_WORDS, "source": ("user", "project", *self.sources)}
         return by_kind.get(kind, ())
 
@@ -71,7 +86,7 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
             return {"completions": []}
         magic, line, cell = place
         fragment = re.search(r"\S*\Z", line)[0]  # type: ignore[index]
-        words = candidates(magic, line, fragment, _asked(get_names), cell)
+        words = candidates(magic, line, fragment, _asked(get_names, Names()), cell)
         return {
             "completions": _completions(words),
             "matched_fragment": fragment,
@@ -180,19 +195,23 @@ def _flag_words(
 
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
-    return _names_of(sub.magic) if arg.kind == "sub" else list(arg.choices or names.of(arg.kind))
+    if arg.kind == "sub":
+        return _names_of(sub.magic)
+    if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
+        return list(names.of("bundled") if sub.name == "add" else names.skills)
+    return list(arg.choices or names.of(arg.kind))
 
 
 def _names_of(magic: str) -> list[str]:
     return [sub.name for sub in subcommands(magic)]
 
 
-def _asked(get_names: Callable[[], Names]) -> Names:
-    """The names there are, or none: a Tab never shows a traceback."""
+def _asked(what: Callable[[], T], otherwise: T) -> T:
+    """What is there to name, or nothing: a Tab never shows a traceback."""
     try:
-        return get_names()
+        return what()
     except Exception:
-        return Names()
+        return otherwise
 
 
 def _completions(words: list[str]) -> list[Any]:

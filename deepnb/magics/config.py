@@ -19,6 +19,7 @@ OPTIONS = {
     "max_subagent_depth": "max_subagent_depth",
     "approve": "approve",
     "prices": "prices",
+    "tool_text": "tool_text",
 }
 
 
@@ -113,6 +114,12 @@ class DeepNB(Configurable):
         help="Whether the front end can update an output in its place; False: a turn is shown when it has ended, and"
         " calls are approved by typing.",
     ).tag(config=True)
+    tool_text = Enum(
+        ("short", "full"),
+        None,
+        allow_none=True,
+        help="How tools are described to the model; None: short under a window of 32,000 tokens, full above it.",
+    ).tag(config=True)
     offer_explain = Bool(
         False, help="Whether an error of a cell is followed by a line that offers %agent explain and %agent fix."
     ).tag(config=True)
@@ -149,6 +156,7 @@ class DeepNB(Configurable):
             self.approve = options.approve
             self.max_subagent_depth = options.max_subagent_depth
             self.max_cost = options.max_cost
+            self.tool_text = options.tool_text
             if options.max_steps is not None:
                 self.max_steps = options.max_steps
             self.trigger = _setting(options.trigger, 0.85)

@@ -282,7 +282,22 @@ def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.N
         skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),
         sources=paths(session.memory.joined),
         subagents=session.subagents.names(),
+        turns=len(session.turns),
+        calls=tuple(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())),
+        more=lambda kind: _looked_up(session, kind),
     )
+
+
+def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
+    """The words of one of `complete.LOOKED_UP`, the newest first."""
+    match kind:
+        case "change":
+            return tuple(entry.id for entry in reversed(session.memory.log_entries()))
+        case "pending":
+            return tuple(held.id for held in session.memory.pending())
+        case "messages":
+            return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
+    return tuple(skill.name for skill in session.skills.bundled())
 
 
 def _may_be_tool(value: Any) -> bool:

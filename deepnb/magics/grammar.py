@@ -7,6 +7,7 @@ from dataclasses import dataclass
 # A name or a model does not end like a sentence does: `%agent new york?` and `%agent use this!` are prompts.
 KINDS: dict[str, str] = {
     "number": r"[0-9]{1,9}",
+    "turn": r"[0-9]{1,9}",
     "call": r"[0-9]{1,6}(?:\.[0-9]{1,6})?",
     "name": r"\w(?:[\w.\-]*\w)?",
     "thread": r"\w(?:[\w.\-]*\w)?",
@@ -20,6 +21,8 @@ KINDS: dict[str, str] = {
     "place": r"/\S*",
     "backend": r"disk:.+|store(?::\S+)?|state",
     "word": r"\S+",
+    "change": r"\S+",
+    "pending": r"\S+",
     "export": r"""[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
     "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",

@@ -140,7 +140,9 @@ def memory_diff(scene: Scene, args: Args) -> Result:
 
 
 def memory_log(scene: Scene, args: Args) -> Result:
-    log: object = scene.session.memory.log().drop(columns=["thread", "cell", "at", "diff"])
+    from deepnb.session.tables import log_in_short
+
+    log: object = log_in_short(scene.session.memory.log())
     return log
 
 
@@ -151,8 +153,10 @@ def memory_revert(scene: Scene, args: Args) -> Result:
 
 
 def memory_why(scene: Scene, args: Args) -> Result:
-    found: Any = scene.session.memory.why(args["text"])
-    shown: object = found.drop(columns=["at"])
+    from deepnb.session.tables import origins_in_short
+
+    found = scene.session.memory.why(args["text"])
+    shown: object = origins_in_short(found)
     return shown if len(found) else notice(f"memory does not contain {args['text']!r}")
 
 

@@ -247,7 +247,7 @@ def _flag_value(flag: Flag, has_value: bool, text: str) -> Value:
 def _typed(kind: str, text: str) -> Value:
     if not re.fullmatch(KINDS[kind], text):
         return None
-    return int(text) if kind == "number" else text
+    return int(text) if kind in ("number", "turn") else text
 
 
 def _option_value(option: Flag, has_value: bool, text: str) -> Value:

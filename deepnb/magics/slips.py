@@ -17,7 +17,7 @@ Fit = Callable[[Sub, str], object]
 _MOST = 3
 _OPEN = ("name", "thread", "model", "tools", "search", "path", "place", "file", "word", "url", "subagents")
 """Kinds of arguments that are words of the user's own."""
-_NUMBERS = ("number", "call", "which", "messages", "json")
+_NUMBERS = ("number", "turn", "call", "which", "messages", "json")
 _NUMBER = re.compile(r"[#+-]?[0-9][0-9.,:;/-]*(?:st|nd|rd|th)?")
 # What stands in the place of an argument where a subcommand takes none of that name.
 _PLACE_WORDS = """
@@ -87,7 +87,9 @@ def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
 def _is_closed(sub: Sub, word: str) -> bool:
     """Whether a word is, or nearly is, a number, a choice or an option that the subcommand has, or takes the place of one."""
     numbered = (
-        not sub.args or any(arg.kind in _NUMBERS for arg in sub.args) or any(f.kind == "number" for f in sub.flags)
+        not sub.args
+        or any(arg.kind in _NUMBERS for arg in sub.args)
+        or any(f.kind in ("number", "turn") for f in sub.flags)
     )
     return (numbered and _NUMBER.fullmatch(word) is not None) or _is_mark(sub, word)
 

@@ -54,13 +54,13 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "fork",
         "start a new thread from the current state of this one, or from its state after turn N",
         (Arg("name", "NAME", "name"),),
-        (Flag("--at", "N", "number"),),
+        (Flag("--at", "N", "turn"),),
     ),
     Sub(
         "agent",
         "rewind",
         "go back to the state after turn N; --memory also restores memory",
-        (Arg("turn", "N", "number"),),
+        (Arg("turn", "N", "turn"),),
         (Flag("--memory"),),
     ),
     Sub("agent", "undo", "undo the last rewind, fork, new or re-run, or what code did to your variables"),
@@ -91,7 +91,13 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("what", "[N] JSON", "json"),),
     ),
     Sub("agent", "turns", "list the turns of this thread"),
-    Sub("agent", "budget", "show the tokens in the context by part, and what is left until the trigger"),
+    Sub(
+        "agent",
+        "budget",
+        "show the tokens in the context by part, and what is left until the trigger; --items lists each tool, memory"
+        " file, skill and large message, and what takes it out",
+        flags=(Flag("--items"),),
+    ),
     Sub(
         "agent",
         "xray",
@@ -110,7 +116,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "agent",
         "transcript",
-        "show everything that happened in a thread, as a DataFrame",
+        "show everything that happened in a thread, as a DataFrame: time, turn, what and text",
         (Arg("thread", "THREAD", "thread", needed=False),),
     ),
     Sub(
@@ -199,10 +205,10 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "memory",
         "diff",
         "show what changed in memory: in the last turn, since turn A, or from turn A to turn B",
-        (Arg("a", "A", "number", needed=False), Arg("b", "B", "number", needed=False)),
+        (Arg("a", "A", "turn", needed=False), Arg("b", "B", "turn", needed=False)),
     ),
     Sub("memory", "log", "list every change to memory, notes and skills, as a DataFrame"),
-    Sub("memory", "revert", "revert one change and keep the later ones", (Arg("id", "ID", "word"),)),
+    Sub("memory", "revert", "revert one change and keep the later ones", (Arg("id", "ID", "change"),)),
     Sub(
         "memory", "why", "show which file, line and change a text in memory comes from", (Arg("text", "TEXT", "text"),)
     ),
@@ -240,9 +246,9 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "memory",
         "accept",
         "approve a pending change and apply it; keep both texts of a conflict",
-        (Arg("id", "ID", "word"),),
+        (Arg("id", "ID", "pending"),),
     ),
-    Sub("memory", "drop", "discard a pending change", (Arg("id", "ID", "word"),)),
+    Sub("memory", "drop", "discard a pending change", (Arg("id", "ID", "pending"),)),
     Sub(
         "memory",
         "keep",

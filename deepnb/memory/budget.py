@@ -37,7 +37,8 @@ class Fitted:
         if not self.left_out:
             return self.text
         noun = "section" if self.left_out == 1 else "sections"
-        line = f"({self.left_out} {noun}, {self.tokens_left_out} tokens, not shown: read_file {self.path})"
+        tokens = f"{self.tokens_left_out} token{'' if self.tokens_left_out == 1 else 's'}"
+        line = f"({self.left_out} {noun}, {tokens}, not shown: read_file {self.path})"
         return f"{self.text}\n{line}" if self.text else line
 
 

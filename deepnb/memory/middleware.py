@@ -46,9 +46,15 @@ class MemoryMiddleware(AgentMiddleware):
     state_schema = MemoryState
 
     def __init__(
-        self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count, today: Callable[[], str]
+        self,
+        backend: BackendProtocol,
+        sources: Sequence[str],
+        budget: int,
+        count: Count,
+        today: Callable[[], str],
+        short: bool = False,
     ) -> None:
-        """`today` gives the day (YYYY-MM-DD) in the user's time zone."""
+        """`today` gives the day (YYYY-MM-DD) in the user's time zone; `short` is for guidelines in few words."""
         super().__init__()
         self.tools = []
         self.sources = tuple(sources)
@@ -56,6 +62,7 @@ class MemoryMiddleware(AgentMiddleware):
         self._budget = budget
         self._count = count
         self._today = today
+        self._short = short
 
     @property
     def name(self) -> str:
@@ -99,7 +106,7 @@ class MemoryMiddleware(AgentMiddleware):
 
     def _block(self, contents: Mapping[str, str], request: ModelRequest) -> str:
         files = fitted(contents, list(contents), self._budget, self._count)
-        return memory_block(files, self.sources[0], writes=has_tool(request, WRITES))
+        return memory_block(files, self.sources[0], writes=has_tool(request, WRITES), short=self._short)
 
     def rebased(self, request: ModelRequest) -> ModelRequest:
         """The request with the memory block as the files are now: for the call that compacts."""
@@ -176,9 +183,10 @@ def memory_middleware(
     budget: int,
     count: Count,
     today: Callable[[], str],
+    short: bool = False,
 ) -> MemoryMiddleware:
     """The middleware for a refresh policy; the injected files take at most `budget` tokens."""
-    return _KINDS[refresh](backend, sources, budget, count, today)
+    return _KINDS[refresh](backend, sources, budget, count, today, short)
 
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:

@@ -172,7 +172,7 @@ def last_budget(events: Iterable[Event]) -> Budget | None:
     if not calls:
         return None
     last = calls[-1]
-    return replace(last.budget, reported=last.usage.input if last.usage else None)
+    return replace(last.budget, reported=last.usage.input if last.usage else None, request=last.request)
 
 
 def one_line(error: BaseException) -> str:

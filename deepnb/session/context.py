@@ -29,10 +29,14 @@ class SessionContext:
 
     def budget(self) -> Budget | None:
         """What was in the context at the last model call, against the rule of now; None before the first."""
-        budgets = [t.budget for t in self._workspace.thread.turns if t.budget is not None]
+        from deepnb.session.tools import name_of
+
+        work = self._workspace
+        budgets = [t.budget for t in work.thread.turns if t.budget is not None]
         if not budgets:
             return None
-        return replace(budgets[-1], growth=growth([b.total for b in budgets]), rule=self._workspace.built.rule)
+        own, grown = tuple(map(name_of, work.options.tools)), growth([b.total for b in budgets])
+        return replace(budgets[-1], growth=grown, rule=work.built.rule, own_tools=own)
 
     def fixed(self) -> int:
         """Tokens of the last request that no compaction can shorten."""

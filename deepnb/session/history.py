@@ -64,7 +64,8 @@ class SessionHistory:
         room = self._room()
         if room is not None and tokens > room:
             raise LimitError(
-                f"{brought.line} does not fit: {room:,} tokens are left below the trigger", f"choose fewer: {SYNTAX}"
+                f"{brought.line} does not fit: {room:,} token{'s are' if room != 1 else ' is'} left below the trigger",
+                f"choose fewer: {SYNTAX}",
             )
         return brought
 

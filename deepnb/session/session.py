@@ -20,7 +20,7 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
 from deepnb.session.context import SessionContext
 from deepnb.session.history import SessionHistory
-from deepnb.wiring.options import UNCHANGED, Options, Refresh, changed, known_only
+from deepnb.wiring.options import UNCHANGED, Options, Refresh, ToolText, changed, known_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,6 +92,7 @@ class Session:
     - max_tokens: tokens of all model calls in one turn, counted where none are reported; None is no limit
     - max_cost: US dollars of all model calls in one turn whose price is in `prices`; None is no limit
     - prices: model name to US dollars for a million tokens of (input, cached input, output)
+    - tool_text: how tools are described to the model: "short" or "full"; None is short under a window of 32,000 tokens
     - namespace: the variables that the agent may look at; in a dict its code also runs, once it is approved
     - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
     """
@@ -129,6 +130,7 @@ class Session:
         max_tokens: int | None = None,
         max_cost: float | None = None,
         prices: Mapping[str, Price] | None = None,
+        tool_text: ToolText | None = None,
         namespace: Mapping[str, Any] | None = None,
         clock: Callable[[], datetime] | None = None,
         **unknown: Never,
@@ -441,6 +443,7 @@ class Session:
         max_tokens: int | None = UNCHANGED,
         max_cost: float | None = UNCHANGED,
         prices: Mapping[str, Price] = UNCHANGED,
+        tool_text: ToolText | None = UNCHANGED,
         namespace: Mapping[str, Any] = UNCHANGED,
         **unknown: Never,
     ) -> None:

@@ -15,6 +15,7 @@ from deepnb.core.cached import cache_drops
 from deepnb.core.journal import Entry
 from deepnb.core.subagents import TASK, Spent
 from deepnb.core.values import ToolStarted, Turn, Usage
+from deepnb.views.text import short
 
 if TYPE_CHECKING:
     from deepnb.search import Hit
@@ -78,9 +79,9 @@ def _share(usage: Usage | None) -> float | None:
 
 
 def journal(entries: Sequence[Entry]) -> pd.DataFrame:
-    """One row per change of a file, oldest first."""
-    rows = [(e.id, e.origin, e.path, _change(e), e.note, e.turn, e.thread, e.cell, e.at, e.diff) for e in entries]
-    names = ["id", "origin", "path", "change", "note", "turn", "thread", "cell", "at", "diff"]
+    """One row per change of a file, oldest first; `at` is an ISO timestamp, `change` the first line that changed."""
+    rows = [(e.at, e.turn, e.origin, _change(e), e.path, e.note, e.id, e.thread, e.cell, e.diff) for e in entries]
+    names = ["at", "turn", "origin", "change", "path", "note", "id", "thread", "cell", "diff"]
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
 
@@ -96,13 +97,13 @@ def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> 
     for path, number, line in lines:
         brought = [e for e in entries if e.path == path and f"+{line}" in e.diff.split("\n")]
         last = brought[-1] if brought else None
-        rows.append((path, number, line, *((last.id, last.origin, last.at, last.turn) if last else ("", "", "", None))))
-    names = ["path", "line", "text", "entry", "origin", "at", "turn"]
+        rows.append((line, path, number, *((last.at, last.turn, last.origin, last.id) if last else ("", None, "", ""))))
+    names = ["text", "path", "line", "at", "turn", "origin", "entry"]
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
 
 def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
-    """One row per line: `what` is the role of a message, the type of any other line.
+    """One row per line, what is read first before the ids: `what` is the role of a message, the type of any other line.
 
     `live` says of a message that it is in the thread as it stands in this session; `input` and `output` are
     tokens as the provider reported them; `agent` is main, or the name of a subagent, however deep it is nested, and
@@ -112,8 +113,10 @@ def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
     live = {line.data["id"] for line in live_messages(lines, session)}
     rows = [
         {
-            "what": line.data.get("role", line.type),
+            "at": line.at,
             "turn": line.turn,
+            "what": line.data.get("role", line.type),
+            "text": said(line),
             "name": line.data.get("name", ""),
             "calls": [c["name"] for c in line.data.get("tool_calls") or ()],
             "agent": named.get(line.path, "/".join(line.path)) if line.path else "main",
@@ -125,15 +128,50 @@ def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
             "id": line.data.get("id", ""),
             "parent": line.data.get("parent") or "",
             "path": "/".join(line.path),
-            "at": line.at,
             "session": line.session,
-            "text": said(line),
         }
         for line in lines
     ]
-    names = ["what", "turn", "name", "calls", "agent", "input", "output", "seconds", "type", "live"]
-    table = pd.DataFrame(rows, columns=[*names, "id", "parent", "path", "at", "session", "text"])
+    names = ["at", "turn", "what", "text", "name", "calls", "agent", "input", "output", "seconds", "type", "live"]
+    table = pd.DataFrame(rows, columns=[*names, "id", "parent", "path", "session"])
     return table.astype({"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"})
+
+
+def log_in_short(log: pd.DataFrame) -> pd.DataFrame:
+    """A journal for reading: time, turn, origin, change, path, note, and the id that `revert` takes."""
+    return _timed(log)[["time", "turn", "origin", "change", "path", "note", "id"]]
+
+
+def origins_in_short(found: pd.DataFrame) -> pd.DataFrame:
+    """Where lines come from, for reading."""
+    return _timed(found)[["text", "path", "line", "time", "turn", "origin", "entry"]]
+
+
+def transcript_in_short(table: pd.DataFrame) -> pd.DataFrame:
+    """A transcript for reading: time, turn, what (with the subagent that it is of), and text on one line.
+
+    The text of a message that only calls tools names them; that of a tool begins with its name.
+    """
+    made = _timed(table)[["time", "turn", "what", "text"]]
+    made["what"] = [
+        what if who == "main" else f"{what} ({who})" for what, who in zip(table.what, table.agent, strict=True)
+    ]
+    rows = zip(table.text, table.name, table.calls, strict=True)
+    made["text"] = [" ".join(_said(text, name, calls).split()) for text, name, calls in rows]
+    return made
+
+
+def _said(text: str, name: str, calls: Sequence[str]) -> str:
+    if calls and not text.strip():
+        return f"calls {', '.join(calls)}"
+    return f"{name}: {text}" if name and text else text or name
+
+
+def _timed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with a column `time`, to the second; the day stands in it where there are several."""
+    times = [at[:19].replace("T", " ") for at in table["at"]]
+    day = len({at[:10] for at in times}) > 1
+    return table.assign(time=times if day else [at[11:] for at in times])
 
 
 def _change(entry: Entry) -> str:
@@ -142,4 +180,4 @@ def _change(entry: Entry) -> str:
     start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
     changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
     more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
-    return f"{changed[0][:40]}{more}" if changed else ""
+    return f"{short(changed[0], 32)}{more}" if changed else ""

@@ -79,5 +79,5 @@ _BAR = (
     "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65);border:1px solid;box-sizing:border-box"
 )
 """In forced colours its ground is gone, and the border, else as transparent as the text, is drawn."""
-_UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;color:#7a7a7a"
+_UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;opacity:0.75"
 _LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:2px solid {h.RED.format(0.75)};max-width:600px;box-sizing:border-box"

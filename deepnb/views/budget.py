@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from deepnb.core.budget import PARTS, Budget, Rule
+from deepnb.core.items import Item
 from deepnb.core.subagents import Spent
 from deepnb.core.values import Usage
 from deepnb.views import html as h
@@ -18,6 +20,13 @@ EMPTY = "no model calls yet: type %agent PROMPT"
 WIDE = 60
 """Cells of the bar."""
 _MOST_CALLS = 30
+_LARGEST = 4
+"""Items that the short text names."""
+_HEAD = ("", "item", "tokens", "to take it out")
+_HOW = (
+    "Options such as enable_memory=False are set with deepnb.current().configure(enable_memory=False).",
+    "How long the descriptions of tools are is set with %config DeepNB.tool_text = 'short' or 'full'.",
+)
 
 _LOOKS = {
     "system": ("S", "rgba(120,120,135,0.55)"),
@@ -59,6 +68,8 @@ class BudgetView:
     """Of the request, where the provider has a cache: its usage, and why less was cached than of the one before."""
     nested: Mapping[str, Spent] = field(default_factory=dict)
     """Name of a subagent -> what it spent in the thread."""
+    unfolded: bool = False
+    """Whether the items are shown."""
 
     @property
     def scale(self) -> int:
@@ -109,7 +120,7 @@ class BudgetView:
         lines += [short(fact, COLUMNS) for fact in self.facts]
         if self.history:
             lines += [f"per call {sparkline(*self._last_calls)}", f"         {_ends(self)}"]
-        return page(lines)
+        return page([*lines, *self._items_text()])
 
     def html(self) -> str:
         """The same, as a bar of soft colours over a table."""
@@ -129,7 +140,49 @@ class BudgetView:
             drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)
             label = h.label("tokens per call (red line: trigger)" if drawn else "tokens per call")
             body += [label, plot_html(*self._last_calls, trigger), h.muted(_ends(self))]
-        return h.box(*body)
+        return h.box(*body, self._items_html())
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """What the request is made of, one by one."""
+        return self.budget.items if self.budget else ()
+
+    def _items_text(self) -> list[str]:
+        if not self.items or self.budget is None:
+            return []
+        if self.unfolded:
+            return ["", indent(table_text(_HEAD, self._item_rows, right=(2,))), "", *_HOW]
+        return [self._largest]
+
+    @property
+    def _largest(self) -> str:
+        assert self.budget is not None
+        largest = sorted(self.items, key=lambda item: -item.tokens)[:_LARGEST]
+        named = ", ".join(f"{short(item.name, 24)} {figure(self.budget, item.tokens)}" for item in largest)
+        return f"largest: {named}; %agent budget --items lists all {len(self.items)}"
+
+    def _items_html(self) -> h.Html | None:
+        if not self.items:
+            return None
+        table = table_html(_HEAD, self._item_rows, right=(2,), plain=True)
+        notes = [h.el("div", h.muted(line)) for line in _HOW]
+        title = h.esc(f"{counted(len(self.items), 'item')}, and what takes each out")
+        if not self.unfolded:
+            title = h.join(title, h.muted(" · ", self._largest))
+        return h.fold(title, table, *notes, opened=self.unfolded, framed=False)
+
+    @property
+    def _item_rows(self) -> list[tuple[str, ...]]:
+        assert self.budget is not None
+        return [
+            (
+                part_look(item.part)[0],
+                f"{item.name}: {short(item.start, 40)}" if item.start else item.name,
+                figure(self.budget, item.tokens),
+                item.out or "-",
+            )
+            for item in self.items
+        ]
 
     @property
     def _last_calls(self) -> tuple[tuple[int, ...], frozenset[int]]:

@@ -157,9 +157,13 @@ def section_html(shown: SectionMatch) -> h.Html:
     return h.join(compaction.facts_html(offload, shown.terms) if offload else None, where)
 
 
-def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST) -> h.Html:
-    """One message, folded under its number, role and first words; what was looked for opens it."""
-    line = h.join(h.el("b", f"{item.number}"), f" {role(item)} ", h.muted("· ", short(item.text, 70)))
+def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST, section: int = 0) -> h.Html:
+    """One message, folded under its number, role and first words; what was looked for opens it.
+
+    With its section's number it says what adds it to the next prompt.
+    """
+    bring = h.join(" ", h.code(_bring(section, item))) if section and terms else None
+    line = h.join(h.el("b", f"{item.number}"), f" {role(item)} ", h.muted("· ", short(item.text, 70)), bring)
     text = middle_cut(item.text, room * 3 // 4, room // 4)
     return h.fold(line, h.pre(terms.html(text), low=True), opened=bool(terms), framed=False)
 
@@ -195,18 +199,24 @@ def _section_lines(shown: SectionMatch) -> list[str]:
         return [*lines, f"  saved verbatim in {section.path}", *_some_lines(section.text)]
     lines.append(f"  saved verbatim in {section.path}:")
     wide = max((len(role(item)) for item in shown.items), default=0)
-    items = [line for item in shown.items for line in _item_lines(item, min(wide, 24), shown.terms)]
+    items = [line for item in shown.items for line in _item_lines(item, min(wide, 24), shown)]
     head, tail = _LINES
     if shown.terms or len(items) <= head + tail + 1:
         return lines + items
     return [*lines, *items[:head], f"  … {len(items) - head - tail:,} messages left out …", *items[-tail:]]
 
 
-def _item_lines(item: HistoryMessage, wide: int, terms: SearchTerms) -> list[str]:
+def _bring(section: int, item: HistoryMessage) -> str:
+    """What is typed to add a message to the next prompt."""
+    return f"%agent history --bring {section}:{item.number}"
+
+
+def _item_lines(item: HistoryMessage, wide: int, shown: SectionMatch) -> list[str]:
     head = f"  {item.number:>4}  {pad(short(role(item), wide), wide)}  "
-    if not terms:
+    if not shown.terms:
         return [head + short(item.text, max(20, 98 - len(head)))]
-    return [head.rstrip(), *(f"        {line}" for line in terms.lines(item.text, _HITS))]
+    found = (f"        {line}" for line in shown.terms.lines(item.text, _HITS))
+    return [f"{head}{_bring(shown.number, item)}", *found]
 
 
 def _some_lines(text: str) -> list[str]:
@@ -228,6 +238,6 @@ def _items_html(shown: SectionMatch, room: int) -> Iterator[h.Html]:
         yield h.pre(middle_cut(shown.section.text, *_HTML), low=True)
     elif shown.items:
         yield h.label("messages")
-    yield from (message_html(item, shown.terms, room) for item in shown.items[:_ITEMS])
+    yield from (message_html(item, shown.terms, room, shown.number) for item in shown.items[:_ITEMS])
     if (more := len(shown.items) - _ITEMS) > 0:
         yield h.el("div", h.muted(f"{more:,} more in the file: search to find them"))

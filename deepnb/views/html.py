@@ -12,7 +12,7 @@ from html import escape
 from deepnb.views.text import clean
 
 LINE = "rgba(128,128,128,0.3)"
-MUTED = "color:#7a7a7a"
+MUTED = "opacity:0.7"  # no one grey has a contrast of 4.5 on a white page and on a black one
 MONO = "font-family:monospace;font-size:12px"
 SOFT = "background:rgba(128,128,128,0.08)"
 GREEN, RED = "rgba(46,160,67,{})", "rgba(248,81,73,{})"

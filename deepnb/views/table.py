@@ -27,10 +27,14 @@ def table_text(
     return "\n".join(line.rstrip() for line in [lines[0], rule, *lines[1:]])
 
 
-def table_html(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> h.Html:
-    """A <table> with thin lines; figures of the columns in `right` are set flush right."""
+def table_html(
+    head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), *, plain: bool = False
+) -> h.Html:
+    """A <table> with thin lines; figures of the columns in `right` are set flush right; a `plain` one, without lines, is smaller."""
 
     def cell(tag: str, content: str, i: int, last: bool) -> h.Html:
+        if plain:
+            return h.el(tag, content, style=f"text-align:{'right' if i in right else 'left'};padding:1px 9px 1px 0")
         line = "" if last else f";border-bottom:1px solid {h.LINE}"
         side = "right;font-variant-numeric:tabular-nums;white-space:nowrap" if i in right else "left"
         return h.el(

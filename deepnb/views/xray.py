@@ -91,7 +91,7 @@ class XrayView:
             body.append(h.fold(f"{counted(len(changes), 'change')} since {self.xray.since}", *shown, opened=True))
         for part, pieces in self.xray.parts.items():
             letter, colour = part_look(part)
-            words = f" {part} · {figure(self.xray.call.budget, _sum(pieces))} tokens · {counted(len(pieces), 'piece')}"
+            words = f" {part} · {counted_tokens(self.xray, _sum(pieces))} · {counted(len(pieces), 'piece')}"
             folds = [self._piece(piece) for piece in pieces]
             body.append(h.fold(h.join(h.swatch(letter, colour), words), *folds))
         return h.box(*body)

@@ -27,6 +27,7 @@ from deepnb.wiring.host import Host
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import Options
+from deepnb.wiring.tool_text import in_words, tool_text
 from deepnb.workshop.approvals import Effects
 from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.namespace import namespace_tools
@@ -67,9 +68,13 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     `agents` are the subagents of its files.
     """
     mine, guarded = main_model(options), host.backend
-    tools = described(
-        [*namespace_tools(options.namespace), *code_tools(host, sees=takes_images(mine.model)), *options.tools]
-    )
+    over_notebook = described([*namespace_tools(options.namespace), *code_tools(host, sees=takes_images(mine.model))])
+    given = described(options.tools)
+
+    def offered(own: Measured) -> list[Any]:
+        return [*in_words(over_notebook, tool_text(options, own.rule)), *given]
+
+    tools = offered(mine)
     there = in_force(options, agents)
     does = effects(options, there, host)
     layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), *_approvals(host, does))
@@ -79,7 +84,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     def base(own: Measured, names: Sequence[str] | None, task: DelegationMiddleware | None) -> list[Any]:
         return list(layers.common(inside, own, names=names, task=task).middleware)
 
-    task, nested = delegation(options, there, inside, mine, tools, base, layers.own)
+    task, nested = delegation(options, there, inside, mine, offered, base, layers.own)
     memory = layers.memory(backend, mine)
     common = layers.common(backend, mine, task=task, memory=memory)
     own = layers.own(options.middleware, mine)

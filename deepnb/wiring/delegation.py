@@ -14,12 +14,16 @@ from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.skills.names import normal
 from deepnb.wiring.model import Measured, own_model
 from deepnb.wiring.options import Options
+from deepnb.wiring.tool_text import SHORT_GENERAL, SHORT_TASK, tool_text
 
 _PRIVATE = frozenset({*keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD, keys.OFFLOAD_ID})
 """State that a subagent neither inherits nor returns."""
 
 Base = Callable[[Measured, Sequence[str] | None, DelegationMiddleware | None], list[Any]]
 """(its model, the names its tools are limited to, its `task` if it has one) -> what every nested agent has."""
+
+Tools = Callable[[Measured], Sequence[Any]]
+"""A model -> the tools over the notebook, described for it, and the user's own."""
 
 OwnLayers = Callable[[Sequence[Any], Measured], tuple[Any, ...]]
 """(the middleware an agent was given, its model) -> that, and what must stand inside it."""
@@ -38,7 +42,7 @@ def delegation(
     agents: Sequence[Subagent],
     backend: Any,
     main: Measured,
-    tools: Sequence[Any],
+    tools: Tools,
     base: Base,
     own_layers: OwnLayers,
 ) -> tuple[DelegationMiddleware | None, dict[str, Measured]]:
@@ -50,6 +54,7 @@ def delegation(
         return None, {}
     own = {a.name: own_model(options, a.model) for a in agents if a.model is not None and "runnable" not in a.more}
     made: list[DelegationMiddleware] = []
+    short = tool_text(options, main.rule) == "short"
 
     def nested(agent: Subagent) -> Nested:
         def graph() -> Any:
@@ -57,12 +62,16 @@ def delegation(
 
         foreign = "runnable" in agent.more  # its file tools, if it has any, are not ours
         may_read = backend.may_read if foreign else None
-        return Nested(agent.name, " ".join(agent.description.split()), graph, may_read)
+        own_words = short and agent.description in (GENERAL_PURPOSE.description, WITHOUT_MEMORY)
+        description = SHORT_GENERAL if own_words else " ".join(agent.description.split())
+        return Nested(agent.name, description, graph, may_read)
 
     all_ = [nested(agent) for agent in agents]
     if not all_:
         return None, own
-    made.append(DelegationMiddleware(backend, all_, _PRIVATE, options.max_subagent_depth))
+    made.append(
+        DelegationMiddleware(backend, all_, _PRIVATE, options.max_subagent_depth, SHORT_TASK if short else None)
+    )
     for one in all_:
         if any(one.name == agent.name for agent in options.subagents):
             _try(one)
@@ -87,7 +96,7 @@ def _graph(
     options: Options,
     backend: Any,
     model: Measured,
-    tools: Sequence[Any],
+    tools: Tools,
     base: Base,
     task: DelegationMiddleware,
     own_layers: OwnLayers,
@@ -102,7 +111,7 @@ def _graph(
         "description": agent.description,
         "system_prompt": agent.system_prompt,
         "model": model.model,
-        "tools": _tools(agent, tools, options.enable_filesystem),
+        "tools": _tools(agent, tools(model), options.enable_filesystem),
         "middleware": [
             *skills,
             *base(model, names, task if names is None or TASK in names else None),

@@ -12,7 +12,7 @@ _KNOWN: Mapping[str, Layer] = {
     layer.name: layer
     for layer in (
         Layer("MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepagents", ("memory",)),
-        Layer("FreshMemoryMiddleware", "reads memory again before every model call", "Synaptic", ("memory",)),
+        Layer("FreshMemoryMiddleware", "reads memory again before every model call", "deepnb", ("memory",)),
         Layer(
             "DeltaMemoryMiddleware",
             "keeps the memory block unchanged and adds changes as diffs",
@@ -22,7 +22,7 @@ _KNOWN: Mapping[str, Layer] = {
         Layer(
             "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"
         ),
-        Layer("MemoryToolsMiddleware", "adds daily notes, and search over all notes", "NeoMAGI"),
+        Layer("MemoryToolsMiddleware", "adds daily notes, and search over all notes", "deepnb"),
         Layer("SkillsMiddleware", "lists name, description and path of each skill", "deepagents", ("skills",)),
         Layer(
             "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"

@@ -28,6 +28,7 @@ from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.wiring.host import Host
 from deepnb.wiring.model import Measured
 from deepnb.wiring.options import Options
+from deepnb.wiring.tool_text import in_words, tool_text
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,11 @@ class Layers:
             return Memory()
         sources, refresh = self.options.memory, self.options.memory_refresh
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
-        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.host.now()[:10])
+        short = tool_text(self.options, own.rule) == "short"
+        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.host.now()[:10], short)
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.host.now, self.host.search)
-        return Memory((nested, tools), (files,), files.rebased if refresh == "delta" else None)
+        return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)
 
     def skills(self, backend: Any) -> tuple[Any, ...]:
         """The skills of the session's directories; none without the file tools, which a skill is read with."""
@@ -105,7 +107,7 @@ class Layers:
             rebased=memory.rebased,
         )
         calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())
-        files = (*self._files(backend, names), *((task,) if task else ()))
+        files = (*self._files(backend, own, names), *((task,) if task else ()))
         inner = (*memory.block, compaction, PatchToolCallsMiddleware(), *calls)
         return Common((*files, *inner), compaction, flush)
 
@@ -122,10 +124,16 @@ class Layers:
         theirs = chain.from_iterable(agent.tools or () for agent in self.options.subagents)
         return (AsyncToolsMiddleware(),) if any(map(is_async, chain(own, theirs))) else ()
 
-    def _files(self, backend: Any, names: Sequence[str] | None) -> tuple[Any, ...]:
+    def _files(self, backend: Any, own: Measured, names: Sequence[str] | None) -> tuple[Any, ...]:
         """The file tools, or only some: `read_file` comes with any of them."""
         chosen = FILE_TOOLS if names is None else tuple(name for name in FILE_TOOLS if name in names)
         if not self.options.enable_filesystem or not chosen:
             return ()
         tools = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
-        return (FileToolsMiddleware(backend, self.options.eviction_threshold, tools, READS),)
+        files = FileToolsMiddleware(backend, self.options.eviction_threshold, tools, READS)
+        return (self._worded(files, own),)
+
+    def _worded(self, middleware: Any, own: Measured) -> Any:
+        """The middleware, its tools described for this model."""
+        middleware.tools = in_words(middleware.tools, tool_text(self.options, own.rule))
+        return middleware

@@ -18,6 +18,7 @@ from deepnb.wiring.parts import check_parts
 from deepnb.wiring.subagent_specs import subagents
 
 Refresh = Literal["thread", "call", "delta"]
+ToolText = Literal["short", "full"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Options:
     max_tokens: int | None = None
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
+    tool_text: ToolText | None = None
     namespace: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
 
@@ -159,6 +161,10 @@ def _check(o: Options) -> None:
         )
     if o.memory_refresh not in (policies := get_args(Refresh)):
         raise InvalidError(f"memory_refresh must be one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
+    if o.tool_text not in (None, *(forms := get_args(ToolText))):
+        raise InvalidError(
+            f"tool_text must be one of {', '.join(forms)}", 'tool_text="short", or None to go by the window'
+        )
     for name, off in (("memory", "enable_memory"), ("skills", "enable_skills")):
         if not getattr(o, name):
             raise InvalidError(f"{name} needs a path", f"{off}=False disables it")

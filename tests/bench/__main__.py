@@ -13,7 +13,20 @@ from types import ModuleType
 
 from tests.bench.row import HEAD
 
-NAMES = ("house", "load", "calls", "stream", "turn", "disk", "talks", "speed", "credentials", "cache", "inspect")
+NAMES = (
+    "house",
+    "load",
+    "calls",
+    "stream",
+    "turn",
+    "disk",
+    "talks",
+    "speed",
+    "credentials",
+    "cache",
+    "inspect",
+    "first",
+)
 
 
 def main() -> None:

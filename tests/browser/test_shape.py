@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import nbformat
 import pytest
 
 from deepnb.core.budget import Budget, rule_for
+from deepnb.core.request import Request, Sent
 from deepnb.core.stack import Layer, Stack
 from deepnb.views.budget import budget_view
 from deepnb.views.history import history_view
@@ -54,6 +56,8 @@ def shown() -> dict[str, View]:
         "gauge": budget_view(budget, "turn 3", [900, 2_000, 6_900, 3_100, 4_500], [3]),
         "stack": stack_view(Stack(layers, "offline", "turn 1")),
     }
+    head = tuple(Sent("tools", f"tool_{i}", "{}", 10 * i) for i in range(4))
+    more["items"] = replace(budget_view(replace(budget, request=Request(head))), unfolded=True)
     found = HitsView("alpha", (Found("alpha beta"),), SearchTerms(("alpha",)))
     more["a long line"] = text_view("line", "a" * 3_000)
     return {**dict(views()), **more, "hits": found, "history searched": history_view(history(), "turn 3", "word91")}

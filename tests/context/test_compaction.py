@@ -127,7 +127,7 @@ def test_it_is_not_done_again_on_every_call_once_past_the_trigger():
 
 def test_a_memory_file_that_alone_passes_the_trigger_is_cut_to_its_budget():
     model = Phased(profile={"max_input_tokens": 8_000})
-    s = Session(model=model)
+    s = Session(model=model, tool_text="full")
     s.memory.write("/AGENTS.md", "".join(f"- fact {i} of many that fill the window\n" for i in range(4_000)))
     for i in range(12):
         s.run(f"turn {i} " + "words " * 150)

@@ -18,7 +18,7 @@ PROMPTS = [f"Number {i}: the matter of item {i} is open and we look at it again 
 
 def fired(trigger, window=100_000, keep=("messages", 2)) -> bool:
     """Whether the last of four turns was compacted before its call, and none before it."""
-    s = Session(model=TeachingModel(window=window), trigger=trigger, keep=keep)
+    s = Session(model=TeachingModel(window=window), trigger=trigger, keep=keep, tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
     turns = [any(isinstance(e, Compacted) for e in t.events) for t in s.turns]
@@ -29,7 +29,7 @@ def fired(trigger, window=100_000, keep=("messages", 2)) -> bool:
 @pytest.fixture(scope="module")
 def total() -> int:
     """What the last request of the four costs where nothing is compacted."""
-    s = Session(model=TeachingModel(window=100_000))
+    s = Session(model=TeachingModel(window=100_000), tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
     return s.budget().total

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from langchain_core.tools import StructuredTool, tool
 
-from deepnb import Session
+from deepnb import InvalidError, Session, ToolEnded
+from deepnb.core import tokenizer
+from deepnb.core.request import Sent
 from deepnb.testing import ScriptedModel, call
+from deepnb.wiring.tool_text import SHORT
+from tests.bench.first import BEFORE, MOST, first_request
+from tests.support.tokens import o200k
 
 INDENTED = """Add two numbers.
 
@@ -65,3 +71,126 @@ def test_no_tool_of_a_plain_session_has_indented_lines_as_its_code_has():
         if piece.part == "tools":
             lines = json.loads(piece.text)["function"]["description"].split("\n")[1:]
             assert not [line for line in lines if line.strip()] or any(line[:1].strip() for line in lines), piece.label
+
+
+WINDOWS: list[tuple[int | None, str | None, str]] = [
+    (8_000, None, "short"),
+    (31_999, None, "short"),
+    (32_000, None, "full"),
+    (None, None, "full"),
+]
+CHOSEN: list[tuple[int | None, str | None, str]] = [
+    (8_000, "full", "full"),
+    (200_000, "short", "short"),
+    (None, "short", "short"),
+]
+
+
+def tools_of(s: Session) -> dict[str, Sent]:
+    return {piece.label: piece for piece in s.xray().request if piece.part == "tools"}
+
+
+def parameters(piece: Sent) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(piece.text)["function"]["parameters"]
+    return found
+
+
+def asked(window: int | None, text: Any, **more: Any) -> Session:
+    model = ScriptedModel(answers=["ok"], profile={"max_input_tokens": window} if window else None)
+    s = Session(model=model, tool_text=text, namespace={"x": 1}, **more)
+    s.run("hello")
+    return s
+
+
+@pytest.mark.parametrize(("window", "text", "expected"), WINDOWS + CHOSEN)
+def test_the_window_says_how_tools_are_described_unless_it_is_chosen(window, text, expected):
+    s = asked(window, text)
+    assert ("batch" in tools_of(s)["read_file"].text) == (expected == "full")
+    system = "".join(piece.text for piece in s.xray().request if piece.part == "memory")
+    assert ("How to write:" in system) == (expected == "full")
+    assert "write_file" in system and "edit_file" in system and "password" in system
+
+
+def test_short_descriptions_take_at_most_half_of_the_tokens():
+    short, full = (tools_of(asked(8_000, text)) for text in ("short", "full"))
+    assert short.keys() == full.keys() == SHORT.keys() | {"task"}
+    for count in (tokenizer.count, o200k):
+        spent, before = (sum(count(piece.text) for piece in tools.values()) for tools in (short, full))
+        assert spent <= before / 2
+
+
+def test_the_first_request_in_a_notebook_takes_at_most_60_percent_of_what_it_took():
+    s = Session(model="offline", namespace={})
+    assert sum(piece.tokens for piece in first_request(s, None)) <= MOST * BEFORE
+
+
+def test_a_short_schema_has_the_same_parameters_of_the_same_types():
+    short, full = (tools_of(asked(8_000, text)) for text in ("short", "full"))
+    for name, piece in short.items():
+        mine, theirs = parameters(piece), parameters(full[name])
+        assert mine.get("required") == theirs.get("required"), name
+        assert list(mine["properties"]) == list(theirs["properties"]), name
+        for parameter, schema in theirs["properties"].items():
+            kinds = {one.get("type") for one in schema.get("anyOf", [schema])} - {"null"}
+            assert mine["properties"][parameter]["type"] in kinds, (name, parameter)
+            assert mine["properties"][parameter].get("enum") == schema.get("enum"), (name, parameter)
+
+
+def test_arguments_are_checked_and_filled_in_as_with_the_full_ones():
+    calls = [
+        call("write_file", file_path="/a.txt", content="one\ntwo\n"),
+        call("grep", pattern="two", output_mode="content", path=None),
+        call("edit_file", file_path="/a.txt", old_string="two", new_string="three"),
+        call("read_file", file_path="/a.txt"),
+        call("grep", pattern="two", output_mode="lines"),
+        call("memory_get", path="/AGENTS.md"),
+        call("query_table", table="x"),
+    ]
+    results = []
+    for text in ("short", "full"):
+        s = Session(model=ScriptedModel(answers=[*calls, "done"]), tool_text=text, namespace={"x": 1})
+        s.run("go")
+        results.append([e.result for e in s.turns[-1].events if isinstance(e, ToolEnded)])
+    assert len(results[0]) == len(calls) and results[0] == results[1]
+    assert "2: two" in results[0][1] and "three" in results[0][3] and "output_mode" in results[0][4]
+
+
+def test_your_own_tools_are_sent_as_you_wrote_them():
+    def note_down(text: str) -> str:
+        """Note it down.
+
+        Args:
+            text: What to note, in a sentence.
+        """
+        return text
+
+    s = asked(8_000, None, tools=[note_down])
+    assert "in a sentence" in tools_of(s)["note_down"].text
+
+
+def test_the_beginning_of_the_request_stays_the_same_in_a_thread():
+    s = Session(model=ScriptedModel(answers=["a", "b"]), max_input_tokens=8_000, namespace={})
+    s.run("one")
+    first = s.xray().request.head
+    s.run("two")
+    assert s.xray().request.head is first
+
+
+def test_a_subagent_with_a_model_of_its_own_goes_by_its_window():
+    large = ScriptedModel(answers=["inside"], profile={"max_input_tokens": 200_000})
+    helper = {"name": "helper", "description": "helps", "system_prompt": "Help.", "model": large}
+    task = call("task", description="help", subagent_type="helper")
+    s = Session(model=ScriptedModel(answers=[task, "done"]), max_input_tokens=8_000, subagents=[helper], namespace={})
+    s.run("go")
+    mine, theirs = (
+        {p.label: p.text for c in s.turns[-1].calls if c.agent == agent for p in c.request if p.part == "tools"}
+        for agent in ("", "helper")
+    )
+    assert json.loads(mine["ls"])["function"]["description"] == SHORT["ls"]
+    assert "Lists all files" in theirs["ls"] and "in full" not in theirs["list_variables"]
+    assert "- helper: helps" in json.loads(mine["task"])["function"]["description"]
+
+
+def test_a_bad_choice_is_one_line():
+    with pytest.raises(InvalidError, match="tool_text must be one of short, full"):
+        Session(tool_text="brief")  # type: ignore[arg-type]

@@ -211,3 +211,44 @@ def test_install_twice_and_uninstall_leave_the_shell_as_it_was(shell):
     assert shell.Completer.custom_matchers == []
     assert offered(shell, "%agent th|") == []
     complete.install(shell, lambda: NAMES)
+
+
+@pytest.mark.parametrize(
+    ("magic", "typed", "expected"),
+    [
+        ("agent", "rewind ", ["3", "2", "1", "--memory"]),
+        ("agent", "fork idea --at ", ["3", "2", "1"]),
+        ("agent", "xray ", ["3", "2", "1", "3.2", "3.1"]),
+        ("agent", "xray 3.", ["3.2", "3.1"]),
+        ("agent", "history --bring ", ["2", "1", "none"]),
+        ("memory", "diff ", ["3", "2", "1"]),
+        ("memory", "diff 1 ", ["3", "2", "1"]),
+        ("memory", "revert ", ["12", "11", "3"]),
+        ("memory", "revert 1", ["12", "11"]),
+        ("memory", "accept ", ["p1"]),
+        ("memory", "drop ", ["p1"]),
+        ("skills", "add ", ["clear-plot", "--yes"]),
+        ("skills", "validate ", ["tidy-data", "plots"]),
+    ],
+)
+def test_ids_turns_and_skills_that_can_be_added(magic, typed, expected):
+    words = {
+        "change": ("12", "11", "3"),
+        "pending": ("p1",),
+        "messages": ("2", "1", "none"),
+        "bundled": ("clear-plot",),
+    }
+    names = Names(skills=NAMES.skills, turns=3, calls=("3.2", "3.1"), more=words.__getitem__)
+    assert candidates(magic, typed, typed.rpartition(" ")[2], names) == expected
+
+
+def test_what_costs_more_to_look_up_is_looked_up_only_where_it_can_stand():
+    asked: list[str] = []
+
+    def more(kind: str) -> tuple[str, ...]:
+        asked.append(kind)
+        return ()
+
+    for magic, typed in (("agent", "rewind "), ("memory", "show "), ("skills", "show "), ("agent", "")):
+        candidates(magic, typed, "", Names(turns=1, more=more))
+    assert asked == []

@@ -134,6 +134,22 @@ def test_tab_offers_threads_skills_memory_and_variables_that_hold_a_model(shell:
     assert complete_names(shell.session, {}).models[0] == "offline"
 
 
+def test_tab_offers_ids_of_changes_turns_and_the_skills_that_come_with_deepnb(shell: Shell) -> None:
+    shell.ok("%memory add Ana owns the data")
+    shell.ok("%memory add Bo owns the plots")
+    shell.ok("%agent hello")
+
+    def offered(line: str) -> list[str]:
+        return list(shell.ip.Completer.complete(line_buffer=line, cursor_pos=len(line), text=None)[1])
+
+    ids = [entry.id for entry in shell.session.memory.log_entries()]
+    assert offered("%memory revert ") == ids[::-1]
+    assert offered("%agent rewind ")[0] == "1" and "1.1" in offered("%agent xray ")
+    assert {skill.name for skill in shell.session.skills.bundled()} <= set(offered("%skills add "))
+    shell.ok(f"%memory revert {ids[0]}")
+    assert "Ana" not in shell.session.memory.text()
+
+
 def test_a_preload_waits_runs_once_and_hides_what_fails() -> None:
     ran = Preload("deepnb.no_such_module", idle=0.0)
     ran.begin()

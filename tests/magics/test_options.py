@@ -72,7 +72,7 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("resume", Command("resume", {"choice": None})),
         ("resume skip", Command("resume", {"choice": "skip"})),
         ("turns", Command("turns")),
-        ("budget", Command("budget")),
+        ("budget", Command("budget", {"items": False})),
         ("compact", Command("compact")),
         ("history", Command("history", {"search": None, "bring": None})),
         ("history moons", Command("history", {"search": "moons", "bring": None})),
@@ -304,7 +304,7 @@ USAGES = {
     "agent": (
         "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
         " rewind N [--memory]; undo; resume [again|skip]; approve [N|all] [--thread] [--skill]; reject [[N|all] WHY...];"
-        " edit [N] JSON; turns; budget; xray [TURN[.CALL]]; compact;"
+        " edit [N] JSON; turns; budget [--items]; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
         " export FILE.ipynb|FILE.html|FILE.jsonl [--thread NAME] [--yes];"
         " explain; fix; code [N];"
@@ -360,6 +360,7 @@ def test_the_examples_of_the_help_are_what_they_say():
 def test_every_row_can_be_told_from_a_prompt():
     sample = {
         "number": "3",
+        "turn": "3",
         "call": "3.1",
         "sub": "help",
         "model": "m",

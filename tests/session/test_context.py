@@ -36,7 +36,7 @@ def prompts(n: int) -> list[str]:
 @pytest.fixture(scope="module")
 def long() -> Session:
     """Thirty turns in a window of 8,000."""
-    s = Session(model=TeachingModel(window=8_000))
+    s = Session(model=TeachingModel(window=8_000), tool_text="full")
     s.run(ODD)
     for i, prompt in enumerate(prompts(29)):
         s.run(f"Write /f{i}.md: {prompt}" if i % 3 == 0 else prompt + " " + prompt)
@@ -97,7 +97,7 @@ def test_the_gauge_is_what_the_model_reports(long):
 
 
 def three_turns(window: int = 100_000, **options) -> Session:
-    s = Session(model=TeachingModel(window=window), keep=("tokens", 100), **options)
+    s = Session(model=TeachingModel(window=window), keep=("tokens", 100), tool_text="full", **options)
     for prompt in prompts(3):
         s.run(prompt)
     return s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -236,7 +237,7 @@ def test_a_streamed_answer_is_one_line() -> None:
 
 
 def test_a_compaction_is_told_and_drops_nothing() -> None:
-    s = Session(max_input_tokens=6_000)
+    s = Session(max_input_tokens=6_000, tool_text="full")
     for n in range(8):
         s.run(f"note {n}: " + "some words that take room " * 40)
     assert any(t.after.offload for t in s.turns)
@@ -433,6 +434,10 @@ def test_the_magic(shell: Shell, tmp_path: Path) -> None:
     shell.ok("%agent hello there")
     table = shell.run("%agent transcript").value
     assert list(table["what"]) == ["session", "turn", "user", "assistant", "end"]
+    assert list(table) == ["time", "turn", "what", "text"]
+    assert table["text"][2] == "hello there" and all(re.fullmatch(r"\d\d:\d\d:\d\d", time) for time in table["time"])
+    assert list(shell.session.transcript())[:4] == ["at", "turn", "what", "text"]
+    assert list(shell.session.transcript())[-4:] == ["id", "parent", "path", "session"]
     shell.ok(f"%memory keep {tmp_path}")
     shell.ok("%agent new second")
     assert len(shell.run("%agent transcript").value) == 0

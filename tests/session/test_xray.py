@@ -69,12 +69,12 @@ def test_a_memory_block_written_anew_is_a_change_with_a_diff():
     x = s.xray()
     (changed,) = [c for c in x.changes if c.before]
     assert changed.after.part == "memory" and "tea at five" in changed.after.text
-    where = x.parts["memory"][0].text.encode().index(b"five")
+    where = "".join(p.text for p in x.parts["memory"]).encode().index(b"five")
     ahead = sum(len(p.text.encode()) for part in ("tools", "system") for p in x.parts[part] if part == "tools")
     assert x.prefix.same >= ahead + where and x.prefix.kept < 1
     view = xray_view(x)
     assert "-- tea at four" in view.text() and "+- tea at five" in view.text()
-    assert "~ changed: memory" in view.text() and "<ins" in view.html()
+    assert "~ changed: /AGENTS.md" in view.text() and "<ins" in view.html()
 
 
 def test_in_delta_memory_the_prefix_stays_whole():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.budget import PARTS, Budget, Rule, rule_for
+from deepnb.core.growing_list import GrowingList
+from deepnb.core.request import Request, Sent
 from deepnb.views.bar import cells, plot_html, sparkline
 from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
 
@@ -184,3 +187,51 @@ def test_less_than_a_turn_is_not_about_none():
 def test_the_cost_is_said_where_it_is_known():
     assert "cost so far $0.0123" in budget_view(BUDGET, cost=0.0123).text()
     assert "cost" not in budget_view(BUDGET).text()
+
+
+HEAD = (
+    Sent("tools", "grep", "{}", 1_500),
+    Sent("tools", "mine", "{}", 565),
+    Sent("system", "system prompt", "You", 512),
+    Sent("memory", "memory", "<", 5),
+    Sent("memory", "/AGENTS.md", "- tea", 205),
+    Sent("memory", "guidelines", "g", 100),
+)
+BODY = GrowingList[tuple[Sent, ...]]().replace_from(0, [(Sent("user", "user", "why <b>so</b>?", 2_317),)])
+ITEMS = replace(
+    BUDGET,
+    request=Request(HEAD, BODY),
+    own_tools=("mine",),
+)
+UNFOLDED = [
+    "     item                  tokens  to take it out",
+    "  ─  ────────────────────  ──────  ────────────────────────",
+    "  T  grep                   1,500  enable_filesystem=False",
+    "  T  mine                     565  %agent tools remove mine",
+    '  S  system prompt            512  system_prompt=""',
+    "  M  /AGENTS.md               205  %memory rm /AGENTS.md",
+    "  M  guidelines               105  enable_memory=False",
+    "  U  user: why <b>so</b>?   2,317  %agent compact",
+]
+
+
+def test_the_items_in_short_and_unfolded():
+    view = budget_view(ITEMS)
+    largest = "largest: user 2,317, grep 1,500, mine 565, system prompt 512; %agent budget --items lists all 6"
+    assert view.text().splitlines()[-1] == largest
+    text = replace(view, unfolded=True).text()
+    assert text.splitlines()[-11:-3] == UNFOLDED
+    assert max(map(len, text.splitlines())) <= 100 and "largest:" not in text
+
+
+def test_the_items_are_a_fold_that_can_be_open():
+    view = budget_view(ITEMS)
+    assert "<details" in view.html() and "open" not in view.html().partition("<details")[2].partition(">")[0]
+    html = replace(view, unfolded=True).html()
+    assert "open" in html.partition("<details")[2].partition(">")[0]
+    assert "why &lt;b&gt;so&lt;/b&gt;?" in html and "6 items, and what takes each out" in html
+    assert len(html) - len(budget_view(BUDGET).html()) < 350 * len(ITEMS.items) + 1_000
+
+
+def test_estimated_items_carry_their_sign():
+    assert "~1,500  enable_filesystem=False" in replace(budget_view(replace(ITEMS, exact=False)), unfolded=True).text()

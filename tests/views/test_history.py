@@ -147,7 +147,10 @@ def test_what_is_looked_for_is_found_whatever_its_case_and_marked():
         "search for moons: 2 messages in 1 section",
         "",
     ]
-    assert "     1  user\n        Which planet has the most »moons«?\n     3  assistant\n" in view.text()
+    assert (
+        "     1  user       %agent history --bring 1:1\n        Which planet has the most »moons«?\n     3  assistant  %agent"
+        in view.text()
+    )
     assert "Saturn has the most »MOONS«." in view.text()
     assert "Saturn 146" not in view.text() and "thanks" not in view.text()
     html = view.html()
@@ -183,6 +186,14 @@ def test_a_section_is_found_by_its_summary_anchors_and_notes():
 
 def test_sections_keep_their_numbers_in_a_search():
     assert [one.number for one in history_view([SECTION, LATER], search="thanks").matches] == [2]
+
+
+def test_a_hit_says_what_adds_it_to_the_next_prompt():
+    view = history_view([SECTION, LATER], search="thanks")
+    (match,) = view.matches
+    typed = f"%agent history --bring 2:{match.items[0].number}"
+    assert typed in view.text() and typed in shown(view.html())
+    assert "--bring 2:" not in history_view([SECTION, LATER]).text()
 
 
 def test_what_waits_is_said():

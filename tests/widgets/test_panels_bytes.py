@@ -48,7 +48,7 @@ def mean(turns: Sequence[Counter[str]]) -> float:
 
 
 def test_bytes_of_a_turn_do_not_grow_over_two_hundred_turns_with_all_panels_open(kernel: Kernel) -> None:
-    kernel.ok("%config DeepNB.window = 7000")
+    kernel.ok("%config DeepNB.window = 4600")
     twins = set()
     for panel in PANELS:
         twins |= {id_ for id_, data in kernel.ok(panel).outputs.items() if "text/html" in data}
