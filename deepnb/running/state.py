@@ -21,6 +21,9 @@ from deepnb.running.thread import Pool, Thread, waits
 if TYPE_CHECKING:
     from deepnb.engine.checkpoints import Newest
 
+RECORDS = "/.deepnb/"
+"""Where deepnb keeps the journal."""
+
 
 class State:
     """Reads and writes checkpoints through the graph; keeps the files that threads have in common.
@@ -197,6 +200,16 @@ class State:
         changed = {p: own.get(p) for p in {*own, *thread.base} if own.get(p) != thread.base.get(p)}
         thread.pool.files = self._rebased(thread.pool, changed, thread.base, thread.pool.files)
         thread.base = own
+
+    def adopt(self, thread: Thread, pool: Pool, before: Mapping[str, Any]) -> tuple[str, ...]:
+        """Take a thread of another workspace into a pool that held `before` when it was begun; gives the files it changed."""
+        own = self._own(thread)
+        records = {p: data for p, data in own.items() if p.startswith(RECORDS)}
+        begun = {p: d for p, d in before.items() if thread.scope.may_read(p) and not p.startswith(RECORDS)} | records
+        changed = {p: own.get(p) for p in {*own, *begun} if own.get(p) != begun.get(p)}
+        pool.files = self._rebased(pool, changed, begun, pool.files)
+        thread.pool, thread.base = pool, own
+        return tuple(sorted(changed))
 
     def fill(self, pool: Pool, threads: Sequence[Thread]) -> None:
         """Give a pool what these threads of it hold, the newest last: each knows all that it may read."""
