@@ -14,11 +14,12 @@ from deepnb.core.values import (
     Usage,
 )
 
-_WAITS = {
+WAITS = {
     "answer": "waiting for the model",
     "summary": "compacting the context: summarizing",
     "flush": "compacting the context: asking the model what is worth keeping",
 }
+"""What a model was called for -> what is waited for until it answers."""
 
 
 class Activity:
@@ -38,7 +39,7 @@ class Activity:
         """Something happened."""
         match event:
             case ModelStarted(call=call):
-                self._begin(("model", *event.path), event.path, _WAITS[call.purpose])
+                self._begin(("model", *event.path), event.path, WAITS[call.purpose])
                 if not event.path and call.purpose == "answer":
                     self.budget = call.budget
             case TextDelta():

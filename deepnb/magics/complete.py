@@ -28,6 +28,7 @@ class Names:
     skills: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     subagents: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     own_tools: tuple[str, ...] = ()
     """The user's, and the MCP servers: what can be removed."""
@@ -38,6 +39,7 @@ class Names:
         """The names that a word of this kind may be."""
         by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "place": self.memory}
         by_kind["file"] = self.memory
+        by_kind["job"] = self.jobs
         by_kind["subagents"] = ("add", "remove", *self.subagents)
         by_kind |= {"skill": self.skills, "tools": TOOL_WORDS, "source": ("user", "project", *self.sources)}
         return by_kind.get(kind, ())

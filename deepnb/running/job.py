@@ -168,9 +168,3 @@ class Job:
                 self._ended.set()
 
         threading.Thread(target=copy_context().run, args=(run,), daemon=True, name=f"deepnb-job-{self.number}").start()
-
-
-def read_all(stream: JobStream) -> None:
-    """Read a stream to its end."""
-    for _ in stream:
-        pass

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from deepnb.core.approvals import Policy, policy_of
 from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.core.image import PromptImage
 from deepnb.core.short_repr import short_repr
-from deepnb.running.job import Job, JobStream, read_all
+from deepnb.running.job import Job, JobStream
 from deepnb.running.thread import Pool, Thread
 from deepnb.running.workspace import Workspace
 from deepnb.workshop.kernel import PlainKernel
+
+
+class Reader(Protocol):
+    """Who reads the events of a job."""
+
+    def read(self, job: Job, stream: JobStream) -> None:
+        """Read them to their end; called in the job's own thread."""
+
+    def landed(self, job: Job) -> None:
+        """Its thread is one of the session's now; called in the session's own thread."""
+
+
+class _Silent:
+    """Reads them, and says nothing of them."""
+
+    def read(self, job: Job, stream: JobStream) -> None:
+        for _ in stream:
+            pass
+
+    def landed(self, job: Job) -> None:
+        """Nothing is to be done."""
+
 
 MOST = 4
 """Jobs that run at once."""
@@ -60,10 +82,10 @@ class Jobs(Sequence[Job]):
         max_steps: int | None = None,
         cell: str | None = None,
         images: Sequence[PromptImage] = (),
-        reader: Callable[[Job, JobStream], object] = lambda job, stream: read_all(stream),
+        reader: Reader | None = None,
     ) -> Job:
-        """Run a prompt in the background, in a fork of a thread; `reader` reads its events, in the job's own thread."""
-        work = self._workspace
+        """Run a prompt in the background, in a fork of a thread."""
+        work, reader = self._workspace, reader or _Silent()
         work.current.idle()
         if not prompt.strip():
             raise InvalidError("the prompt is empty", "%agent PROMPT")
@@ -80,8 +102,8 @@ class Jobs(Sequence[Job]):
         options = {"model": model, "max_steps": max_steps, "cell": cell, "images": images}
         job.play(apart, lambda runner, notify: runner.stream(prompt, **options, notify=notify))
         self._jobs.append(job)
-        land = partial(self._land, job, fork, apart, pool, before)
-        job.run(partial(reader, job), partial(work.current.later, land))
+        land = partial(self._land, job, fork, apart, pool, before, reader)
+        job.run(partial(reader.read, job), partial(work.current.later, land))
         return job
 
     def stop(self) -> int:
@@ -96,7 +118,9 @@ class Jobs(Sequence[Job]):
                 continue
         return len(running)
 
-    def _land(self, job: Job, thread: Thread, apart: Workspace, pool: Pool, before: Mapping[str, Any]) -> None:
+    def _land(
+        self, job: Job, thread: Thread, apart: Workspace, pool: Pool, before: Mapping[str, Any], reader: Reader
+    ) -> None:
         """The turn has ended: its thread is one of the session's, and what it wrote to memory is merged with the session's."""
         work = self._workspace
         work.threads.take_back(thread)
@@ -109,6 +133,7 @@ class Jobs(Sequence[Job]):
                 work.backend.take_over(apart.backend, notes)
             work.current.last = turn
         apart.close()
+        reader.landed(job)
         work.current.tell()
 
 

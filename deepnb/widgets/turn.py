@@ -1,21 +1,24 @@
 """A turn while it happens: in a notebook as outputs updated in place, in a terminal as printed text."""
 
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import TextIO
 
-from deepnb.core.values import Asked, CodeOutput, Event, ModelStarted, TextDelta, ThinkingDelta, ToolStarted
+from deepnb.core.activity import WAITS, Activity
+from deepnb.core.values import Asked, CodeOutput, Event, TextDelta, ThinkingDelta, ToolStarted
 from deepnb.views.code_output import HasBundle, Printed
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.notice import notice_view
+from deepnb.views.running import RunningView
 from deepnb.views.subagent_card import is_task, task_end, task_head
-from deepnb.views.text import clean, indent
+from deepnb.views.text import clean, indent, short
 from deepnb.views.turn_segments import Answer, Segment, Segments, Thinking, ToolSegment
 from deepnb.views.view import View
 from deepnb.widgets.flow import Flow
-from deepnb.widgets.progress import Silence
+from deepnb.widgets.progress import Pulse
 from deepnb.widgets.screen import NOTHING, Reserved, Screen
 
 MAX_OUTPUTS = 20
@@ -32,11 +35,11 @@ _FREE, _PER_CHARACTER, _PER_SECOND = 6_000, 6, 20_000
 """Bytes that may be sent to show an answer more often than that: at first, and for each new character; and in all,
 for each second, where an end is long."""
 
-_WAITING = {
-    "answer": "waiting for the model ...",
-    "summary": "compacting the context: summarizing ...",
-    "flush": "compacting the context: asking the model what is worth keeping ...",
-}
+_SELDOM, _LONGEST = 20, 5.0
+"""The line of a turn that runs is shown anew after a part of the time it has taken, at most so many seconds."""
+INTERRUPT = "interrupt the kernel to stop it"
+"""How to stop a turn that a cell runs: a button of ours would be heard when the cell has ended."""
+_CLEAR = "\r\x1b[K"
 _EDGE = "  │ "
 
 
@@ -53,8 +56,10 @@ class NotebookTurn:
         clock: Callable[[], float] = time.monotonic,
         most: int = MAX_OUTPUTS,
         patience: float = 1.0,
+        hint: str = INTERRUPT,
+        now: Callable[[], str] = lambda: "",
     ) -> None:
-        """After `patience` seconds of silence a line says what is waited for."""
+        """After `patience` seconds of silence a line says what is waited for, and how to stop it; `now` is its time."""
         self._screen = screen
         self._pause = 1.0 / hz if hz > 0 else 0.0
         self._clock = clock
@@ -69,13 +74,17 @@ class NotebookTurn:
         self._asked = False
         self._thought: Thinking | None = None
         self._lock = threading.Lock()
-        self._silence = Silence(self._lock, patience, self._say)
-        self._waiting: View | None = None
+        self._patience, self._hint, self._now = patience, hint, now
+        self._began = clock()
+        self._activity = Activity()
+        self._pulse = Pulse(self._lock, patience, self._beat)
+        self._waiting: RunningView | None = None
 
     def add(self, event: Event) -> None:
         """Take an event; text is shown at most `hz` times a second, everything else at once."""
         with self._lock:
-            self._silence.ends()
+            self._pulse.touch()
+            self._activity.add(event)
             self._asked |= isinstance(event, Asked)
             at = self._segments.add(event)
             if self._thought is not None and self._thought.ended:
@@ -85,8 +94,13 @@ class NotebookTurn:
                 self._take(at, event)
                 if not isinstance(event, TextDelta | ThinkingDelta) or self._due(len(event.text)):
                     self._flush()
-            if isinstance(event, ModelStarted) and not event.path:
-                self._silence.begins(_WAITING[event.call.purpose])
+            if self._waiting is not None and self._waiting.doing != self._activity.line:
+                self._say()
+
+    def ended(self) -> None:
+        """No event comes any more: nothing is waited for."""
+        with self._lock:
+            self._pulse.end()
 
     def finish(self, *views: View) -> Screen:
         """Show what is not shown yet, then the views below it (a footer); gives where more can be shown.
@@ -94,7 +108,7 @@ class NotebookTurn:
         A turn that needs an approval has half its outputs at most: what it goes on with needs some, too.
         """
         with self._lock:
-            self._silence.ends()
+            self._pulse.end()
             if not self._asked:
                 self._segments.close()
             below = list(views)
@@ -136,6 +150,9 @@ class NotebookTurn:
         if not isinstance(segment, Answer) or not isinstance(event, TextDelta):
             self._place(segment) if new else self._changed(segment)
             return
+        if self._waiting is not None and not new:  # the answer goes on, and is cut where it is the last thing
+            self._flow.drop()
+            self._waiting = None
         growing = self._growing.setdefault(at, GrowingMarkdown())
         growing.add(event.text)
         self._place(growing.end) if new else self._changed(growing.end)
@@ -164,10 +181,17 @@ class NotebookTurn:
             return False
         return self._credit >= self._cost or since >= max(_OFTEN, self._cost / _PER_SECOND)
 
-    def _say(self, line: str) -> None:
+    def _beat(self, silent: bool) -> float:
+        """Say how long it has taken, where nothing came for a while or that is shown already."""
+        if silent or self._waiting is not None:
+            self._say()
+        return min(max(self._patience, (self._clock() - self._began) / _SELDOM), _LONGEST)
+
+    def _say(self) -> None:
         """Say what is waited for."""
         self._flush()
-        waiting = notice_view(line)
+        at, doing = self._activity, self._activity.line
+        waiting = RunningView(self._clock() - self._began, doing, at.budget, self._hint, self._now())
         if self._waiting is None:
             self._flow.begin(waiting)
         else:
@@ -179,8 +203,15 @@ class NotebookTurn:
 class TerminalTurn:
     """Text printed as it comes; a tool call is printed when it has ended, a subagent's one by one."""
 
-    def __init__(self, screen: Screen, out: TextIO | None = None, patience: float = 1.0) -> None:
-        """After `patience` seconds of silence a line says what is waited for, once a turn for each kind of it."""
+    def __init__(
+        self,
+        screen: Screen,
+        out: TextIO | None = None,
+        patience: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """After `patience` seconds of silence a line says what is waited for: one that is written over, where `out` is a
+        terminal, else once a turn for each kind of it."""
         self._screen = screen
         self._out = out or sys.stdout
         self._segments = Segments()
@@ -188,23 +219,35 @@ class TerminalTurn:
         self._printed = -1
         self._column = 0
         self._lock = threading.Lock()
-        self._silence = Silence(self._lock, patience, self._say)
+        self._patience, self._began = patience, clock()
+        self._clock = clock
+        self._activity = Activity()
+        self._pulse = Pulse(self._lock, patience, self._beat)
         self._said: set[str] = set()
+        self._over = self._out.isatty()
+        self._fleeting = False
+        """Whether the line that is written over is there."""
 
     def add(self, event: Event) -> None:
         """Take an event and print what it adds."""
         with self._lock:
-            self._silence.ends()
+            self._pulse.touch()
+            self._activity.add(event)
             at = self._segments.add(event)
             if at is not None:
                 self._take(at, event)
-            if isinstance(event, ModelStarted) and not event.path:
-                self._silence.begins(_WAITING[event.call.purpose])
+
+    def ended(self) -> None:
+        """No event comes any more: nothing is waited for."""
+        with self._lock:
+            self._pulse.end()
+            self._clear()
 
     def finish(self, *views: View) -> Screen:
         """End the line, then print the views below it; gives where more can be shown."""
         with self._lock:
-            self._silence.ends()
+            self._pulse.end()
+            self._clear()
             self._line()
             self._print("\n" if self._printed >= 0 else "")
         for view in views:
@@ -235,11 +278,23 @@ class TerminalTurn:
             return
         self._printed = at
 
-    def _say(self, line: str) -> None:
-        """Say what is waited for: what a terminal has printed stays, so each only once."""
-        if line not in self._said:
-            self._said.add(line)
-            self._print_line(notice_view(line).text())
+    def _beat(self, silent: bool) -> float:
+        """Say what is waited for; what is printed and not written over stays, so each only once."""
+        doing, seconds = self._activity.line, self._clock() - self._began
+        if self._over and not self._column and (silent or self._fleeting):
+            line = RunningView(seconds, doing, self._activity.budget, "Ctrl-C stops it").text()
+            self._out.write(f"{_CLEAR}{short(line, shutil.get_terminal_size().columns - 1)}")
+            self._out.flush()
+            self._fleeting = True
+        elif silent and not self._over and doing in {*WAITS.values()} - self._said:
+            self._said.add(doing)
+            self._print_line(notice_view(f"{doing} ...").text())
+        return min(max(self._patience, seconds / _SELDOM), _LONGEST)
+
+    def _clear(self) -> None:
+        if self._fleeting:
+            self._out.write(_CLEAR)
+            self._fleeting = False
 
     def _line(self) -> None:
         if self._column:
@@ -250,6 +305,7 @@ class TerminalTurn:
         self._print(text + "\n")
 
     def _print(self, text: str) -> None:
+        self._clear()
         self._out.write(text)
         self._out.flush()
         self._column = 0 if text.endswith("\n") else 1
@@ -264,6 +320,9 @@ class QuietTurn:
     def add(self, event: Event) -> None:
         """Take an event and show nothing."""
 
+    def ended(self) -> None:
+        """Nothing is shown."""
+
     def finish(self, *views: View) -> Screen:
         """Show the views; gives where more can be shown."""
         for view in views:
@@ -271,11 +330,14 @@ class QuietTurn:
         return self._screen
 
 
-def turn_display(screen: Screen, *, hz: float) -> NotebookTurn | TerminalTurn:
+def turn_display(
+    screen: Screen, *, hz: float, hint: str = INTERRUPT, now: Callable[[], str] = lambda: ""
+) -> NotebookTurn | TerminalTurn:
     """The display of a turn that fits a screen: `add` events, then `finish` with the footer."""
     if not screen.notebook:
         return TerminalTurn(screen)
-    return NotebookTurn(screen, hz, most=screen.free if isinstance(screen, Reserved) else MAX_OUTPUTS)
+    most = screen.free if isinstance(screen, Reserved) else MAX_OUTPUTS
+    return NotebookTurn(screen, hz, most=most, hint=hint, now=now)
 
 
 class TaskLines:

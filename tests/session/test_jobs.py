@@ -87,7 +87,7 @@ def test_a_fifth_is_refused_in_one_line(gate: Gate) -> None:
     session = gated(gate)
     for _ in range(4):
         session.start("wait", model=at_gate("x"))
-    with pytest.raises(LimitError, match="^4 jobs are running: wait until one ends"):
+    with pytest.raises(LimitError, match=r"^4 jobs are running: wait until one ends"):
         session.start("one more")
     session.close()
     assert [job.state for job in session.jobs] == ["stopped"] * 4
