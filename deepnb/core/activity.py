@@ -30,6 +30,7 @@ class Activity:
         """What the main agent's last request held."""
         self.usage = Usage()
         """Tokens of the calls that have ended."""
+        self._begun = False
         self._open: dict[tuple[str, ...], tuple[Path, str]] = {}
         """Calls of models and tools that go on, the newest last: key -> where, and in words."""
         self._agents: dict[str, str] = {}
@@ -37,6 +38,7 @@ class Activity:
 
     def add(self, event: Event) -> None:
         """Something happened."""
+        self._begun = True
         match event:
             case ModelStarted(call=call):
                 self._begin(("model", *event.path), event.path, WAITS[call.purpose])
@@ -62,7 +64,7 @@ class Activity:
         outer = {id_ for path, _ in self._open.values() for id_ in path}
         inner = [(key, *at) for key, at in self._open.items() if key[0] == "model" or key[1] not in outer]
         if not inner:
-            return "between two steps"
+            return "between two steps" if self._begun else "starting"
         return self._words(*inner[-1]) + (f" and {len(inner) - 1} more" if len(inner) > 1 else "")
 
     def _begin(self, key: tuple[str, ...], path: Path, words: str) -> None:

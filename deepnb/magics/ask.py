@@ -24,7 +24,8 @@ from deepnb.views.notice import notice_view
 from deepnb.views.text_file import text_view
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import View
-from deepnb.widgets.screen import Counted, Held, Screen
+from deepnb.widgets.screen import Counted, Held, Notebook, Screen
+from deepnb.widgets.stop import interrupt
 from deepnb.widgets.turn import QuietTurn, turn_display
 
 _ASKS = {
@@ -123,7 +124,8 @@ def watch(
     """
     holds = scene.screen.notebook and not scene.config.updates
     place = screen or (Held(scene.screen) if holds else Counted(scene.screen))
-    display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
+    stop = interrupt if isinstance(scene.screen, Notebook) and scene.in_cell() and not holds else None
+    display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz, stop=stop)
     current = scene.session.workspace.current
     current.live = display.add
     try:

@@ -6,7 +6,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError
+from deepnb.core.errors import BusyError, DeepnbError, InvalidError
 from deepnb.core.values import Turn
 from deepnb.magics import ask
 from deepnb.magics.options import AgentRun
@@ -21,10 +21,12 @@ from deepnb.views.table import table_view
 from deepnb.views.text import short
 from deepnb.views.turn import OutcomeView
 from deepnb.views.view import View
-from deepnb.widgets.actions import button, close
+from deepnb.widgets.actions import close
 from deepnb.widgets.screen import Counted, Output, Screen
+from deepnb.widgets.stop import stop_button
 from deepnb.widgets.turn import QuietTurn, turn_display
 
+_LATER, _NOW = "buttons follow below when no cell is running; or ", "use the buttons below, or "
 _WORDS = 44
 """Columns of a prompt in the list of jobs."""
 
@@ -70,8 +72,7 @@ class JobCell:
             head = f"job {job.number} in thread {job.thread}, a fork of {job.source} · started {_clock(job.started)}"
             kept = "it runs in this kernel only: a restart ends it, and what is shown below is as far as it got"
             self._place.show(notice(f"{head} · {kept}"))
-            self._button = button("Stop", f"stop job {job.number}", "danger")
-            self._button.on_click(lambda _: self._stop(job))
+            self._button = stop_button(f"stop job {job.number}", job.interrupt)
             self._state = self._place.widget(self._button, f"%agent jobs stop {job.number} stops it")
         finally:
             self._begun.set()
@@ -94,7 +95,7 @@ class JobCell:
             footer = footer_view(turn, filled=self._request.filled.filled, notes=self._notes)
             self._below = display.finish(*views, footer)
         if self._state is not None:
-            self._state.update(notice_view(_ended(job, turn, problem), "ok"))
+            self._state.update(notice_view(_ended(job, turn, problem, buttons=_LATER), "ok"))
 
     def landed(self, job: Job) -> None:
         """Show the card of calls that need approval, and from then on what becomes of the job."""
@@ -106,6 +107,8 @@ class JobCell:
         scene, below = self._scene, self._below
         scene.deliveries[turn.thread] = self._request.deliver
         self._context.run(scene.cards.show, turn, below, self._place.shown, partial(ask.decide, scene))
+        if self._state is not None:
+            self._state.update(notice_view(_ended(job, turn, None, buttons=_NOW), "ok"))
         self._unwatch = scene.session.workspace.current.watch(lambda: self._follow(job))
 
     def _follow(self, job: Job) -> None:
@@ -132,10 +135,6 @@ class JobCell:
     def _notes(self) -> Sequence[str]:
         return [*self._request.filled.notes, *self._request.notes]
 
-    def _stop(self, job: Job) -> None:
-        self._button.disabled, self._button.description = True, "Stopping ..."
-        job.interrupt()
-
 
 def agent_jobs(scene: Scene, args: Args) -> Result:
     jobs, what = scene.session.jobs, args["what"]
@@ -154,6 +153,8 @@ def agent_jobs(scene: Scene, args: Args) -> Result:
 
 def _join(scene: Scene, job: Job) -> Result:
     """Switch to the thread of a job that is no longer running."""
+    if job.state == "running":
+        raise BusyError(f"job {job.number} is running", f"wait until it ends, or %agent jobs stop {job.number}")
     scene.session.switch(job.thread)
     turn = job.turn
     needs = "; it needs your approval: %agent approve, or %agent reject WHY" if turn and turn.asked else ""
@@ -185,15 +186,16 @@ def _list(jobs: Sequence[Job], stamp: str) -> View:
     return table_view(("job", "prompt", "state", "time", "tokens", "thread"), rows, "jobs", (0, 3, 4), empty, stamp)
 
 
-def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None) -> str:
+def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: str = "") -> str:
     """How a job ended, and what to type next."""
     took = f" after {elapsed(turn.seconds)}" if turn is not None else ""
     join = f"%agent jobs join {job.number}"
-    if turn is None or turn.error is not None:
-        why = turn.error if turn is not None else problem.typed if problem else "stopped before its turn started"
-        return f"job {job.number} failed{took}: {why}"
+    if turn is None:
+        return f"job {job.number} {f'failed: {problem.typed}' if problem else 'stopped before its turn started'}"
+    if turn.error is not None:
+        return f"job {job.number} failed{took}: {turn.error}"
     if turn.asked:
-        return f"job {job.number} needs your approval: use the buttons below, or {join}, then %agent approve"
+        return f"job {job.number} needs your approval: {buttons}{join}, then %agent approve"
     if turn.interrupted is not None:
         what = f"job {job.number} stopped{took}, {turn.interrupted}"
         return f"{what}: {join}, then %agent resume" if turn.after.next else f"{what}: {join} continues in its thread"

@@ -88,6 +88,11 @@ class Pulse:
                 pause = self._beat(time.monotonic() - self._touched >= self._patience)
 
 
+def pause(seconds: float, least: float) -> float:
+    """How long to wait before a line that says how long something has taken is shown anew: later ever longer."""
+    return min(max(least, seconds / 20), 5.0)
+
+
 def _timer(seconds: float, act: Callable[..., None], *args: str) -> threading.Timer:
     """Acts in the context of now, which says which cell an output belongs to."""
     timer = threading.Timer(seconds, copy_context().run, args=(act, *args))

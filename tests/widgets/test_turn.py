@@ -13,7 +13,8 @@ from deepnb.core.offload import Offload
 from deepnb.core.values import Asked, Call, Compacted, Event, ModelStarted, Notice, TextDelta, ToolEnded, ToolStarted
 from deepnb.views.notice import notice_view
 from deepnb.widgets.screen import Reserved, Terminal
-from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, TerminalTurn, turn_display
+from deepnb.widgets.terminal_turn import TerminalTurn
+from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, turn_display
 from tests.support.screen import Cell
 
 
