@@ -101,11 +101,12 @@ class JobCell:
         """Show the card of calls that need approval, and from then on what becomes of the job."""
         if self._button is not None:
             close(self._button)
-        turn = job.turn
-        if turn is None or not turn.asked or self._below is None:
+        scene, turn, below = self._scene, job.turn, self._below
+        if turn is None or not turn.asked:
             return
-        scene, below = self._scene, self._below
         scene.deliveries[turn.thread] = self._request.deliver
+        if below is None:
+            return
         self._context.run(scene.cards.show, turn, below, self._place.shown, partial(ask.decide, scene))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, None, buttons=_NOW), "ok"))

@@ -29,6 +29,7 @@ class JobStream(TurnStream):
     def __init__(self, stream: TurnStream, arrived: threading.Event) -> None:
         """`stream` was begun with `arrived.set` as `notify`."""
         self._stream, self._arrived = stream, arrived
+        self._first: Event | None = None
         self._stop = threading.Event()
         self.activity = Activity()
 
@@ -36,9 +37,14 @@ class JobStream(TurnStream):
     def turn(self) -> Turn | None:
         return self._stream.turn
 
+    def begin(self) -> None:
+        """Begin the turn: what is wrong with its model or its options is raised here."""
+        self._first = self._stream.poll()
+
     def __next__(self) -> Event:
         while not self._stop.is_set():
-            if (event := self._stream.poll()) is not None:
+            event, self._first = self._first or self._stream.poll(), None
+            if event is not None:
                 self.activity.add(event)
                 return event
             self._arrived.wait()
@@ -72,6 +78,7 @@ class Job:
         self._began = perf_counter()
         self._turn: Turn | None = None
         self._stream: JobStream | None = None
+        self._context = copy_context()
         self._ended = threading.Event()
         self.problem: DeepnbError | None = None
         """Why the turn failed."""
@@ -99,10 +106,10 @@ class Job:
         if not self._ended.is_set():
             return "running"
         turn = self.turn
-        if turn is None or turn.error is not None:
-            return "failed" if self.problem is not None or turn is not None else "stopped"
-        if turn.interrupted is not None:
+        if turn is None or turn.interrupted is not None:
             return "stopped"
+        if turn.error is not None:
+            return "failed"
         return "needs approval" if turn.asked else "done"
 
     @property
@@ -117,15 +124,10 @@ class Job:
         return turn.seconds if turn is not None else perf_counter() - self._began
 
     def wait(self, timeout: float | None = None) -> Turn | None:
-        """Its turn, once it has ended or needs approval; None where it is still running after `timeout` seconds.
-
-        One that failed before its turn began raises what went wrong.
-        """
+        """Its turn, once it has ended or needs approval; None where it is still running after `timeout` seconds."""
         if not self._ended.wait(timeout):
             return None
         self._current.catch_up()
-        if self.turn is None and self.problem is not None:
-            raise self.problem
         return self.turn
 
     def stop(self) -> Turn | None:
@@ -142,19 +144,19 @@ class Job:
 
     # -- for whoever starts it
 
-    def play(self, work: Workspace, begin: Callable[[Runner, Callable[[], None]], TurnStream]) -> JobStream:
-        """What `run` will read: the stream that `begin` starts in the job's own workspace."""
+    def begin(self, work: Workspace, stream: Callable[[Runner, Callable[[], None]], TurnStream]) -> None:
+        """Begin the turn of `stream` in the job's own workspace; what is wrong with its options is raised here."""
         arrived = threading.Event()
-        self._stream = JobStream(begin(Runner(work), arrived.set), arrived)
-        return self._stream
+        self._stream = JobStream(stream(Runner(work), arrived.set), arrived)
+        self._context.run(self._current.begin_background)
+        self._context.run(self._stream.begin)
 
     def run(self, read: Callable[[JobStream], object], end: Callable[[], None]) -> None:
-        """Have `read` read the stream in a thread of its own, in the context of now; `end` comes last, in that thread."""
+        """Have `read` read the stream in a thread of its own, in the context it was begun in; `end` comes last there."""
         assert self._stream is not None
         stream = self._stream
 
         def run() -> None:
-            self._current.begin_background()
             try:
                 read(stream)
             except DeepnbError as error:
@@ -167,4 +169,4 @@ class Job:
                 end()
                 self._ended.set()
 
-        threading.Thread(target=copy_context().run, args=(run,), daemon=True, name=f"deepnb-job-{self.number}").start()
+        threading.Thread(target=self._context.run, args=(run,), daemon=True, name=f"deepnb-job-{self.number}").start()

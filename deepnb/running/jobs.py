@@ -97,10 +97,15 @@ class Jobs(Sequence[Job]):
         pool, before = fork.pool, fork.pool.files
         work.transcripts.forked(source.name, fork.name, fork.snapshot.messages, fork.parent or "")
         apart = workspace_apart(work, fork)
-        work.threads.lend(fork)
         job = Job(number, prompt, source.name, fork, work.current)
         options = {"model": model, "max_steps": max_steps, "cell": cell, "images": images}
-        job.play(apart, lambda runner, notify: runner.stream(prompt, **options, notify=notify))
+        try:
+            job.begin(apart, lambda runner, notify: runner.stream(prompt, **options, notify=notify))
+        except BaseException:
+            work.threads.remove(fork)
+            apart.close()
+            raise
+        work.threads.lend(fork)
         self._jobs.append(job)
         land = partial(self._land, job, fork, apart, pool, before, reader)
         job.run(partial(reader.read, job), partial(work.current.later, land))

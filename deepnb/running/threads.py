@@ -178,6 +178,11 @@ class Threads:
         made = Thread(name, f"{source.name}@{number}", source.pool, source.scope, snapshot=Snapshot(name))
         return self._branched(source, self._add(made), source.snapshot, number, True)
 
+    def remove(self, thread: Thread) -> None:
+        """Take away a thread that nothing has happened in."""
+        del self._threads[thread.name]
+        self._state.delete(thread)
+
     def lend(self, thread: Thread) -> None:
         """A background turn runs in a thread: it is out of reach until `take_back`."""
         del self._threads[thread.name]
