@@ -99,6 +99,9 @@ class JobCell:
 
     def landed(self, job: Job) -> None:
         """Show the card of calls that need approval, and from then on what becomes of the job."""
+        self._context.run(self._landed, job)
+
+    def _landed(self, job: Job) -> None:
         if self._button is not None:
             close(self._button)
         scene, turn, below = self._scene, job.turn, self._below
@@ -107,7 +110,7 @@ class JobCell:
         scene.deliveries[turn.thread] = self._request.deliver
         if below is None:
             return
-        self._context.run(scene.cards.show, turn, below, self._place.shown, partial(ask.decide, scene))
+        scene.cards.show(turn, below, self._place.shown, partial(ask.decide, scene))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, None, buttons=_NOW), "ok"))
         self._unwatch = scene.session.workspace.current.watch(lambda: self._follow(job))

@@ -127,9 +127,11 @@ class Jobs(Sequence[Job]):
         self, job: Job, thread: Thread, apart: Workspace, pool: Pool, before: Mapping[str, Any], reader: Reader
     ) -> None:
         """The turn has ended: its thread is one of the session's, and what it wrote to memory is merged with the session's."""
-        work = self._workspace
+        work, turn = (
+            self._workspace,
+            job.wait(),
+        )  # its thread of Python's has one thing left to do: to say that it ended
         work.threads.take_back(thread)
-        turn = job.turn
         notes = apart.backend.drain()
         changed = work.state.adopt(thread, pool, before)
         if turn is not None:
