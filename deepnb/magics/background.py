@@ -14,7 +14,7 @@ from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.running.job import Job, JobStream
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.diff import diff_view
-from deepnb.views.footer import footer_view
+from deepnb.views.footer import FooterView, footer_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import elapsed, tokens
 from deepnb.views.table import table_view
@@ -92,8 +92,7 @@ class JobCell:
             display.finish(notice_view(problem.typed if problem else "stopped before the turn started", "error"))
         else:
             views = self._delivered(turn, problem)
-            footer = footer_view(turn, filled=self._request.filled.filled, notes=self._notes)
-            self._below = display.finish(*views, footer)
+            self._below = display.finish(*views, *([] if turn.asked else [self._footer(turn)]))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, problem, buttons=_LATER), "ok"))
 
@@ -110,7 +109,7 @@ class JobCell:
         scene.deliveries[turn.thread] = self._request.deliver
         if below is None:
             return
-        scene.cards.show(turn, below, self._place.shown, partial(ask.decide, scene))
+        scene.cards.show(turn, below, self._place.shown, partial(ask.decide, scene), self._footer(turn))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, None, buttons=_NOW), "ok"))
         self._unwatch = scene.session.workspace.current.watch(lambda: self._follow(job))
@@ -135,9 +134,9 @@ class JobCell:
         except DeepnbError as error:
             return [notice_view(error.typed, "error")]
 
-    @property
-    def _notes(self) -> Sequence[str]:
-        return [*self._request.filled.notes, *self._request.notes]
+    def _footer(self, turn: Turn) -> FooterView:
+        filled = self._request.filled
+        return footer_view(turn, filled=filled.filled, notes=[*filled.notes, *self._request.notes])
 
 
 def agent_jobs(scene: Scene, args: Args) -> Result:

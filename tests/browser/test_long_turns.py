@@ -136,6 +136,6 @@ def test_a_restart_under_one(lab: Notebook, place: Path) -> None:
     lab.save()
     saved = nbformat.read(place / "long.ipynb", as_version=4)
     source = next(one for one in saved.cells if "--model doomed" in one.source)
-    texts = [output["data"]["text/plain"] for output in source.outputs]
+    texts = [output["data"].get("text/plain", "") for output in source.outputs]
     assert texts[0].startswith("job 4 in thread job-4, a fork of main · started ")
     assert texts[1] == "%agent jobs stop 4 stops it" and any(text.startswith("as of ") for text in texts)

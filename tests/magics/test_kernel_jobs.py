@@ -61,7 +61,7 @@ class Heard:
             of = message["parent_header"].get("msg_id") == request
             if of and message["msg_type"] in ("display_data", "update_display_data"):
                 shown[message["content"]["transient"]["display_id"]] = message["content"]["data"]
-        return ["[button]" if WIDGET in data else data["text/plain"] for data in shown.values()]
+        return ["[button]" if WIDGET in data else data.get("text/plain", "") for data in shown.values()]
 
     def until(self, request: str, *words: str) -> list[str]:
         """Take messages until a cell says all this; gives its texts."""
