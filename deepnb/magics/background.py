@@ -22,7 +22,7 @@ from deepnb.views.text import short
 from deepnb.views.turn import OutcomeView
 from deepnb.views.view import View
 from deepnb.widgets.actions import close
-from deepnb.widgets.screen import Counted, Output, Screen
+from deepnb.widgets.screen import Counted, Held, Output, Screen
 from deepnb.widgets.stop import stop_button
 from deepnb.widgets.turn import QuietTurn, turn_display
 
@@ -54,7 +54,9 @@ class JobCell:
 
     def __init__(self, scene: Scene, request: ask.Request, *, quiet: bool) -> None:
         self._scene, self._request, self._quiet = scene, request, quiet
-        self._place = Counted(scene.screen)
+        self._live = scene.screen.notebook and scene.config.updates
+        """Whether what is shown can change; else it is shown whole when the job has ended."""
+        self._place = Counted(scene.screen) if self._live or not scene.screen.notebook else Held(scene.screen)
         self._context = copy_context()
         self._begun = threading.Event()
         self._button: Any = None
@@ -65,9 +67,9 @@ class JobCell:
     def begin(self, job: Job) -> None:
         """Say what was started, with a button that stops it; then what happens is shown below."""
         try:
-            if not self._scene.screen.notebook:
-                line = f"job {job.number} is running in thread {job.thread}: %agent jobs lists it, %agent jobs stop"
-                self._place.show(notice(f"{line} {job.number} stops it"))
+            if not self._live:
+                line = f"job {job.number} was started in thread {job.thread}: %agent jobs lists it, %agent jobs stop"
+                self._scene.show(notice(f"{line} {job.number} stops it"))
                 return
             head = f"job {job.number} in thread {job.thread}, a fork of {job.source} · started {_clock(job.started)}"
             kept = "it runs in this kernel only: a restart ends it, and what is shown below is as far as it got"
@@ -95,6 +97,9 @@ class JobCell:
             self._below = display.finish(*views, *([] if turn.asked else [self._footer(turn)]))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, problem, buttons=_LATER), "ok"))
+        elif isinstance(self._place, Held):
+            self._place.show(notice(_ended(job, turn, problem)))
+            self._place.publish()
 
     def landed(self, job: Job) -> None:
         """Show the card of calls that need approval, and from then on what becomes of the job."""
@@ -107,7 +112,7 @@ class JobCell:
         if turn is None or not turn.asked:
             return
         scene.deliveries[turn.thread] = self._request.deliver
-        if below is None:
+        if below is None or not isinstance(self._place, Counted):
             return
         scene.cards.show(turn, below, self._place.shown, partial(ask.decide, scene), self._footer(turn))
         if self._state is not None:
@@ -164,7 +169,7 @@ def _join(scene: Scene, job: Job) -> Result:
     scene.show(notice(f"thread {job.thread}, at turn {len(scene.session.turns)}, forked from {job.source}{needs}"))
     if turn is None:
         return None
-    if not scene.screen.notebook:
+    if not (scene.screen.notebook and scene.config.updates):
         scene.show(OutcomeView(turn))
         if turn.asked:
             changes = map(scene.session.approvals.change, turn.asked)

@@ -61,7 +61,7 @@ def test_none_yet(shell: Shell) -> None:
 
 def test_it_says_how_to_see_and_stop_it_and_other_cells_run(jobs: Shell) -> None:
     said = jobs.ok("%%agent --bg --model waits\nlook around")
-    assert said.strip() == "job 1 is running in thread job-1: %agent jobs lists it, %agent jobs stop 1 stops it"
+    assert said.strip() == "job 1 was started in thread job-1: %agent jobs lists it, %agent jobs stop 1 stops it"
     at_gate(jobs)
     assert jobs.ok("%agent --model quick hello").splitlines()[0] == "quick"
     assert " ".join(rows(jobs)[0]).startswith("1 look around running: gate ")
