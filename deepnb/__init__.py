@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from deepnb.core.values import ToolEnded as ToolEnded
     from deepnb.core.values import ToolStarted as ToolStarted
     from deepnb.core.values import Turn as Turn
+    from deepnb.running.job import Job as Job
     from deepnb.session.session import Session as Session
     from deepnb.workshop.approvals import reads as reads
 
@@ -56,6 +57,7 @@ _HOMES = {
         *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
         *("Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
+    "deepnb.running.job": ("Job",),
     "deepnb.session.session": ("Session",),
     "deepnb.workshop.approvals": ("reads",),
 }

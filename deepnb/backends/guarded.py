@@ -244,6 +244,18 @@ class GuardedBackend(protocol.BackendProtocol):
         """Enter what others did to these files, and to those the journal tells of, since we last looked."""
         self.record.observe(paths)
 
+    def enter(self, paths: Iterable[str], note: str) -> None:
+        """Enter what was changed in these files as the agent's doing: a background turn wrote them."""
+        for path in paths:
+            with self.root(path).lock():
+                self.record.observe_file(path, origin="agent", note=note)
+
+    def take_over(self, other: "GuardedBackend", notices: Iterable[str]) -> None:
+        """What waits for the user in another guard, whose files are ours now, waits here; and these lines are shown."""
+        for one in other.held_changes:
+            self._held_changes.hold(one.path, one.base, one.text, one.why, one.origin)
+        self.notices.extend(line for line in notices if line not in self.notices)
+
     def journal(self) -> tuple[Entry, ...]:
         """The entries of all roots, by time."""
         return self.record.entries()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,8 @@ from deepnb.views.notice import notice_view
 from deepnb.views.text_file import text_view
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import View
-from deepnb.widgets.screen import Counted, Held, Screen
+from deepnb.widgets.screen import Counted, Held, Notebook, Screen
+from deepnb.widgets.stop import interrupt
 from deepnb.widgets.turn import QuietTurn, turn_display
 
 _ASKS = {
@@ -36,28 +37,39 @@ _ASKS = {
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
 
+@dataclass(frozen=True)
+class Request:
+    """A prompt as it is sent, and what is said and done of its turn."""
+
+    text: str
+    filled: FilledPrompt
+    notes: Sequence[str]
+    deliver: Callable[[Turn], Sequence[View]]
+
+
 def ask(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     """Run a prompt as one turn and show it."""
-    filled = FilledPrompt(run.prompt) if run.raw else _filled(scene, run.prompt, cell)
-    session = scene.session
-    asks = _ASKS.get(run.format)
-    events = session.stream(
-        f"{filled.text}\n\n{asks}" if asks else filled.text,
+    made = request(scene, run, cell=cell)
+    events = scene.session.stream(
+        made.text,
         model=run.model,
         thread=run.thread,
         max_steps=run.max_steps,
         cell=scene.cell() if cell else None,
         rerun=scene.config.rerun,
-        images=filled.images,
+        images=made.filled.images,
     )
-    watch(
-        scene,
-        events,
-        quiet=run.quiet or run.format != "markdown",
-        filled=filled,
-        notes=[*_first_note(session), *([f"added to the prompt: {asks}"] if asks else [])],
-        deliver=lambda turn: _deliver(scene, run, turn),
-    )
+    quiet = run.quiet or run.format != "markdown"
+    watch(scene, events, quiet=quiet, filled=made.filled, notes=made.notes, deliver=made.deliver)
+
+
+def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
+    """The prompt with the kernel's values in it, and what its options ask for."""
+    filled = FilledPrompt(run.prompt) if run.raw else _filled(scene, run.prompt, cell)
+    asks = _ASKS.get(run.format)
+    notes = [*_first_note(scene.session), *([f"added to the prompt: {asks}"] if asks else [])]
+    text = f"{filled.text}\n\n{asks}" if asks else filled.text
+    return Request(text, filled, notes, partial(_deliver, scene, run))
 
 
 def explain(scene: Scene) -> None:
@@ -112,8 +124,14 @@ def watch(
     """
     holds = scene.screen.notebook and not scene.config.updates
     place = screen or (Held(scene.screen) if holds else Counted(scene.screen))
-    display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz)
-    problem, stopped = _show_events(scene, display, events)
+    stop = interrupt if isinstance(scene.screen, Notebook) and scene.in_cell() and not holds else None
+    display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz, stop=stop)
+    current = scene.session.workspace.current
+    current.live = display.add
+    try:
+        problem, stopped = show_events(display, events)
+    finally:
+        current.live = lambda event: None
     if (turn := events.turn) is None:
         raise problem or DeepnbError("interrupted before the turn started", "run the cell again")
     try:
@@ -165,10 +183,8 @@ def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
     return replace(filled, notes=tuple(notes))
 
 
-def _show_events(scene: Scene, display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
+def show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, bool]:
     """Show what happens until it ends; gives what went wrong, and whether it was interrupted."""
-    current = scene.session.workspace.current
-    current.live = display.add
     try:
         for event in events:
             with uninterrupted():
@@ -178,8 +194,8 @@ def _show_events(scene: Scene, display: Any, events: TurnStream) -> tuple[Deepnb
     except DeepnbError as error:
         return error, False
     finally:
+        display.ended()
         _close(events)
-        current.live = lambda event: None
     return None, False
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deepnb.core.errors import InvalidError
 from deepnb.core.values import Event, ModelStarted, Notice
+from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
 from deepnb.magics.panel_commands import (
     agent_dashboard,
@@ -170,6 +171,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "rewind": agent_rewind,
     "undo": agent_undo,
     "turns": agent_turns,
+    "jobs": agent_jobs,
     "budget": agent_budget,
     "xray": agent_xray,
     "compact": agent_compact,

@@ -33,6 +33,7 @@ class Names:
     skills: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     subagents: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     own_tools: tuple[str, ...] = ()
     """The user's, and the MCP servers: what can be removed."""
@@ -51,6 +52,7 @@ class Names:
             return _asked(lambda: self.more(kind), ())
         by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "place": self.memory}
         by_kind["file"] = self.memory
+        by_kind["job"] = self.jobs
         by_kind["subagents"] = ("add", "remove", *self.subagents)
         turns = tuple(str(n) for n in range(self.turns, 0, -1))
         by_kind |= {"turn": turns, "call": (*turns, *self.calls)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from contextvars import Context
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ class Extension:
 
         session = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
         session.workspace.current.shell = self.kernel
+        session.workspace.current.wake = self._wake
         session.workspace.current.watch(lambda: self.config.follow(session.options, session.model))
         return session
 
@@ -121,6 +123,7 @@ class Extension:
         if self._preload:
             self._preload.stop()
         if "session" in self.__dict__:
+            self._stop_jobs()
             self.session.tools.close()
         if "session" in self.__dict__ and (line := reloading.forgotten(self.session)):
             from deepnb.views.notice import notice_view
@@ -137,6 +140,14 @@ class Extension:
         made = "session" in self.__dict__
         rule = self.session.rule if made else asked_rule(self.config.window, options["trigger"], options["keep"])
         self.screen.show(notice_view(setting_words(name, value, rule), "ok"))
+
+    def _stop_jobs(self) -> None:
+        """Stop what runs in the background, and say so."""
+        if stopped := self.session.jobs.stop():
+            from deepnb.views.notice import notice_view
+            from deepnb.views.numbers import counted
+
+            self.screen.show(notice_view(f"{counted(stopped, 'background job')} stopped"))
 
     def run(self, magic: str, line: str, body: str | None) -> Any:
         """Parse, call, show; a user's mistake is one line."""
@@ -159,10 +170,13 @@ class Extension:
             "skills": parse_skills,
         }[magic]
         parsed = parse(line, body)
+        if "session" in self.__dict__:
+            self.session.workspace.current.catch_up()
         if isinstance(parsed, AgentRun):
-            from deepnb.magics import ask
+            from deepnb.magics import ask, background
 
-            return ask.ask(self.scene, parsed, cell=body is not None)
+            run = background.ask_in_background if parsed.bg else ask.ask
+            return run(self.scene, parsed, cell=body is not None)
         shown = self._call(magic, parsed)
         if shown is None or not (hasattr(shown, "text") and hasattr(shown, "html")):
             return shown
@@ -210,6 +224,12 @@ class Extension:
 
     def _configure(self, changes: Mapping[str, Any]) -> None:
         self.session.configure(**changes)
+
+    def _wake(self) -> None:
+        """Have the session take over what a background job has left, as soon as no cell is running."""
+        loop = getattr(getattr(self.ip, "kernel", None), "io_loop", None)
+        if loop is not None:
+            loop.add_callback(Context().run, self.session.workspace.current.catch_up)
 
     def _time(self) -> Any:
         from datetime import datetime
@@ -285,6 +305,7 @@ def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.N
         turns=len(session.turns),
         calls=tuple(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())),
         more=lambda kind: _looked_up(session, kind),
+        jobs=tuple(str(job.number) for job in session.jobs),
     )
 
 

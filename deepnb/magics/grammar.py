@@ -8,6 +8,7 @@ from dataclasses import dataclass
 KINDS: dict[str, str] = {
     "number": r"[0-9]{1,9}",
     "turn": r"[0-9]{1,9}",
+    "job": r"[0-9]{1,4}",
     "call": r"[0-9]{1,6}(?:\.[0-9]{1,6})?",
     "name": r"\w(?:[\w.\-]*\w)?",
     "thread": r"\w(?:[\w.\-]*\w)?",

@@ -31,6 +31,7 @@ class AgentRun:
     format: str = "markdown"
     quiet: bool = False
     max_steps: int | None = None
+    bg: bool = False
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ def _flag_value(flag: Flag, has_value: bool, text: str) -> Value:
 def _typed(kind: str, text: str) -> Value:
     if not re.fullmatch(KINDS[kind], text):
         return None
-    return int(text) if kind in ("number", "turn") else text
+    return int(text) if kind in ("number", "turn", "job") else text
 
 
 def _option_value(option: Flag, has_value: bool, text: str) -> Value:

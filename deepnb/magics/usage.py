@@ -28,6 +28,7 @@ OPTIONS: tuple[Flag, ...] = (
     Flag("--format", "|".join(FORMATS), "choice", "how to show the answer; code puts it into the next cell", FORMATS),
     Flag("--quiet", help="show nothing while it runs"),
     Flag("--max-steps", "N", "number", "end the turn after N steps"),
+    Flag("--bg", help="run in the background, in a fork of the thread, while other cells run"),
 )
 
 SUBCOMMANDS: tuple[Sub, ...] = (
@@ -89,6 +90,15 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "edit",
         "approve a tool call with edits: the new arguments as JSON; with several calls, give the number N first",
         (Arg("what", "[N] JSON", "json"),),
+    ),
+    Sub(
+        "agent",
+        "jobs",
+        "list the prompts that run or ran in the background (--bg); stop one, or join it: continue in its thread",
+        (
+            Arg("what", "", "choice", needed=False, choices=("stop", "join")),
+            Arg("number", "N", "job", needed=False),
+        ),
     ),
     Sub("agent", "turns", "list the turns of this thread"),
     Sub(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,9 @@ from deepnb.workshop.kernel import Kernel, PlainKernel
 
 if TYPE_CHECKING:
     from deepnb.workshop.python import Names
+
+_BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
+"""Of the session whose background turn the code is part of."""
 
 
 class Current:
@@ -40,6 +45,10 @@ class Current:
         """Keeps what code did to the names of the namespace, for undo."""
         self.live: Callable[[Event], None] = lambda event: None
         """Shows an output of code while it runs; the reader of the turn is given it later."""
+        self.wake: Callable[[], None] = lambda: None
+        """Has `catch_up` called in the session's own thread soon; called in whichever thread."""
+        self._later: deque[Callable[[], None]] = deque()
+        self._stamped: Turn | None = None
         self._closed = False
         self._playing: Thread | None = None
         self._apart: Thread | None = None
@@ -51,9 +60,18 @@ class Current:
 
     def stamp(self) -> dict[str, Any]:
         """The moment as the journal keeps it: `at`, `thread`, `turn`, `cell`."""
-        if (turn := self.turn) is not None:
+        if (turn := self._stamped or self.turn) is not None:
             return {"at": self.now(), "thread": turn.thread, "turn": turn.number, "cell": turn.cell}
         return {"at": self.now(), "thread": self.thread.name, "turn": len(self.thread.turns) or None}
+
+    @contextmanager
+    def stamped(self, turn: Turn) -> Iterator[None]:
+        """Within the block what is entered into the journal is of this turn, which has ended."""
+        self._stamped = turn
+        try:
+            yield
+        finally:
+            self._stamped = None
 
     # -- the code of the agent
 
@@ -91,8 +109,31 @@ class Current:
         """An error while a turn is running, and after the end of the session."""
         if self._closed:
             raise BusyError("this session is closed", "deepnb.Session(...) starts a new one")
+        if _BACKGROUND.get() is self:
+            raise BusyError("a background job can't change its session", "do that in a cell")
         if not self.is_idle:
             raise BusyError("a turn is running", "interrupt it, or wait until it ends")
+        self.catch_up()
+
+    # -- turns in the background
+
+    def begin_background(self) -> None:
+        """The code of this context is part of a background turn from now on, and can't change the session."""
+        _BACKGROUND.set(self)
+
+    def later(self, act: Callable[[], None]) -> None:
+        """Have something done in the session's own thread, while no turn is running; called in whichever thread."""
+        self._later.append(act)
+        self.wake()
+
+    def catch_up(self) -> None:
+        """Do what background turns have left to do."""
+        while self.is_idle and not self._closed and _BACKGROUND.get() is not self:
+            try:
+                act = self._later.popleft()
+            except IndexError:
+                return
+            act()
 
     # -- the thread that is meant
 
@@ -130,5 +171,6 @@ class Current:
 
     def tell(self) -> None:
         """Something has changed."""
+        self.catch_up()
         for watcher in tuple(self._watchers):
             watcher()

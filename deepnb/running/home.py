@@ -62,6 +62,10 @@ class Home:
             self._storages[pool] = made
         return self._storages[pool]
 
+    def join_places(self, other: Home) -> None:
+        """Have the same directories and stores in the same places as another session has."""
+        self._of(self._common).join_places(other._of(other._common))
+
     def kept(self, thread: Thread) -> str | None:
         """The directory in which a thread's memory is kept from now on; None for the kernel."""
         storage = self._storages.get(thread.pool)

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 from deepnb.core.approvals import PendingCall
 from deepnb.core.errors import NotFoundError
 from deepnb.core.memo import Memo
-from deepnb.core.merge import Conflict, merge
 from deepnb.core.skills import Skill
 from deepnb.core.values import Snapshot, Turn
 from deepnb.running.current import Current
+from deepnb.running.file_updates import merged, overlay, rebased
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
 from deepnb.running.thread import Pool, Thread, waits
 
 if TYPE_CHECKING:
     from deepnb.engine.checkpoints import Newest
+
+RECORDS = "/.deepnb/"
+"""Where deepnb keeps the journal."""
 
 
 class State:
@@ -198,6 +201,16 @@ class State:
         thread.pool.files = self._rebased(thread.pool, changed, thread.base, thread.pool.files)
         thread.base = own
 
+    def adopt(self, thread: Thread, pool: Pool, before: Mapping[str, Any]) -> tuple[str, ...]:
+        """Take a thread of another workspace into a pool, which held `before` when it began; gives the files it changed."""
+        own = self._own(thread)
+        records = {p: data for p, data in own.items() if p.startswith(RECORDS)}
+        begun = {p: d for p, d in before.items() if thread.scope.may_read(p) and not p.startswith(RECORDS)} | records
+        changed = {p: own.get(p) for p in {*own, *begun} if own.get(p) != begun.get(p)}
+        pool.files = self._rebased(pool, changed, begun, pool.files)
+        thread.pool, thread.base = pool, own
+        return tuple(sorted(changed))
+
     def fill(self, pool: Pool, threads: Sequence[Thread]) -> None:
         """Give a pool what these threads of it hold, the newest last: each knows all that it may read."""
         for thread in threads:
@@ -339,57 +352,6 @@ class State:
 
 def _only(files: Mapping[str, Any], fits: Callable[[str], bool]) -> dict[str, Any]:
     return {p: data for p, data in files.items() if fits(p)}
-
-
-def overlay(shared: Mapping[str, Any], files: Mapping[str, Any], is_shared: Callable[[str], bool]) -> dict[str, Any]:
-    """What a thread with these files must be told to have the session's shared files: None deletes."""
-    update = {p: data for p, data in shared.items() if files.get(p) != data}
-    update.update((p, None) for p in files if is_shared(p) and p not in shared)
-    return update
-
-
-def rebased(
-    changed: Mapping[str, Any],
-    base: Mapping[str, Any],
-    now: Mapping[str, Any],
-    newest: Callable[[str, str | None], str | None],
-) -> tuple[dict[str, Any], dict[str, tuple[Conflict, ...]]]:
-    """Changes made to `base` as changes of `now`, and the conflicts by path.
-
-    A text that was changed there, too, is merged with it, unless one of the two was made of the other already:
-    `newest` knows of the writes of this run.
-    """
-    out = dict(changed)
-    conflicts: dict[str, tuple[Conflict, ...]] = {}
-    for path, data in changed.items():
-        there, before = now.get(path), base.get(path)
-        if there is None or there in (before, data):
-            continue
-        old, ours, mine = (_text(f) for f in (before, there, data))
-        if ours is None or (data is not None and mine is None):
-            continue  # no texts
-        if (last := newest(path, mine)) == newest(path, ours):
-            out[path] = None if last is None else {**(data or there), "content": last}
-            continue
-        found = merge(old or "", ours, mine or "")
-        if found.conflicts:
-            conflicts[path] = found.conflicts
-        out[path] = {**data, "content": found.text} if data else there  # removed here, changed there: that is kept
-    return out, conflicts
-
-
-def _text(data: Mapping[str, Any] | None) -> str | None:
-    """The text of a file; None if it does not exist."""
-    content = data["content"] if data and data.get("encoding", "utf-8") == "utf-8" else None
-    return content if isinstance(content, str) else None
-
-
-def merged(files: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
-    """Files with an update applied; None deletes."""
-    if not update:
-        return dict(files)
-    out = {**files, **update}
-    return {p: data for p, data in out.items() if data is not None}
 
 
 def _at(state: Snapshot) -> dict[str, Any]:

@@ -114,10 +114,7 @@ class Storage:
         disk.upload_files([(p, content) for p, content in here if p not in there])
         both = [(p, content) for p, content in here if p in there]
         log = self.guard.root("/").journal.entries
-        self._default = SplitBackend(self._default, disk, self._is_remembered)
-        self._shared, self.kept = True, str(directory)
-        self.search.recalls.keep(self.kept)
-        self._lock = lambda: directory_lock(directory)
+        self._keep_in(directory, disk)
         self._rewire(forget_home=True)
         home = self.guard.root("/")
         home.journal.read()
@@ -125,6 +122,13 @@ class Storage:
             home.journal.rewrite(log)
         self.guard.upload_files(both)
         return len(texts)
+
+    def join_places(self, other: Storage) -> None:
+        """Have the same directories and stores mounted, and memory kept in the same directory, as another session."""
+        self.user_mounts, self._source_mounts = dict(other.user_mounts), dict(other._source_mounts)
+        if other.kept is not None:
+            self._keep_in(Path(other.kept), DiskBackend(Path(other.kept)))
+        self._rewire(forget_home=other.kept is not None)
 
     def check_directories(self) -> None:
         """An error where a directory that files are kept in has become something else."""
@@ -141,6 +145,12 @@ class Storage:
             if response.content is not None:
                 texts[path] = response.content.decode("utf-8", "replace")
         return texts
+
+    def _keep_in(self, directory: Path, disk: DiskBackend) -> None:
+        self._default = SplitBackend(self._default, disk, self._is_remembered)
+        self._shared, self.kept = True, str(directory)
+        self.search.recalls.keep(self.kept)
+        self._lock = lambda: directory_lock(directory)
 
     def _rewire(self, *, forget_home: bool = False) -> None:
         self.mounts = {**self.user_mounts, **{m.prefix: m for m in self._source_mounts.values()}}

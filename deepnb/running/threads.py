@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Decision
-from deepnb.core.errors import NotFoundError, RefusedError
+from deepnb.core.errors import BusyError, NotFoundError, RefusedError
 from deepnb.core.offload import BroughtBack
 from deepnb.core.values import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
@@ -35,6 +35,8 @@ class Threads:
         """What the threads of the session have in common, but for those made apart."""
         self._threads = {current.thread.name: current.thread}
         self._undo: list[tuple[str, Thread, Callable[[], None]]] = []
+        self._lent: set[str] = set()
+        """Threads that a background turn runs in: out of reach until it ends."""
         self._stored: dict[str, str] | None = None
         """Those of the checkpointer that have not been read; None while nobody has asked for any."""
 
@@ -44,6 +46,8 @@ class Threads:
         return self._read(self._current.thread)
 
     def __getitem__(self, name: str) -> Thread:
+        if name in self._lent:
+            raise BusyError(f"a background job is running in thread {name}", "%agent jobs lists it; wait, or stop it")
         unread = self._unread()
         if name in self._threads:
             return self._read(self._threads[name])
@@ -53,7 +57,7 @@ class Threads:
         raise NotFoundError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists the others")
 
     def __contains__(self, name: str) -> bool:
-        return name in self._threads or name in self._unread() or self._state.metadata(name) is not None
+        return name in {*self._threads, *self._lent} or name in self._unread() or self._state.metadata(name) is not None
 
     def __iter__(self) -> Iterator[Thread]:
         """Those that have been read."""
@@ -68,7 +72,7 @@ class Threads:
     def _unread(self) -> dict[str, str]:
         """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
         if self._stored is None:
-            self._stored = self._state.stored()
+            self._stored = {name: at for name, at in self._state.stored().items() if name not in self._lent}
             self._fill(self.pool)
         return self._stored
 
@@ -165,10 +169,35 @@ class Threads:
         self._state.start(source)
         number = len(source.turns) if at is None else at
         begin = source.snapshot if at is None else self._after(source, number)
-        made = self.new(name, of=(source, number))
+        return self._branched(source, self.new(name, of=(source, number)), begin, number, at is None)
+
+    def branch(self, source: Thread, name: str) -> Thread:
+        """A fork of a thread as it is now, which is not made current."""
+        self._state.start(source)
+        number = len(source.turns)
+        made = Thread(name, f"{source.name}@{number}", source.pool, source.scope, snapshot=Snapshot(name))
+        return self._branched(source, self._add(made), source.snapshot, number, True)
+
+    def remove(self, thread: Thread) -> None:
+        """Take away a thread that nothing has happened in."""
+        del self._threads[thread.name]
+        self._state.delete(thread)
+
+    def lend(self, thread: Thread) -> None:
+        """A background turn runs in a thread: it is out of reach until `take_back`."""
+        del self._threads[thread.name]
+        self._lent.add(thread.name)
+
+    def take_back(self, thread: Thread) -> None:
+        """A thread in which a background turn has ended is one of the session's from now on."""
+        self._lent.discard(thread.name)
+        self._add(thread)
+
+    def _branched(self, source: Thread, made: Thread, begin: Snapshot, number: int, newest: bool) -> Thread:
+        """`made`, begun with a state of `source`."""
         self._state.copy(begin, made)
         made.root = source.root
-        made.held = dict(source.held) if at is None else {}
+        made.held = dict(source.held) if newest else {}
         made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
         return made
 
@@ -286,7 +315,10 @@ class Threads:
         return thread.root
 
     def _free_name(self) -> str:
-        n = len(self.names) + 1
-        while f"thread-{n}" in self:
+        return self.free_name("thread", len(self.names) + 1)
+
+    def free_name(self, kind: str, n: int) -> str:
+        """`KIND-N`, or the first after it that no thread has."""
+        while f"{kind}-{n}" in self:
             n += 1
-        return f"thread-{n}"
+        return f"{kind}-{n}"

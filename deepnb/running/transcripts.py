@@ -126,6 +126,10 @@ class Transcripts:
             self._threads[thread] = Transcript(thread, self._session)
         return self._threads[thread]
 
+    def share(self, one: Transcript) -> None:
+        """Write to a transcript of another workspace, whose thread was lent to this one."""
+        self._threads[one.thread] = one
+
     def with_words(self, words: str) -> dict[str, int]:
         """Thread -> how often some words stand in its transcript, of those that this session wrote."""
         found = {name: one.count(words) for name, one in self._threads.items() if one.begun}

@@ -15,6 +15,8 @@ from deepnb.core.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.core.short_repr import short_repr
 from deepnb.core.values import Event, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
+from deepnb.running.job import Job
+from deepnb.running.jobs import Jobs
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
 from deepnb.running.workspace import Workspace
 from deepnb.session.approvals import SessionApprovals
@@ -139,6 +141,8 @@ class Session:
         self._runner = Runner(self._workspace)
         self._context = SessionContext(self._workspace)
         self._history = SessionHistory(self._workspace, self._context)
+        self.jobs = Jobs(self._workspace)
+        """The turns that were started in the background."""
         self.approvals = SessionApprovals(self._workspace, self._runner)
         """Which calls need approval, and which run unasked."""
 
@@ -153,11 +157,12 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Stop a running turn, MCP servers, and close what the session has open; no turn can start afterwards.
+        """Stop a running turn, background jobs and MCP servers, and close what the session has open; no turn can start afterwards.
 
         What was kept on a disk or in a checkpointer stays there.
         """
         self._runner.close()
+        self.jobs.stop()
         if "tools" in self.__dict__:
             self.tools.close()
         self._workspace.close()
@@ -334,6 +339,30 @@ class Session:
         arrivals = Arrivals()
         stream = self._begun(prompt, model, thread, max_steps, cell, rerun, images, arrivals.notify)
         return AsyncTurnStream(stream, arrivals)
+
+    def start(
+        self,
+        prompt: str,
+        *,
+        model: str | BaseChatModel | None = None,
+        thread: str | None = None,
+        max_steps: int | None = None,
+        cell: str | None = None,
+        images: Sequence[Any] = (),
+        **unknown: Never,
+    ) -> Job:
+        """Run one turn in the background, in a fork of the thread: `job.wait()`, `job.stop()`, `job.turn`.
+
+        The options are those of `stream`; at most four jobs run at once. The agent's code does not run in the
+        background: such a call ends the job until it is decided. What the job writes to memory is merged with the
+        session's once it has ended, and `session.switch(job.thread)` continues in its thread.
+        """
+        known_only("Session.start", locals(), unknown)
+        if images:
+            from deepnb.workshop.images import prompt_images
+
+            images = prompt_images(images)
+        return self.jobs.start(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, images=images)
 
     def _begun(
         self,

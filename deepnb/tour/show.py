@@ -15,7 +15,7 @@ from deepnb.views.notice import notice_view
 from deepnb.views.skills import skills_view
 from deepnb.views.view import View
 from deepnb.widgets.screen import Terminal
-from deepnb.widgets.turn import TerminalTurn
+from deepnb.widgets.terminal_turn import TerminalTurn
 
 
 def run_tour(*, delay: float = 0.0, out: TextIO | None = None) -> Session:

@@ -8,6 +8,15 @@ def seconds(value: float) -> str:
     return f"{value if math.isfinite(value) else 0.0:,.2f} s"
 
 
+def elapsed(value: float) -> str:
+    """A time that goes on: `8 s`, `1 min 05 s`, `1 h 02 min`."""
+    whole = int(value)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
 def cost(dollars: float) -> str:
     """US dollars, as `$0.0012`; two decimals from a dollar on."""
     return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"

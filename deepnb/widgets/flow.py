@@ -115,6 +115,12 @@ class Flow:
         self._runs[at] = [new if thing is old else thing for thing in self._runs[at]]
         self._dirty.add(at)
 
+    def drop(self) -> None:
+        """Take away the last run: what follows stands in its place."""
+        self._runs.pop()
+        self._weights.pop()
+        self._dirty.add(len(self._runs))
+
     def changed_at(self, thing: View) -> int:
         """`thing` looks otherwise now; gives how large its output is, in bytes; 0 where it is to be sent anyway."""
         at = self._find(thing)

@@ -22,6 +22,25 @@ def stay() -> bool:
     return bool(header.get("msg_type") == "comm_msg")
 
 
+def hear_apart(widget: Any) -> None:
+    """Have what a page says of a widget come to the thread that the page names, also while a cell is running.
+
+    ipykernel keeps with the comm which subshell is led an answer, and goes by the page where it keeps none. To be
+    called again after each change of the widget.
+    """
+    if widget.comm is not None:
+        vars(widget.comm).pop("_reply_subshell_id", None)
+
+
+def is_heard_apart() -> bool:
+    """Whether a page has asked this kernel for such a thread: JupyterLab does as it shows its first widget."""
+    from IPython.core.getipython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)  # type: ignore[no-untyped-call, unused-ignore]
+    manager = getattr(getattr(kernel, "shell_channel_thread", None), "manager", None)
+    return bool(getattr(manager, "list_subshell", list)())
+
+
 def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> None:
     """Call `then` with what the page shows in `field`; in a message of a page, as soon as the page has told.
 

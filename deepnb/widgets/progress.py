@@ -1,6 +1,7 @@
 """One line that says what is being done or waited for, where it takes longer than a moment."""
 
 import threading
+import time
 from collections.abc import Callable
 from contextvars import copy_context
 
@@ -56,31 +57,40 @@ class Progress:
                 self._output = self._screen.show(notice_view(self._line))
 
 
-class Silence:
-    """Says what is waited for after some seconds in which nothing came, holding `lock`."""
+class Pulse:
+    """Calls `beat` about once a second, later more seldom, holding `lock`, from the first `touch` to `end`."""
 
-    def __init__(self, lock: threading.Lock, patience: float, say: Callable[[str], None]) -> None:
-        self._lock = lock
-        self._patience = patience
-        self._say = say
-        self._timer: threading.Timer | None = None
+    def __init__(self, lock: threading.Lock, patience: float, beat: Callable[[bool], float]) -> None:
+        """`beat` is told whether nothing came for `patience` seconds, and gives how long to wait for the next."""
+        self._lock, self._patience, self._beat = lock, patience, beat
+        self._touched = 0.0
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    def begins(self, line: str) -> None:
-        """From now on nothing comes; `line` is what to say."""
-        self.ends()
-        self._timer = _timer(self._patience, self._over, line)
-        self._timer.start()
+    def touch(self) -> None:
+        """Something came."""
+        self._touched = time.monotonic()
+        if self._thread is None:  # in the context of now, which says which cell an output belongs to
+            target = copy_context().run
+            self._thread = threading.Thread(target=target, args=(self._run,), daemon=True, name="deepnb-pulse")
+            self._thread.start()
 
-    def ends(self) -> None:
-        """Something came: nothing is said any more. To be called with the lock held."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def end(self) -> None:
+        """Nothing more comes. To be called with the lock held: no beat follows."""
+        self._over.set()
 
-    def _over(self, line: str) -> None:
-        with self._lock:
-            if self._timer is threading.current_thread():
-                self._say(line)
+    def _run(self) -> None:
+        pause = self._patience
+        while not self._over.wait(pause):
+            with self._lock:
+                if self._over.is_set():
+                    return
+                pause = self._beat(time.monotonic() - self._touched >= self._patience)
+
+
+def pause(seconds: float, least: float) -> float:
+    """How long to wait before a line that says how long something has taken is shown anew: later ever longer."""
+    return min(max(least, seconds / 20), 5.0)
 
 
 def _timer(seconds: float, act: Callable[..., None], *args: str) -> threading.Timer:

@@ -13,7 +13,7 @@ from deepnb import DeepnbError, Session
 from deepnb.core.journal import replay
 from deepnb.core.merge import Conflict
 from deepnb.core.values import Notice
-from deepnb.running.state import rebased
+from deepnb.running.file_updates import rebased
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
 

@@ -15,6 +15,7 @@ NAMES = Names(
     threads=("main", "york-2"),
     memory=("/AGENTS.md", "/memory/my.md"),
     skills=("tidy-data", "plots"),
+    jobs=("1", "2"),
 )
 SUBS = [
     "status",
@@ -29,6 +30,7 @@ SUBS = [
     "approve",
     "reject",
     "edit",
+    "jobs",
     "turns",
     "budget",
     "xray",
@@ -71,7 +73,7 @@ MEMORY = [
     "promote",
     "help",
 ]
-OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps"]
+OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps", "--bg"]
 
 
 @pytest.mark.parametrize(
@@ -98,6 +100,8 @@ OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-st
         ("agent", "rewind 3 ", ["--memory"]),
         ("agent", "rewind 3 --memory ", []),
         ("agent", "resume ", ["again", "skip"]),
+        ("agent", "jobs ", ["stop", "join"]),
+        ("agent", "jobs stop ", ["1", "2"]),
         ("agent", "help ne", ["new"]),
         ("agent", "what th", []),
         ("agent", "-- th", []),

@@ -71,6 +71,9 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("undo", Command("undo")),
         ("resume", Command("resume", {"choice": None})),
         ("resume skip", Command("resume", {"choice": "skip"})),
+        ("jobs", Command("jobs", {"what": None, "number": None})),
+        ("jobs stop 2", Command("jobs", {"what": "stop", "number": 2})),
+        ("jobs join 1", Command("jobs", {"what": "join", "number": 1})),
         ("turns", Command("turns")),
         ("budget", Command("budget", {"items": False})),
         ("compact", Command("compact")),
@@ -109,6 +112,8 @@ def test_a_subcommand_whose_arguments_fit_is_that_subcommand(line, command):
         ("--model a:b --thread t hi there", AgentRun("hi there", model="a:b", thread="t")),
         ("--model=a:b hi", AgentRun("hi", model="a:b")),
         ("--as answer --format text hi", AgentRun("hi", as_name="answer", format="text")),
+        ("--bg jobs stop 2", AgentRun("jobs stop 2", bg=True)),
+        ("jobs in Berlin for data scientists", AgentRun("jobs in Berlin for data scientists")),
         ("--quiet --max-steps 7 status", AgentRun("status", quiet=True, max_steps=7)),
         ("-- new york", AgentRun("new york")),
         ("--", None),
@@ -304,7 +309,7 @@ USAGES = {
     "agent": (
         "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
         " rewind N [--memory]; undo; resume [again|skip]; approve [N|all] [--thread] [--skill]; reject [[N|all] WHY...];"
-        " edit [N] JSON; turns; budget [--items]; xray [TURN[.CALL]]; compact;"
+        " edit [N] JSON; jobs [stop|join [N]]; turns; budget [--items]; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
         " export FILE.ipynb|FILE.html|FILE.jsonl [--thread NAME] [--yes];"
         " explain; fix; code [N];"
@@ -367,6 +372,7 @@ def test_every_row_can_be_told_from_a_prompt():
         "text": "a b",
         "file": "/a.md",
         "which": "2",
+        "job": "2",
         "json": "{}",
         "place": "/a",
         "backend": "disk:d",

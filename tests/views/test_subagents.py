@@ -18,7 +18,7 @@ from deepnb.views.footer import footer_view
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
 from deepnb.views.turn_segments import Segments, turn_segments
 from deepnb.widgets.screen import Terminal
-from deepnb.widgets.turn import TerminalTurn
+from deepnb.widgets.terminal_turn import TerminalTurn
 from tests.support.scripted import Paid, Scripted, call
 
 CRITIC = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}

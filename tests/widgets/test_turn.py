@@ -15,7 +15,8 @@ from deepnb.core.values import Asked, Call, Compacted, Event, ModelStarted, Noti
 from deepnb.views.markdown import markdown_html
 from deepnb.views.notice import notice_view
 from deepnb.widgets.screen import Reserved, Terminal
-from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, TerminalTurn, turn_display
+from deepnb.widgets.terminal_turn import TerminalTurn
+from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, turn_display
 from tests.support.answers import ANSWERS, SAID
 from tests.support.screen import Cell
 
@@ -243,3 +244,58 @@ def test_a_quiet_turn_shows_the_end_alone() -> None:
 def test_the_screen_decides_how_a_turn_is_shown() -> None:
     assert isinstance(turn_display(Cell(), hz=15), NotebookTurn)
     assert isinstance(turn_display(Terminal(), hz=15), TerminalTurn)
+
+
+def until(cell: Cell | io.StringIO, words: str) -> None:
+    """Wait until a cell's last output, or a terminal, says it."""
+    end = time.monotonic() + 30
+    while words not in (cell.getvalue() if isinstance(cell, io.StringIO) else "".join(cell.last[-1:])):
+        assert time.monotonic() < end, f"{words} is not said"
+        time.sleep(0.005)
+
+
+def test_five_minutes_are_said_as_they_pass_and_the_gauge_moves() -> None:
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 15.0, clock, patience=0.01)
+    for minute, total in enumerate((100, 200, 400, 700, 820), 1):
+        turn.add(ModelStarted(Call(minute, "answer", (), Budget({"system": total}, rule_for(1_000), 0))))
+        clock.now = minute * 60 + 5
+        until(cell, f"{minute} min 05 s · waiting for the model · context {total} of 1,000 tokens")
+        turn.add(ToolStarted(f"c{minute}", "run_python", {}))
+        until(cell, f"{minute} min 05 s · run_python")
+        turn.add(ToolEnded(f"c{minute}", "run_python", "seen", "ok", 1.0))
+    assert "interrupt the kernel to stop it" in cell.last[-1]
+    turn.finish(notice_view("the end", "ok"))
+    assert cell.last[-1].endswith("the end") and "min" not in "".join(cell.last), "the line is gone"
+    assert len(cell.outputs) <= MAX_OUTPUTS
+
+
+def test_an_answer_that_pauses_goes_on_above_nothing() -> None:
+    cell = Cell()
+    turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
+    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    turn.add(said(1, "Half an answer"))
+    until(cell, "the model answers")
+    turn.add(said(1, " and the other half."))
+    turn.finish(notice_view("the end", "ok"))
+    assert [text for text in cell.last if text] == ["Half an answer and the other half.", "the end"]
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_one_line_that_is_written_over() -> None:
+    out, clock = Tty(), Clock()
+    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out, patience=0.01, clock=clock)
+    turn.add(ToolStarted("c", "run_python", {}))
+    clock.now = 7
+    until(out, "7 s · run_python · Ctrl-C stops it")
+    clock.now = 65
+    until(out, "1 min 05 s · run_python")
+    turn.add(ToolEnded("c", "run_python", "seen", "ok", 65.0))
+    turn.finish(notice_view("the end", "ok"))
+    assert "\n" not in out.getvalue().partition("→ run_python")[0], "it never took a line of its own"
+    seen = [line.rpartition("\r\x1b[K")[2] for line in out.getvalue().split("\n") if line]
+    assert seen[0].startswith("→ run_python()  ok") and seen[-1] == "the end" and "Ctrl-C" not in "".join(seen)

@@ -1,0 +1,165 @@
+"""The background turns of a session: each plays in a workspace of its own, on a fork of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+from deepnb.core.approvals import Policy, policy_of
+from deepnb.core.code import CODE_TOOLS
+from deepnb.core.errors import DeepnbError, InvalidError, LimitError, NotFoundError
+from deepnb.core.image import PromptImage
+from deepnb.core.short_repr import short_repr
+from deepnb.running.job import Job, JobStream
+from deepnb.running.thread import Pool, Thread
+from deepnb.running.workspace import Workspace
+from deepnb.workshop.kernel import PlainKernel
+
+
+class Reader(Protocol):
+    """Who reads the events of a job."""
+
+    def read(self, job: Job, stream: JobStream) -> None:
+        """Read them to their end; called in the job's own thread."""
+
+    def landed(self, job: Job) -> None:
+        """Its thread is one of the session's now; called in the session's own thread."""
+
+
+class _Silent:
+    """Reads them, and says nothing of them."""
+
+    def read(self, job: Job, stream: JobStream) -> None:
+        for _ in stream:
+            pass
+
+    def landed(self, job: Job) -> None:
+        """Nothing is to be done."""
+
+
+MOST = 4
+"""Jobs that run at once."""
+
+
+class Jobs(Sequence[Job]):
+    """The jobs of a session, in the order they were started; `job(3)` is number 3."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._jobs: list[Job] = []
+
+    def __repr__(self) -> str:
+        return short_repr(self, ", ".join(f"{job.number} {job.state}" for job in self) or "(empty)")
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._jobs[at]
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(tuple(self._jobs))
+
+    @property
+    def running(self) -> tuple[Job, ...]:
+        """Those whose turn has not ended."""
+        return tuple(job for job in self if job.state == "running")
+
+    def job(self, number: int) -> Job:
+        """Job `number`, counted from 1."""
+        if not 1 <= number <= len(self._jobs):
+            raise NotFoundError(f"no job {number}", "%agent jobs lists them")
+        return self._jobs[number - 1]
+
+    def start(
+        self,
+        prompt: str,
+        *,
+        model: Any = None,
+        thread: str | None = None,
+        max_steps: int | None = None,
+        cell: str | None = None,
+        images: Sequence[PromptImage] = (),
+        reader: Reader | None = None,
+    ) -> Job:
+        """Run a prompt in the background, in a fork of a thread."""
+        work, reader = self._workspace, reader or _Silent()
+        work.current.idle()
+        if not prompt.strip():
+            raise InvalidError("the prompt is empty", "%agent PROMPT")
+        if len(self.running) >= MOST:
+            raise LimitError(f"{MOST} jobs are running", "wait until one ends, or %agent jobs stop N")
+        source = work.threads[thread] if thread else work.threads.current
+        number = len(self._jobs) + 1
+        fork = work.threads.branch(source, work.threads.free_name("job", number))
+        pool, before = fork.pool, fork.pool.files
+        work.transcripts.forked(source.name, fork.name, fork.snapshot.messages, fork.parent or "")
+        apart = workspace_apart(work, fork)
+        job = Job(number, prompt, source.name, fork, work.current)
+        options = {"model": model, "max_steps": max_steps, "cell": cell, "images": images}
+        try:
+            job.begin(apart, lambda runner, notify: runner.stream(prompt, **options, notify=notify))
+        except BaseException:
+            work.threads.remove(fork)
+            apart.close()
+            raise
+        work.threads.lend(fork)
+        self._jobs.append(job)
+        land = partial(self._land, job, fork, apart, pool, before, reader)
+        job.run(partial(reader.read, job), partial(work.current.later, land))
+        return job
+
+    def stop(self) -> int:
+        """Stop all that run; gives how many these were."""
+        running = self.running
+        for job in running:
+            job.interrupt()
+        for job in running:
+            try:
+                job.stop()
+            except DeepnbError:  # it has ended meanwhile
+                continue
+        return len(running)
+
+    def _land(
+        self, job: Job, thread: Thread, apart: Workspace, pool: Pool, before: Mapping[str, Any], reader: Reader
+    ) -> None:
+        """The turn has ended: its thread is one of the session's, and what it wrote to memory is merged with the session's."""
+        work, turn = (
+            self._workspace,
+            job.wait(),
+        )  # its thread of Python's has one thing left to do: to say that it ended
+        work.threads.take_back(thread)
+        notes = apart.backend.drain()
+        changed = work.state.adopt(thread, pool, before)
+        if turn is not None:
+            with work.current.on(thread), work.current.stamped(turn):
+                work.backend.enter(changed, f"background job {job.number}")
+                work.backend.take_over(apart.backend, notes)
+            work.current.last = turn
+        apart.close()
+        reader.landed(job)
+        work.current.tell()
+
+
+def workspace_apart(work: Workspace, thread: Thread) -> Workspace:
+    """A workspace for one thread alone: its options are those of now, but code always asks before it runs."""
+    asks: Policy = policy_of(work.options.approve)
+    for tool in CODE_TOOLS:
+        asks = asks if asks.rules.get(tool) == "deny" else asks.with_rule(tool, "ask")
+    options = replace(work.options, checkpointer=None, approve=asks.option)
+    made = Workspace(options, work.current.clock, thread.name)
+    made.graphs.checkpointer = work.graphs.checkpointer
+    if work.current.kernel is not None:
+        made.current.shell = PlainKernel(work.current.kernel.namespace)
+    made.current.shared = work.current.shared
+    common = made.threads.pool
+    common.files = dict(work.threads.pool.files)
+    made.home.join_places(work.home)
+    thread.pool = common if thread.pool is work.threads.pool else Pool(thread.pool.name, dict(thread.pool.files))
+    made.threads.take_back(thread)
+    made.current.thread = thread
+    made.transcripts.share(work.transcripts[thread.name])
+    return made

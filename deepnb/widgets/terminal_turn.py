@@ -1,0 +1,184 @@
+"""A turn while it happens in a terminal: text printed as it comes."""
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from deepnb.core.activity import WAITS, Activity
+from deepnb.core.values import CodeOutput, Event, TextDelta, ToolStarted
+from deepnb.views.code_output import Printed
+from deepnb.views.data_images import ImageNames
+from deepnb.views.notice import notice_view
+from deepnb.views.running import RunningView
+from deepnb.views.subagent_card import is_task, task_end, task_head
+from deepnb.views.text import clean, indent, short
+from deepnb.views.turn_segments import Answer, Segment, Segments, Thinking, ToolSegment
+from deepnb.views.view import View
+from deepnb.widgets.progress import Pulse, pause
+from deepnb.widgets.screen import Screen
+
+_CLEAR = "\r\x1b[K"
+_EDGE = "  │ "
+
+
+class TerminalTurn:
+    """Text printed as it comes; a tool call is printed when it has ended, a subagent's one by one."""
+
+    def __init__(
+        self,
+        screen: Screen,
+        out: TextIO | None = None,
+        patience: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """After `patience` seconds of silence a line says what is waited for: one that is written over, where `out` is a
+        terminal, else once a turn for each kind of it."""
+        self._screen = screen
+        self._out = out or sys.stdout
+        self._segments = Segments()
+        self._tasks = TaskLines()
+        self._images = ImageNames()
+        self._printed = -1
+        self._column = 0
+        self._lock = threading.Lock()
+        self._patience, self._began = patience, clock()
+        self._clock = clock
+        self._activity = Activity()
+        self._pulse = Pulse(self._lock, patience, self._beat)
+        self._said: set[str] = set()
+        self._over = self._out.isatty()
+        self._fleeting = False
+        """Whether the line that is written over is there."""
+
+    def add(self, event: Event) -> None:
+        """Take an event and print what it adds."""
+        with self._lock:
+            self._pulse.touch()
+            self._activity.add(event)
+            at = self._segments.add(event)
+            if at is not None:
+                self._take(at, event)
+
+    def ended(self) -> None:
+        """No event comes any more: nothing is waited for."""
+        with self._lock:
+            self._pulse.end()
+            self._clear()
+
+    def finish(self, *views: View) -> Screen:
+        """End the line, then print the views below it; gives where more can be shown."""
+        with self._lock:
+            self._pulse.end()
+            self._clear()
+            if held := self._images.end():
+                self._print(held)
+            self._line()
+            self._print("\n" if self._printed >= 0 else "")
+        for view in views:
+            self._screen.show(view)
+        return self._screen
+
+    def _take(self, at: int, event: Event) -> None:
+        segment = self._segments.segments[at]
+        if at != self._printed and (held := self._images.end()):
+            self._print(held)
+        if (lines := self._tasks.take(segment, event)) is not None:
+            for line in lines:
+                self._print_line(line)
+            at = at if lines else self._printed
+        elif isinstance(segment, Thinking):
+            if at != self._printed:
+                self._print_line(segment.text())
+        elif isinstance(segment, Printed):
+            if at != self._printed:
+                self._line()
+            self._print(clean(event.text) if isinstance(event, CodeOutput) and event.text else "")
+        elif isinstance(segment, Answer) and isinstance(event, TextDelta):
+            if at != self._printed:
+                self._line()
+                self._print("\n" if self._printed >= 0 else "")
+            self._print(self._images.add(event.text))
+        elif getattr(segment, "status", "ok") != "running":
+            self._print_line(segment.text())
+        else:
+            return
+        self._printed = at
+
+    def _beat(self, silent: bool) -> float:
+        """Say what is waited for; what is printed and not written over stays, so each only once."""
+        doing, seconds = self._activity.line, self._clock() - self._began
+        if self._over and not self._column and (silent or self._fleeting):
+            line = RunningView(seconds, doing, self._activity.budget, "Ctrl-C stops it").text()
+            self._out.write(f"{_CLEAR}{short(line, shutil.get_terminal_size().columns - 1)}")
+            self._out.flush()
+            self._fleeting = True
+        elif silent and not self._over and doing in {*WAITS.values()} - self._said:
+            self._said.add(doing)
+            self._print_line(notice_view(f"{doing} ...").text())
+        return pause(seconds, self._patience)
+
+    def _clear(self) -> None:
+        if self._fleeting:
+            self._out.write(_CLEAR)
+            self._fleeting = False
+
+    def _line(self) -> None:
+        if self._column:
+            self._print("\n")
+
+    def _print_line(self, text: str) -> None:
+        self._line()
+        self._print(text + "\n")
+
+    def _print(self, text: str) -> None:
+        self._clear()
+        self._out.write(text)
+        self._out.flush()
+        self._column = 0 if text.endswith("\n") else 1
+
+
+class TaskLines:
+    """What to print of tasks: the first to run line by line, those beside it whole when it has ended."""
+
+    def __init__(self) -> None:
+        self._open: ToolSegment | None = None
+        self._shown = 0
+        self._later: list[ToolSegment] = []
+
+    def take(self, segment: Segment, event: Event) -> list[str] | None:
+        """The texts to print now that an event has changed a segment; None where it is no task's."""
+        if not isinstance(segment, ToolSegment) or not is_task(segment):
+            return None
+        if self._open is None and segment.status == "running" and isinstance(event, ToolStarted) and not event.path:
+            self._open, self._shown = segment, 0
+            return [task_head(segment)]
+        if segment is not self._open:
+            if segment.status == "running":
+                return []
+            if self._open is None:
+                return [segment.text()]
+            self._later.append(segment)
+            return []
+        if segment.status == "running":
+            return self._finished(segment)
+        end = [*self._rest(segment), task_end(segment, segment.calls, segment.usage, segment.said_last)]
+        late, self._later, self._open = [one.text() for one in self._later], [], None
+        return [*end, *late]
+
+    def _finished(self, task: ToolSegment) -> list[str]:
+        """What is finished inside and not printed yet: an answer or a thought is where something follows it."""
+        out = []
+        for i in range(self._shown, len(task.children)):
+            child = task.children[i]
+            growing = isinstance(child, Answer | Thinking) and i == len(task.children) - 1
+            if growing or getattr(child, "status", "ok") == "running":
+                break
+            out.append(indent(child.text(), _EDGE))
+            self._shown = i + 1
+        return out
+
+    def _rest(self, task: ToolSegment) -> list[str]:
+        return [indent(child.text(), _EDGE) for child in task.children[self._shown :]]
