@@ -5,7 +5,7 @@ from typing import Literal
 
 Look = Literal["memory diff", "memory", "skills", "budget", "history", "new thread"]
 
-WINDOW = 7_500
+WINDOW = 5_000
 """Tokens. Small, so that the story reaches the trigger within a few turns."""
 
 SKILL_NAME = "planet-report"

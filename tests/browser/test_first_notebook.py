@@ -67,7 +67,7 @@ def test_everything_that_was_run_is_there(lab: Lab) -> None:
     for sight in (
         "Jupiter has the highest gravity_m_s2 in planets: 23.1.",
         "inspect_variable(name=",
-        "of 7,500 tokens",
+        "of 5,000 tokens",
         "compacts at 85 %",
         "context compacted (at the trigger): ",
         '"The user prefers metric units with one decimal place"',

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kernel
 
 CELLS = (
     "%load_ext deepnb",
-    "%config DeepNB.window = 7500",
+    "%config DeepNB.window = 5000",
     "%agent dashboard",
     "%%agent\nRemember that I prefer tabs over spaces",
     "%skills add explore-dataframe",

@@ -12,7 +12,7 @@ from typing import Any
 from deepnb.tour.places import notebooks
 from tests.support.browsers import Notebook, jupyter_lab, open_chromium, written
 
-LOAD = "%load_ext deepnb\n%config DeepNB.window = 7500\nimport pandas as pd\nplanets = pd.read_csv('data/planets.csv')"
+LOAD = "%load_ext deepnb\n%config DeepNB.window = 5000\nimport pandas as pd\nplanets = pd.read_csv('data/planets.csv')"
 
 
 @dataclass(frozen=True)
