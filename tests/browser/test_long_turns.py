@@ -86,7 +86,7 @@ def test_five_minutes_stopped_by_the_button(lab: Notebook, place: Path) -> None:
         cell.locator("button", has_text="Stop").scroll_into_view_if_needed()
         lab.page.screenshot(path=place / f"five-minutes-{name}.png")
     cell.get_by_role("button", name="Stop").click()
-    seen(cell, "interrupted: interrupted in the tool wait")
+    seen(cell, "UsageError: interrupted in the tool wait")
     lab.finished()
     assert cell.get_by_role("button", name="Stop").count() == 0, "the button has gone with the line"
     assert " min " not in cell.inner_text().partition("turn 1")[0]
@@ -96,7 +96,7 @@ def test_five_minutes_stopped_by_the_button(lab: Notebook, place: Path) -> None:
 def test_five_minutes_stopped_by_interrupt(lab: Notebook) -> None:
     cell = five_minutes(lab, "by_interrupt")
     lab.command("Kernel > Interrupt Kernel")
-    seen(cell, "interrupted: interrupted in the tool wait")
+    seen(cell, "UsageError: interrupted in the tool wait")
     lab.finished()
 
 
