@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, prohibitions, union
+from deepnb.core.anchors.facts import facts
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count
 
@@ -229,3 +230,18 @@ def test_a_long_text_takes_time_in_proportion(monkeypatch):
     """Hostile runs that make a careless pattern quadratic end at once (a hang would be cut by the runner)."""
     for piece in ("a/", "1,", "a_", "A-", ".", "a.b", "`", "2026-", "-1 ", "aA", "never ", "no a "):
         find([Message("1", "user", piece * 20_000)])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("the ratio was 0.5714", ["0.5714"]),
+        ("a drift of -0.0032 and .12345", ["0.0032", ".12345"]),
+        ("in all 1234567.891", ["1234567.891"]),
+        ("0,5714 statt 0,5", ["0,5714"]),
+        ("ports 8443,8444,9000", ["8443", "8444", "9000"]),
+        ("id 5714.", ["5714"]),
+    ],
+)
+def test_a_decimal_is_one_fact(text: str, found: list[str]) -> None:
+    assert [anchor.text for anchor in facts(text)] == found
