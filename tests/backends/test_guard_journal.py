@@ -347,11 +347,13 @@ def test_what_the_user_adds_to_an_unfinished_turn_stays_with_what_the_agent_adds
         if isinstance(event, ToolStarted):
             break
     events.close()
+    written = "zero" in s.files["/AGENTS.md"]  # a tool that has begun may have written before it was cut off
     s.memory.add("of the user")
     law(s)
     list(s.resume("again"))
     assert s.files["/AGENTS.md"] == "- zero\n- first\n- of the user\n"
-    assert [e.origin for e in s.memory.log_entries()] == ["user", "user", "agent"]
+    order = ["user", "agent", "user"] if written else ["user", "user", "agent"]
+    assert [e.origin for e in s.memory.log_entries()] == order
     law(s)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def seen(request: pytest.FixtureRequest, server: tuple[str, Path, Any]) -> Itera
 def test_every_tab_shows_its_panel(seen: Page) -> None:
     sights = {
         "Memory": "The user prefers tabs",
-        "Budget": f"compacts at 85 % of the window ({round(tight_window() * 0.85):,} of {tight_window():,} tokens)",
+        "Budget": f"compacts at 85 % of the window ({ceil(tight_window() * 0.85):,} of {tight_window():,} tokens)",
         "History": "saved verbatim in",
         "Skills": "explore-dataframe",
         "Prompt": "request of turn",

@@ -5,8 +5,8 @@ from functools import cache
 from deepnb import Session
 from deepnb.models.teaching import TeachingModel
 
-_ROOM = 200
-"""Tokens between a thread's first request and the trigger: about two short turns."""
+_ROOM = 400
+"""Tokens between a thread's first request and the trigger: a few short turns."""
 
 
 @cache
