@@ -222,6 +222,7 @@ def test_what_has_the_keyboard_is_seen(live: Notebook, colours: str) -> None:
     live.theme(DARK if colours == "dark" else LIGHT)
     forced_colours(live.page, colours == "forced")
     panels = live.cell("%agent dashboard").locator(".jp-OutputArea-output")
+    panels.locator(".lm-TabBar-tab", has_text="Memory").first.click()
     for kind in ("summary", ".lm-TabBar-tab", "input[type=number]", "button.jupyter-button:enabled"):
         if "button" in kind:  # in the first tab none is enabled: no turn changed memory
             panels.locator(".lm-TabBar-tab", has_text="Threads").first.click()
