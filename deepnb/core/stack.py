@@ -7,7 +7,7 @@ from deepnb.core.short_repr import short_repr
 
 @dataclass(frozen=True)
 class Layer:
-    """One middleware of an agent, or a part of the request that is none's."""
+    """One middleware of an agent, or a part of the request that no middleware adds."""
 
     name: str
     does: str

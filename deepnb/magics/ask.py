@@ -19,7 +19,7 @@ from deepnb.magics.scene import Scene
 from deepnb.magics.stop import approval_needed
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
-from deepnb.views.footer import footer_view
+from deepnb.views.footer import FooterView, footer_view
 from deepnb.views.notice import notice_view
 from deepnb.views.text_file import text_view
 from deepnb.views.turn_segments import Answer
@@ -137,10 +137,7 @@ def watch(
     try:
         with uninterrupted():
             views, problem = _end(scene, turn, problem, deliver)
-            placeholders = filled or FilledPrompt("", (), ())
-            below_button = [AFTER_A_BUTTON] if not (scene.in_cell() or turn.asked) and turn_code(turn) else []
-            lines = [*placeholders.notes, *notes, *below_button]
-            footer = footer_view(turn, filled=placeholders.filled, notes=lines)
+            footer = _footer(scene, turn, filled or FilledPrompt("", (), ()), notes)
             if problem is not None:  # it ends the cell as its error: not twice
                 footer = replace(footer, problem=None)
             asks = bool(turn.asked) and problem is None
@@ -159,6 +156,12 @@ def watch(
     if turn.asked and screen is None and scene.config.stop_at_approval:
         raise approval_needed(len(turn.asked), buttons=scene.buttons)
     return turn
+
+
+def _footer(scene: Scene, turn: Turn, filled: FilledPrompt, notes: Sequence[str]) -> FooterView:
+    """The footer of a turn; after a click, how its code comes into a cell."""
+    below_button = [AFTER_A_BUTTON] if not (scene.in_cell() or turn.asked) and turn_code(turn) else []
+    return footer_view(turn, filled=filled.filled, notes=[*filled.notes, *notes, *below_button])
 
 
 def _first_note(session: Session) -> list[str]:

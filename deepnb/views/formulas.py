@@ -18,7 +18,7 @@ GROWING = "growing"
 """Key of the parser's environment for a text that still grows: an open displayed formula takes all that follows."""
 
 _LONGEST = 4_000
-"""Characters of a formula; what is longer is none."""
+"""Characters that a formula has at most; longer text is not taken for one."""
 _ENVIRONMENT = (
     r"(?:equation|align|alignat|aligned|alignedat|gather|gathered|multline|eqnarray|flalign|split|array|subarray|"
     r"r?cases|dcases|[pbBvV]?matrix|smallmatrix|darray|CD)\*?"
@@ -114,7 +114,7 @@ def _closing(opening: str) -> str:
 
 
 def _closed(text: str, opening: str, at: int, limit: int) -> int:
-    """Where MathJax takes a formula to end: at its closing sign outside of braces; 0 where there is none."""
+    """Where a formula ends for MathJax: after its closing sign, outside braces; 0 if it never does."""
     closing = _closing(opening)
     braces = 0
     for found in re.compile(rf"{re.escape(closing)}|\\(?:[a-zA-Z]+|.)|[{{}}]", re.DOTALL).finditer(text, at, limit):

@@ -170,7 +170,7 @@ class Stack:
 
 
 def _drawn(source: Source) -> View:
-    """The picture, or in its place why there is none: what a panel shows must not end the turn it follows."""
+    """The picture, or a line that says why it can't be shown: an error here must not end the turn."""
     try:
         return source()
     except Exception as error:

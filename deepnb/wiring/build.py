@@ -87,8 +87,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     task, nested = delegation(options, there, inside, mine, offered, base, layers.own)
     memory = layers.memory(backend, mine)
     common = layers.common(backend, mine, task=task, memory=memory)
-    own = layers.own(options.middleware, mine)
-    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *own)
+    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *layers.own(options.middleware, mine))
     graph = create_agent(
         mine.model,
         tools,
