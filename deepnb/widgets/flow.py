@@ -82,7 +82,10 @@ class Flow:
     @property
     def light(self) -> bool:
         """Whether the last run is still short."""
-        return bool(self._runs) and sum(map(_weight, self._runs[-1])) <= _LIGHT * self._unit
+        return bool(self._runs) and self._is_light(self._runs[-1])
+
+    def _is_light(self, run: Sequence[View]) -> bool:
+        return sum(map(_weight, run)) <= _LIGHT * self._unit
 
     def begin(self, thing: View) -> None:
         """A new run, which begins with `thing`."""
@@ -108,6 +111,16 @@ class Flow:
         """`thing` below the others of the last run."""
         self._runs[-1].append(thing)
         self._dirty.add(len(self._runs) - 1)
+
+    def join_above(self, thing: View) -> bool:
+        """`thing` below the others of the run above the last one, if that is short and can hold it; whether it is."""
+        above = self._runs[-2] if len(self._runs) > 1 else []
+        if not above or isinstance(above[-1], Piece | HasBundle) or not self._is_light(above):
+            return False
+        above.append(thing)
+        self._weights[-2] += _weight(thing)
+        self._dirty.add(len(self._runs) - 2)
+        return True
 
     def replace(self, old: View, new: View) -> None:
         """`new` where `old` stands."""

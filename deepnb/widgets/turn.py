@@ -167,13 +167,21 @@ class NotebookTurn:
     def _place(self, thing: View) -> None:
         """Show a new thing: in the place of the line that waits for it, with other cards, or in a run of its own."""
         self._flow.close_block()
-        if self._waiting is not None:
+        if isinstance(self._waiting, StopLine) and not isinstance(thing, Piece | HasBundle):
+            self._place_above(self._waiting, thing)
+        elif self._waiting is not None:
             self._flow.replace(self._waiting, thing)
             self._waiting = None
         elif self._flow.last and not any(isinstance(one, Piece | HasBundle) for one in (thing, self._flow.last[-1])):
             self._flow.join(thing) if self._flow.light else self._flow.begin(thing)
         else:
             self._flow.begin(thing)
+
+    def _place_above(self, line: StopLine, card: View) -> None:
+        """Show a card above the line: its button stays where the pointer is while one tool follows another."""
+        if not self._flow.join_above(card):
+            self._flow.replace(line, card)
+            self._flow.begin(line)
 
     def _changed(self, thing: View) -> None:
         self._cost = max(self._cost, self._flow.changed_at(thing))

@@ -83,14 +83,15 @@ def test_five_minutes_stopped_by_the_button(lab: Notebook, place: Path) -> None:
     cell = five_minutes(lab, "by_button")
     for name, theme in (("dark", DARK), ("light", LIGHT)):
         lab.theme(theme)
-        cell.locator("button", has_text="Stop").scroll_into_view_if_needed()
+        cell.locator("button", has_text="Stop").evaluate("button => button.scrollIntoView()")
         lab.page.screenshot(path=place / f"five-minutes-{name}.png")
     cell.get_by_role("button", name="Stop").click()
     seen(cell, "UsageError: interrupted in the tool wait")
     lab.finished()
     assert cell.get_by_role("button", name="Stop").count() == 0, "the button has gone with the line"
     assert " min " not in cell.inner_text().partition("turn 1")[0]
-    assert "%agent resume again" in cell.inner_text() and lab.errors == []
+    # with `again` where the tool was cut; the click may also come just after its end
+    assert re.search(r"%agent resume( again|$)", cell.inner_text(), re.M) and lab.errors == []
 
 
 def test_five_minutes_stopped_by_interrupt(lab: Notebook) -> None:

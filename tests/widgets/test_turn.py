@@ -270,6 +270,29 @@ def test_five_minutes_are_said_as_they_pass_and_the_gauge_moves() -> None:
     assert len(cell.outputs) <= MAX_OUTPUTS
 
 
+BUTTON = "a turn is running in this cell: interrupt the kernel to stop it"
+
+
+def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepnb.widgets.stop.is_heard_apart", lambda: True)
+    cell = Cell()
+    turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01, stop=lambda: None)
+    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    until(cell, BUTTON)
+    for i in range(60):
+        for event in tool(i):
+            turn.add(event)
+            assert [text for text in cell.last if text][-1] == BUTTON, "there is a button at the end at any time"
+    moved = sum(states.count(BUTTON) for states in cell.outputs)
+    assert moved < 60 / 2, "it stays where it is while cards are added above it"
+    turn.add(said(1, "Done."))
+    turn.finish(notice_view("the end", "ok"))
+    shown = "\n".join(cell.last)
+    places = [shown.find(f"seen {i}") for i in range(60)]
+    assert -1 not in places and places == sorted(places) and BUTTON not in shown
+    assert len(cell.outputs) <= MAX_OUTPUTS
+
+
 def test_an_answer_that_pauses_goes_on_above_nothing() -> None:
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
