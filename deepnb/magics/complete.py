@@ -60,6 +60,20 @@ class Names:
         return by_kind.get(kind, ())
 
 
+_ANY_NAME = "?"
+
+
+class _AnyNames(Names):
+    """One name of each kind that nothing but a name of deepnb's can be."""
+
+    def of(self, kind: str) -> tuple[str, ...]:
+        own = (*LOOKED_UP, "thread", "job", "skill", "turn", "call")
+        return (_ANY_NAME,) if kind in own else ()
+
+
+_ANY = _AnyNames()
+
+
 def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool = False) -> list[str]:
     """The words that can stand where `cursor_text`, the end of `line`, stands; `line` begins after the magic's name.
 
@@ -89,6 +103,8 @@ def matcher(get_names: Callable[[], Names]) -> Callable[[Any], dict[str, Any]]:
         magic, line, cell = place
         fragment = re.search(r"\S*\Z", line)[0]  # type: ignore[index]
         words = candidates(magic, line, fragment, _asked(get_names, Names()), cell)
+        if not words and candidates(magic, line, "", _ANY, cell) == [_ANY_NAME]:
+            words = [fragment]  # IPython heeds `suppress` only where there is something, and variables are wrong here
         return {
             "completions": _completions(words),
             "matched_fragment": fragment,
