@@ -68,21 +68,31 @@ class ActionPanel:
         self.refresh()
 
 
+TAB_STYLE = """<style>
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar { max-height: none; overflow: visible }
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar > .lm-TabBar-content { flex-wrap: wrap }
+.jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar .lm-TabBar-tab { flex: 0 0 auto; min-width: 0 }
+</style>"""
+
+
 class Tabs:
-    """Panels side by side, one of them seen."""
+    """Panels side by side, one of them seen.
+
+    ipywidgets cuts the names of tabs on a narrow page, where these go on in the next line.
+    """
 
     def __init__(self, panels: Sequence[tuple[str, Refreshable]]) -> None:
         import ipywidgets as w
 
         self._panels = [panel for _, panel in panels]
-        self.widget: Any = w.Tab(
-            children=[p.widget for p in self._panels], titles=[name for name, _ in panels], selected_index=0
-        )
-        self.widget.observe(lambda _: self.refresh(), names="selected_index")
+        self._tab = w.Tab([p.widget for p in self._panels], titles=[name for name, _ in panels], selected_index=0)
+        self._tab.add_class("deepnb-tabs")
+        self._tab.observe(lambda _: self.refresh(), names="selected_index")
+        self.widget: Any = w.VBox([w.HTML(TAB_STYLE, layout=w.Layout(display="none")), self._tab])
 
     def refresh(self) -> None:
         """Show the one that is seen as things are now; the others follow when they are turned to."""
-        if (at := self.widget.selected_index) is not None:
+        if (at := self._tab.selected_index) is not None:
             self._panels[at].refresh()
 
 

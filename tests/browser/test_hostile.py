@@ -16,6 +16,7 @@ import pytest
 
 from deepnb.views import html as h
 from deepnb.views.turn_segments import Answer
+from deepnb.widgets.actions import TAB_STYLE
 from tests import IMPORT_TESTS
 from tests.data import hostile
 from tests.support.browsers import TOKEN, Notebook, jupyter_lab, marks, open_chromium, written
@@ -272,5 +273,7 @@ def test_nothing_runs_in_a_live_notebook(context: Any, server: str) -> None:
     for tab in lab.page.locator(".jupyter-widgets .lm-TabBar-tab").all():
         tab.click()
     assert lab.page.evaluate("document.querySelectorAll('.widget-html-content, .jp-RenderedHTMLCommon').length") > 10
+    ours = "(found, style) => found.map(one => one.outerHTML === style && (one.remove(), true))"
+    assert set(lab.page.eval_on_selector_all(".widget-html-content > style", ours, TAB_STYLE)) == {True}
     watched.clean(".widget-html-content, .jp-RenderedHTMLCommon > div")
     lab.page.close()

@@ -95,6 +95,24 @@ def test_every_tab_shows_its_panel(seen: Page) -> None:
         assert seen.notebook.errors == []
 
 
+def test_names_of_tabs_are_whole_on_a_narrow_page(seen: Page) -> None:
+    whole = (
+        "tabs => tabs.map(tab => [tab.innerText, tab.scrollWidth <= tab.clientWidth, tab.getBoundingClientRect().y])"
+    )
+    seen.page.set_viewport_size({"width": 600, "height": 900})
+    try:
+        seen.page.wait_for_timeout(500)
+        seen.dashboard.scroll_into_view_if_needed()
+        found = seen.dashboard.locator(".widget-tab").first.locator("> .widget-tab-bar .lm-TabBar-tab")
+        names = found.locator(".lm-TabBar-tabLabel").evaluate_all(whole)
+        assert {name for name, _, _ in names} >= set(TABS) and all(fits for _, fits, _ in names), names
+        seen.dashboard.screenshot(path=seen.shots / f"{seen.notebook.front[:3]}-600.png")
+        if seen.notebook.front.startswith("lab"):  # where a side bar leaves the notebook half of the page
+            assert len({y for _, _, y in names}) > 1, "they go on in the next line"
+    finally:
+        seen.page.set_viewport_size({"width": 1400, "height": 1200})
+
+
 def test_axe_finds_nothing_serious_in_any_panel(seen: Page) -> None:
     assert seen.violations_of_all() == []
 

@@ -51,10 +51,10 @@ def test_of_tabs_the_one_that_is_seen_follows_and_the_others_when_turned_to():
 
     items.append("new")
     tabs.refresh()
-    seen = [hasattr(t.children[1].children[0], "children") for t in tabs.widget.children]
-    assert seen == [True, False]
-    tabs.widget.selected_index = 1
-    assert [hasattr(t.children[1].children[0], "children") for t in tabs.widget.children] == [True, True]
+    tab = tabs.widget.children[-1]
+    assert [hasattr(t.children[1].children[0], "children") for t in tab.children] == [True, False]
+    tab.selected_index = 1
+    assert [hasattr(t.children[1].children[0], "children") for t in tab.children] == [True, True]
 
 
 def test_a_row_is_made_anew_when_its_state_changes():
