@@ -19,6 +19,9 @@ MODES = {
 def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     """The decisions that `approve`, `reject` and `edit` with their arguments mean."""
     asked = scene.session.asked
+    if not asked and (elsewhere := scene.session.approvals.asked()):
+        do = f"thread {elsewhere[0].thread} has one: %agent switch {elsewhere[0].thread}, then %agent {name}"
+        raise NotFoundError("no call needs approval in this thread", do)
     if not asked and not scene.session.turns and scene.screen.notebook:
         what = "no call needs approval in this kernel"
         raise NotFoundError(what, "a card from before its restart can't be decided any more, so run that cell again")

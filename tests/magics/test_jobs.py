@@ -92,6 +92,8 @@ def test_its_code_waits_for_an_approval_and_runs_in_a_cell(jobs: Shell) -> None:
     job = started(jobs, "codes", "--as answer")
     job.wait(30)
     assert job.state == "needs approval" and "q" not in jobs.ip.user_ns
+    elsewhere = "no call needs approval in this thread: thread job-1 has one: %agent switch job-1, then %agent approve"
+    assert jobs.fails("%agent approve") == elsewhere
     joined = jobs.ok("%agent jobs join 1")
     assert "it needs your approval: %agent approve" in joined and "q = 6 * 7; q" in joined
     assert "it is 42" in jobs.ok("%agent approve")
