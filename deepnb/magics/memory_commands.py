@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from deepnb.core.diff import file_diffs
 from deepnb.core.errors import InvalidError
 from deepnb.core.paths import check_path
 from deepnb.core.subagents import FOLDER
@@ -172,12 +173,13 @@ def memory_edit(scene: Scene, args: Args) -> Result:
     loaded = [text]
 
     def save(typed: str) -> Saved:
-        before = scene.session.snapshot
+        before = scene.session.snapshot.files
         if 0 < loaded[0].count("\n") == loaded[0].count("\r\n"):
             typed = typed.replace("\n", "\r\n")
         merged = memory.write(path, typed, base=loaded[0])
         loaded[0] = merged.text
-        record = _changed(scene, before, f"saved {path}")
+        versions = [{path: files[path]} if path in files else {} for files in (before, scene.session.snapshot.files)]
+        record = diff_view(file_diffs(*versions), f"saved {path}", scene.stamp)
         if merged.conflicts:
             lines = "; ".join(map(str, merged.conflicts))
             return Saved(record, merged.text, f"{path} was also changed elsewhere: {lines}. Edit it and save again")

@@ -89,6 +89,14 @@ def test_a_file_that_is_not_there_yet_is_begun(shell: Shell, page: Page) -> None
     assert shell.session.files["/memory/team.md"] == "- Ana owns the data\n"
 
 
+def test_what_was_saved_in_a_file_that_is_not_of_memory_is_shown(shell: Shell, page: Page) -> None:
+    shell.ok("%memory edit /plan.md")
+    area, _, save, _ = parts(page)
+    area.value = "- buy milk\n"
+    save.click()
+    assert "saved /plan.md" in page.outputs[0] and "+- buy milk" in page.outputs[0]
+
+
 def test_what_changed_meanwhile_is_merged(shell: Shell, page: Page) -> None:
     shell.session.memory.write("/AGENTS.md", "- one\n- two\n- three\n")
     shell.ok("%memory edit")
