@@ -149,7 +149,7 @@ def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
 
 def marks(thread: ThreadInfo) -> str:
     """Whether it is current, needs an approval, or was made with `--empty` or `--shared`."""
-    waits = ["? needs approval"] if thread.waits else []
+    waits = ["needs approval"] if thread.waits else []
     return ", ".join([*(["← current"] if thread.current else []), *waits, *thread.kind])
 
 
