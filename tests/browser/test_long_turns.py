@@ -83,7 +83,7 @@ def test_five_minutes_stopped_by_the_button(lab: Notebook, place: Path) -> None:
     cell = five_minutes(lab, "by_button")
     for name, theme in (("dark", DARK), ("light", LIGHT)):
         lab.theme(theme)
-        cell.locator("button", has_text="Stop").evaluate("button => button.scrollIntoView()")
+        cell.locator("button", has_text="Stop").evaluate("button => button.scrollIntoView({ block: 'center' })")
         lab.page.screenshot(path=place / f"five-minutes-{name}.png")
     cell.get_by_role("button", name="Stop").click()
     seen(cell, "UsageError: interrupted in the tool wait")
