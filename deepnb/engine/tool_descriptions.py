@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from inspect import cleandoc, isroutine
+from operator import attrgetter
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool, tool
@@ -25,11 +26,9 @@ class ShortTool(StructuredTool):
     """A tool that shows a model a shorter schema; its arguments are checked against its own, as before."""
 
     shown: dict[str, Any]
-    """The JSON schema of its parameters, as a model sees it."""
+    """The JSON schema of its parameters, with its description, as a model sees it."""
 
-    @property
-    def tool_call_schema(self) -> dict[str, Any]:
-        return {**self.shown, "description": self.description}
+    tool_call_schema = property(attrgetter("shown"))
 
 
 def shortened(tools: Sequence[Any], texts: Mapping[str, str]) -> list[Any]:
@@ -42,7 +41,7 @@ def _shortened(tool: StructuredTool, text: str | None) -> StructuredTool:
         return tool
     schema = convert_to_openai_tool(tool)["function"].get("parameters", {})
     held = {name: getattr(tool, name) for name in type(tool).model_fields}
-    return ShortTool(**{**held, "description": text, "shown": _plain(schema)})
+    return ShortTool(**{**held, "description": text, "shown": {**_plain(schema), "description": text}})
 
 
 _SAID = ("description", "default", "additionalProperties")

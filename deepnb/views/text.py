@@ -33,9 +33,7 @@ def _visible(match: re.Match[str]) -> str:
 
 def width(text: str) -> int:
     """How many columns a terminal gives `text`: East Asian wide signs take two, marks none."""
-    if text.isascii():
-        return len(text)
-    return sum(_columns(char) for char in text)
+    return len(text) if text.isascii() else sum([_columns(char) if char > "\x7f" else 1 for char in text])
 
 
 def _columns(char: str) -> int:
@@ -57,7 +55,7 @@ def short(text: str, columns: int) -> str:
         return line
     out, room = [], columns - 1
     for char in line:
-        room -= _columns(char)
+        room -= _columns(char) if char > "\x7f" else 1
         if room < 0:
             break
         out.append(char)
