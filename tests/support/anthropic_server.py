@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.chat_server import ChatServer, Fail, Say, Use
+from tests.support.chat_server import ChatServer, Fail, Raw, Say, Think, Use, fragments, words
 from tests.support.prefix_cache import Cached, PrefixCache, TooManyMarksError
+
+_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
 
 
 @dataclass
 class AnthropicServer(ChatServer):
-    """Answers may also be lists: text and several calls in one answer."""
+    """Speaks Anthropic's messages, streamed."""
 
     cache: PrefixCache = field(default_factory=PrefixCache)
 
@@ -22,8 +29,12 @@ class AnthropicServer(ChatServer):
         return self.address
 
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
+        if isinstance(answer, Raw):
+            yield answer.body
+            return
         if isinstance(answer, Fail):
-            yield json.dumps({"type": "error", "error": {"type": "api_error", "message": answer.message}}).encode()
+            kind = answer.kind or _KINDS.get(answer.status, "api_error")
+            yield json.dumps({"type": "error", "error": {"type": kind, "message": answer.message}}).encode()
             return
         try:
             seen = self.cache.by_marks(blocks(request))
@@ -70,17 +81,17 @@ def _events(answer: list[Any], seen: Cached) -> Iterator[dict[str, Any]]:
     yield {"type": "message_stop"}
 
 
-def _block(index: int, answer: Say | Use) -> Iterator[dict[str, Any]]:
+def _block(index: int, answer: Say | Use | Think) -> Iterator[dict[str, Any]]:
     if isinstance(answer, Say):
         start: dict[str, Any] = {"type": "text", "text": ""}
-        deltas = [{"type": "text_delta", "text": answer.text}]
+        deltas = [{"type": "text_delta", "text": piece} for piece in words(answer.text)]
+    elif isinstance(answer, Think):
+        start = {"type": "thinking", "thinking": "", "signature": ""}
+        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in words(answer.text)]
+        deltas.append({"type": "signature_delta", "signature": answer.signature})
     else:
         start = {"type": "tool_use", "id": answer.id, "name": answer.name, "input": {}}
-        args = json.dumps(answer.args)
-        deltas = [
-            {"type": "input_json_delta", "partial_json": args[i : i + answer.size]}
-            for i in range(0, len(args), answer.size)
-        ]
+        deltas = [{"type": "input_json_delta", "partial_json": part} for part in fragments(answer)]
     yield {"type": "content_block_start", "index": index, "content_block": start}
     for delta in deltas:
         yield {"type": "content_block_delta", "index": index, "delta": delta}

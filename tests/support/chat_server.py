@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from types import TracebackType
 from typing import Any
+
+_PATIENCE = 30.0
+"""Seconds after which an answer that is held goes on, so that no test hangs."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,14 @@ class Say:
     text: str
     cached: int = 0
     """Tokens of the prompt reported as cached."""
+
+
+@dataclass(frozen=True)
+class Think:
+    """What a model thinks before it answers, with what the provider wants back word for word."""
+
+    text: str
+    signature: str = "signed"
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,10 @@ class Fail:
 
     status: int
     message: str = "scripted failure"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Such as `{"retry-after": "0"}`."""
+    kind: str = ""
+    """What the provider calls the error; empty for what goes with the status."""
 
 
 @dataclass(frozen=True)
@@ -45,41 +61,94 @@ class Raw:
     body: bytes
 
 
+@dataclass(frozen=True)
+class Cut:
+    """An answer whose connection breaks off after some of its events; with none, before its status is sent."""
+
+    answer: Any
+    events: int
+
+
+@dataclass(frozen=True)
+class Hold:
+    """An answer that stops after some of its events until the gate is opened."""
+
+    answer: Any
+    events: int
+    gate: threading.Event = field(default_factory=threading.Event)
+
+
 @dataclass
 class ChatServer:
     """Use it as a context manager; answers are given in order, the last one is repeated.
 
-    An answer that is a function is given the request, and gives the answer.
+    An answer that is a function is given the request, and gives the answer; a list is one answer of several blocks.
     """
 
     answers: list[Any]
     requests: list[dict[str, Any]] = field(default_factory=list)
 
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
-        """The bytes of a response."""
+        """The bytes of a response, event by event."""
         raise NotImplementedError
+
+    def _take(self, request: dict[str, Any], handler: BaseHTTPRequestHandler) -> Any:
+        key = handler.headers.get("authorization") or handler.headers.get("x-api-key") or ""
+        self.requests.append({**request, "path": handler.path, "key": key})
+        answer = self.answers[min(len(self.requests), len(self.answers)) - 1]
+        return answer(request) if callable(answer) else answer
+
+    def _pieces(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes | None]:
+        """The events of a response; None is where it breaks off."""
+        if isinstance(answer, Cut):
+            yield from islice(self._pieces(answer.answer, request), answer.events)
+            yield None
+        elif isinstance(answer, Hold):
+            pieces = self._pieces(answer.answer, request)
+            yield from islice(pieces, answer.events)
+            answer.gate.wait(_PATIENCE)
+            yield from pieces
+        else:
+            yield from self.body(answer, request)
 
     def __enter__(self) -> Any:
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
             def do_POST(self) -> None:
+                self.close_connection = True
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                outer.requests.append({**body, "path": self.path, "key": self.headers.get("authorization", "")})
-                answer = outer.answers[min(len(outer.requests), len(outer.answers)) - 1]
-                answer = answer(body) if callable(answer) else answer
-                status = answer.status if isinstance(answer, Fail) else 200
-                self.send_response(status)
-                self.send_header("content-type", "application/json" if status != 200 else "text/event-stream")
-                self.end_headers()
-                for piece in outer.body(answer, body):
-                    self.wfile.write(piece)
+                answer = outer._take(body, self)
+                if isinstance(answer, Cut) and not answer.events:
+                    return
+                self._begin(answer)
+                for piece in outer._pieces(answer, body):
+                    if piece is None:
+                        return
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
                     self.wfile.flush()
+                self.wfile.write(b"0\r\n\r\n")
+
+            def _begin(self, answer: Any) -> None:
+                failed = isinstance(answer, Fail)
+                self.send_response(answer.status if failed else 200)
+                for name, value in (answer.headers if failed else {}).items():
+                    self.send_header(name, value)
+                self.send_header("content-type", "application/json" if failed else "text/event-stream")
+                self.send_header("transfer-encoding", "chunked")
+                self.send_header("connection", "close")
+                self.end_headers()
 
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, *_: Any) -> None:
+                """A client that has gone away is nothing to report."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         return self
@@ -92,3 +161,16 @@ class ChatServer:
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+
+def words(text: str) -> Iterator[str]:
+    """A text in pieces, each word with the blank before it."""
+    for i, word in enumerate(text.split(" ")):
+        yield word if i == 0 else f" {word}"
+
+
+def fragments(call: Use) -> Iterator[str]:
+    """The arguments of a call as JSON, in pieces."""
+    args = json.dumps(call.args)
+    for i in range(0, len(args), call.size):
+        yield args[i : i + call.size]

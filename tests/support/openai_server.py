@@ -7,15 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.chat_server import ChatServer, Fail, Raw, Say, Use
+from tests.support.chat_server import ChatServer, Cut, Fail, Hold, Raw, Say, Think, Use, fragments, words
+from tests.support.openai_responses import responses
 from tests.support.prefix_cache import Cached, PrefixCache
 
-__all__ = ["Fail", "OpenAIServer", "Raw", "Say", "Use"]
+__all__ = ["Cut", "Fail", "Hold", "OpenAIServer", "Raw", "Say", "Think", "Use"]
+
+_KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error"}
 
 
 @dataclass
 class OpenAIServer(ChatServer):
-    """Speaks OpenAI's chat completions; with a `cache` it reports what of each prompt was cached."""
+    """Speaks OpenAI's chat completions, which have no thoughts, and its Responses.
+
+    With a `cache` it reports what of each prompt was cached.
+    """
 
     cache: PrefixCache | None = None
 
@@ -24,42 +30,49 @@ class OpenAIServer(ChatServer):
         return f"{self.address}/v1"
 
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
-        prompt = [json.dumps(request.get("tools")), *map(json.dumps, request["messages"])]
+        if isinstance(answer, Raw):
+            yield answer.body
+            return
+        if isinstance(answer, Fail):
+            kind = answer.kind or _KINDS.get(answer.status, "server_error")
+            yield json.dumps({"error": {"message": answer.message, "type": kind, "code": kind}}).encode()
+            return
+        sent = request["messages"] if "messages" in request else request["input"]
+        prompt = [json.dumps(request.get("tools")), *map(json.dumps, sent)]
         seen = self.cache.by_prefix("".join(prompt)) if self.cache is not None else None
-        return _body(answer, seen)
-
-
-def _body(answer: Any, seen: Cached | None) -> Iterator[bytes]:
-    if isinstance(answer, Raw):
-        yield answer.body
-    elif isinstance(answer, Fail):
-        yield json.dumps({"error": {"message": answer.message, "type": "scripted", "code": None}}).encode()
-    else:
-        yield from map(_event, _chunks(answer, seen))
+        blocks = answer if isinstance(answer, list) else [answer]
+        cached = seen or Cached(100, max((getattr(one, "cached", 0) for one in blocks), default=0))
+        if "input" in request:
+            yield from responses(blocks, cached)
+            return
+        yield from map(_event, _chunks(blocks, cached))
         yield b"data: [DONE]\n\n"
 
 
-def _chunks(answer: Say | Use, seen: Cached | None) -> Iterator[dict[str, Any]]:
+def _chunks(answer: list[Any], seen: Cached) -> Iterator[dict[str, Any]]:
     yield _chunk({"role": "assistant", "content": ""})
-    if isinstance(answer, Say):
-        for i, word in enumerate(answer.text.split(" ")):
-            yield _chunk({"content": word if i == 0 else f" {word}"})
-    else:
-        head = {"index": 0, "id": answer.id, "type": "function", "function": {"name": answer.name, "arguments": ""}}
-        yield _chunk({"tool_calls": [head]})
-        args = json.dumps(answer.args)
-        for i in range(0, len(args), answer.size):
-            part = {"index": 0, "function": {"arguments": args[i : i + answer.size]}}
-            yield _chunk({"tool_calls": [part]})
-    yield _chunk({}, finish="tool_calls" if isinstance(answer, Use) else "stop")
-    sent, cached = (seen.input, seen.read) if seen else (100, getattr(answer, "cached", 0))
+    calls = 0
+    for one in answer:
+        if isinstance(one, Say):
+            yield from (_chunk({"content": piece}) for piece in words(one.text))
+        elif isinstance(one, Use):
+            yield from _call(calls, one)
+            calls += 1
+    yield _chunk({}, finish="tool_calls" if calls else "stop")
     usage = {
-        "prompt_tokens": sent,
+        "prompt_tokens": seen.input,
         "completion_tokens": 20,
-        "total_tokens": sent + 20,
-        "prompt_tokens_details": {"cached_tokens": cached},
+        "total_tokens": seen.input + 20,
+        "prompt_tokens_details": {"cached_tokens": seen.read},
     }
     yield {**_chunk({}), "choices": [], "usage": usage}
+
+
+def _call(index: int, call: Use) -> Iterator[dict[str, Any]]:
+    head = {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
+    yield _chunk({"tool_calls": [head]})
+    for part in fragments(call):
+        yield _chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]})
 
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""The events of OpenAI's Responses API for a scripted answer: reasoning with its summary, text, calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tests.support.chat_server import Say, Think, Use, fragments, words
+from tests.support.prefix_cache import Cached
+
+_HEAD = {"id": "resp_1", "object": "response", "created_at": 0, "model": "some-model", "error": None}
+_MORE = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "incomplete_details": None}
+
+
+def responses(answer: list[Any], seen: Cached) -> Iterator[bytes]:
+    """The body of a response, event by event."""
+    items: list[dict[str, Any]] = []
+    for number, event in enumerate(_events(answer, seen, items)):
+        yield f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': number})}\n\n".encode()
+
+
+def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    begun = {**_HEAD, **_MORE, "status": "in_progress", "output": []}
+    yield {"type": "response.created", "response": begun}
+    for index, one in enumerate(answer):
+        yield from _item(index, one, items)
+    usage = {
+        "input_tokens": seen.input,
+        "input_tokens_details": {"cached_tokens": seen.read},
+        "output_tokens": 20,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": seen.input + 20,
+    }
+    done = {**_HEAD, **_MORE, "status": "completed", "output": items, "usage": usage}
+    yield {"type": "response.completed", "response": done}
+
+
+def _item(index: int, one: Any, items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One item of the output, from its beginning to its end; it joins `items`."""
+    empty, deltas, whole = {Say: _message, Use: _call, Think: _reasoning}[type(one)](index, one)
+    yield {"type": "response.output_item.added", "output_index": index, "item": empty}
+    yield from ({**delta, "item_id": whole["id"], "output_index": index} for delta in deltas)
+    yield {"type": "response.output_item.done", "output_index": index, "item": whole}
+    items.append(whole)
+
+
+Item = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
+"""As it begins, the events between, as it ends."""
+
+
+def _message(index: int, say: Say) -> Item:
+    part = {"type": "output_text", "text": "", "annotations": []}
+    whole = {**part, "text": say.text}
+    head = {"id": f"msg_{index}", "type": "message", "role": "assistant"}
+    deltas: list[dict[str, Any]] = [{"type": "response.content_part.added", "content_index": 0, "part": part}]
+    deltas += [
+        {"type": "response.output_text.delta", "content_index": 0, "delta": piece, "logprobs": []}
+        for piece in words(say.text)
+    ]
+    deltas.append({"type": "response.content_part.done", "content_index": 0, "part": whole})
+    return (
+        {**head, "status": "in_progress", "content": []},
+        deltas,
+        {**head, "status": "completed", "content": [whole]},
+    )
+
+
+def _call(index: int, use: Use) -> Item:
+    head = {"id": f"fc_{index}", "type": "function_call", "name": use.name, "call_id": use.id}
+    deltas = [{"type": "response.function_call_arguments.delta", "delta": part} for part in fragments(use)]
+    whole = {**head, "status": "completed", "arguments": json.dumps(use.args)}
+    return {**head, "status": "in_progress", "arguments": ""}, deltas, whole
+
+
+def _reasoning(index: int, think: Think) -> Item:
+    """Reasoning is shown as a summary; what goes back is encrypted."""
+    head = {"id": f"rs_{index}", "type": "reasoning"}
+    part = {"type": "summary_text", "text": ""}
+    deltas: list[dict[str, Any]] = [
+        {"type": "response.reasoning_summary_part.added", "summary_index": 0, "part": part},
+        *(
+            {"type": "response.reasoning_summary_text.delta", "summary_index": 0, "delta": piece}
+            for piece in words(think.text)
+        ),
+    ]
+    summary = [{**part, "text": think.text}]
+    whole = {**head, "summary": summary, "encrypted_content": think.signature}
+    return {**head, "summary": []}, deltas, whole
