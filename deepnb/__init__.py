@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from deepnb.core.values import ModelEnded as ModelEnded
     from deepnb.core.values import ModelStarted as ModelStarted
     from deepnb.core.values import Notice as Notice
+    from deepnb.core.values import Retry as Retry
     from deepnb.core.values import Snapshot as Snapshot
     from deepnb.core.values import TextDelta as TextDelta
     from deepnb.core.values import ThinkingDelta as ThinkingDelta
@@ -55,7 +56,7 @@ _HOMES = {
     "deepnb.core.subagents": ("Subagent",),
     "deepnb.core.values": (
         *("Asked", "CodeOutput", "Compacted", "Decided", "Event", "Flushed", "ModelEnded", "ModelStarted", "Notice"),
-        *("Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
+        *("Retry", "Snapshot", "TextDelta", "ThinkingDelta", "ToolEnded", "ToolStarted", "Turn"),
     ),
     "deepnb.running.job": ("Job",),
     "deepnb.session.session": ("Session",),

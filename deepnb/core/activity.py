@@ -7,6 +7,7 @@ from deepnb.core.values import (
     ModelEnded,
     ModelStarted,
     Path,
+    Retry,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -48,6 +49,8 @@ class Activity:
                 self._go_on(event.path, "the model answers")
             case ThinkingDelta():
                 self._go_on(event.path, "the model thinks")
+            case Retry():
+                self._begin(("model", *event.path), event.path, event.line)
             case ModelEnded(call=call):
                 self._open.pop(("model", *event.path), None)
                 self.usage += call.spent

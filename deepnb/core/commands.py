@@ -16,6 +16,8 @@ CALLS = {
     "%agent jobs": "session.jobs",
     "%agent jobs join": "session.switch(session.jobs.job({}).thread)",
     "%agent jobs stop": "session.jobs.job({}).stop()",
+    "%agent key": "session.key({})",
+    "%agent models": "session.models()",
     "%agent mount": "session.mount({})",
     "%agent new": "session.new({})",
     "%agent reject": "session.resume(session.asked[0].reject({}))",

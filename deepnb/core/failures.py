@@ -4,6 +4,7 @@ import sysconfig
 from collections.abc import Iterator
 from traceback import FrameSummary, StackSummary, walk_tb
 
+from deepnb.core.model_failure import model_failure
 from deepnb.core.secrets import redact
 
 _LONGEST = 2_000
@@ -39,6 +40,14 @@ def failure_text(error: BaseException) -> str:
         words = ""
     kind = type(error).__name__
     return f"Error: {kind}: {words[:_LONGEST]}{'…' * (len(words) > _LONGEST)}" if words else f"Error: {kind}"
+
+
+def one_line(error: BaseException) -> str:
+    """An exception in one line without credentials: what a provider says of a request, else its kind and first words."""
+    if (failure := model_failure(error)) is not None:
+        return failure.line
+    words = (redact(str(error)).strip().splitlines() or [""])[0][:300].rstrip(" .:")
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def own_traceback(error: BaseException) -> str:

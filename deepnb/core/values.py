@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any, Literal
 
 from deepnb.core.approvals import Decision, PendingCall
@@ -17,7 +18,7 @@ from deepnb.core.skills import Skill
 
 __all__ = [
     "Asked", "Call", "CodeOutput", "Compacted", "Decided", "Decision", "Event", "Flushed", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Path", "PendingCall", "Purpose", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
+    "Path", "PendingCall", "Purpose", "Retry", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
     "ToolStarted",
     "Turn", "Turns", "Usage",
 ]  # fmt: skip
@@ -233,6 +234,30 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """A request to a model failed, and is sent again after some seconds."""
+
+    reason: str
+    """`rate limited`, `the provider is overloaded`."""
+    seconds: float
+    number: int
+    """Of the try that follows: 2 for the first that is made again."""
+    of: int
+    """Tries there are at most."""
+    path: Path = ()
+
+    @property
+    def line(self) -> str:
+        """`rate limited: trying again in 8 s (2 of 5)`."""
+        when = f"in {ceil(self.seconds)} s" if self.seconds else "now"
+        return f"{self.reason}: trying again {when} ({self.number} of {self.of})"
+
+    def at(self, path: Path) -> Retry:
+        """The same, where it happened."""
+        return replace(self, path=path)
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A call needs the user's approval."""
 
@@ -259,6 +284,7 @@ Event = (
     | Flushed
     | Compacted
     | Notice
+    | Retry
     | Asked
     | Decided
 )

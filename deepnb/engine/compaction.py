@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from deepnb.core.anchors import Anchor, anchor_block, find, lost, union
 from deepnb.core.budget import Budget, Rule, Size
+from deepnb.core.failures import one_line
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.offload import Flush, Offload
 from deepnb.core.secrets import redact
@@ -22,6 +23,7 @@ from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import is_request, message_text, source_of
+from deepnb.engine.retries import Retried
 
 _SUMMARY_ROOM = 500
 """Tokens set aside for the summary that takes the place of what goes."""
@@ -71,6 +73,7 @@ class CompactionSteps(Upstream):
         self,
         model: Any,
         *,
+        retries: int = 0,
         backend: Any,
         rule: Rule,
         measure: Measure,
@@ -80,7 +83,7 @@ class CompactionSteps(Upstream):
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`rebased` gives the request with everything in its system prompt brought up to date."""
+        """`retries` is how often a request for a summary is sent again; `rebased` gives the request with everything in its system prompt brought up to date."""
         trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
 
         def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
@@ -95,6 +98,7 @@ class CompactionSteps(Upstream):
             trim_tokens_to_summarize=None,
             truncate_args_settings={"trigger": trigger, "keep": keep},
         )
+        self._lc_helper._summary_model = Retried(model, retries)  # type: ignore[assignment]
         self._measure = measure
         self._count = count
         self._clock = clock
@@ -154,7 +158,7 @@ class CompactionSteps(Upstream):
         try:
             flush = self._flush(going, state, at)
         except Exception as failure:
-            tell(Notice(f"the daily note was not written: {_line(failure)}"))
+            tell(Notice(f"the daily note was not written: {one_line(failure)}"))
             return None
         if flush is not None:
             tell(Flushed(flush))
@@ -177,7 +181,7 @@ class CompactionSteps(Upstream):
         except NotOffloaded:
             raise
         except Exception as failure:
-            raise NotOffloaded(f"{path} can't be written: {_line(failure)}") from failure
+            raise NotOffloaded(f"{path} can't be written: {one_line(failure)}") from failure
         if problem:
             raise NotOffloaded(f"{path} can't be written: {problem}")
         return path
@@ -188,7 +192,7 @@ class CompactionSteps(Upstream):
             summary = self._create_summary(going)
             why = "the model returned nothing"
         except Exception as failure:
-            summary, why = "", _line(failure)
+            summary, why = "", one_line(failure)
         if summary.strip():
             return summary
         tell(Notice(f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}"))
@@ -258,11 +262,6 @@ def turn_start(messages: Sequence[BaseMessage], end: int | None = None) -> int:
     while start > 0 and source_of(messages[start - 1]) in _ADDED:
         start -= 1
     return start
-
-
-def _line(failure: Exception) -> str:
-    words = (str(failure).strip().splitlines() or [""])[0][:200].rstrip(" .:")
-    return f"{type(failure).__name__}: {words}" if words else type(failure).__name__
 
 
 def _absolute(size: Size, tokens: int | None) -> Any:

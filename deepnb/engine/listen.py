@@ -25,6 +25,7 @@ from deepnb.core.request import Request
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
+from deepnb.engine.answer import answer_begun
 from deepnb.engine.probe import to_message
 from deepnb.engine.refused_calls import ArgumentTexts
 from deepnb.engine.request import message_text, thinking_text
@@ -110,6 +111,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._arguments: dict[UUID, ArgumentTexts] = {}
         self._busy: dict[UUID, int] = {}
         self._calls = ledger.calls
+        self._failed: dict[values.Path, values.Call] = {}
+        """Where -> the call that failed there last: if it is made again, it is the same call."""
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
@@ -129,6 +132,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         threads = tuple(self._busy.values())  # a copy: tools that run side by side come and go
         for thread in set(threads):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
+
+    def wait(self, seconds: float) -> None:
+        """Let some seconds pass; a run that is cancelled meanwhile ends."""
+        self._cancelled.wait(seconds)
+        self._check()
 
     def running(self) -> tuple[tuple[str, str], ...]:
         """(id, name) of the tool calls that have begun and not ended, outermost first."""
@@ -161,21 +169,25 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     ) -> None:
         self._check()
         self._parent[run_id] = parent_run_id
-        self._calls += 1
         purpose = _PURPOSES.get((metadata or {}).get("lc_source") or "", "answer")
         path, agent = self._path(parent_run_id), self._agent(parent_run_id)
-        if purpose == "answer":
+        failed = self._failed.pop(path, None)
+        again = failed is not None and failed.purpose == purpose
+        if purpose == "answer" and not again:
             self._count(path, agent)
+        self._calls += not again
+        number = failed.number if failed is not None and again else self._calls
         tools = (invocation_params or {}).get("tools") or ()
         budget, request = self._ledger.sent(messages[0], tools, path, purpose, agent)
         model = str((metadata or {}).get("ls_model_name") or "") or self._ledger.label(agent)
-        call = values.Call(self._calls, purpose, path, budget, model=model, agent=agent, request=request)
+        call = values.Call(number, purpose, path, budget, model=model, agent=agent, request=request)
         self._models[run_id] = (call, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
         self._emit(values.ModelStarted(call, call.path))
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         self._check()
+        answer_begun()
         text = token
         if chunk is not None and hasattr(chunk, "message"):
             if thought := thinking_text(chunk.message):
@@ -216,10 +228,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
-        self._models.pop(run_id, None)
+        if known := self._models.pop(run_id, None):
+            self._failed[known[0].path] = known[0]
         self._parent.pop(run_id, None)
         self._arguments.pop(run_id, None)
         self._spoke.discard(run_id)
+        self._thought.discard(run_id)
 
     # -- tools
 
@@ -353,9 +367,14 @@ def tell_notice(line: str) -> None:
 
 def is_heard() -> bool:
     """Whether a Listener is among the callbacks of the run."""
+    return listener() is not None
+
+
+def listener() -> Listener | None:
+    """The Listener among the callbacks of the run."""
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
-    return any(isinstance(handler, Listener) for handler in handlers)
+    return next((handler for handler in handlers if isinstance(handler, Listener)), None)
 
 
 def usage(message: BaseMessage | None) -> values.Usage | None:

@@ -19,6 +19,7 @@ from deepnb.core.offload import Flush
 from deepnb.core.secrets import credentials, redact
 from deepnb.engine import keys
 from deepnb.engine.request import is_request, message_text
+from deepnb.engine.retries import Retried
 from deepnb.memory.daily import bare
 from deepnb.memory.guarding import heard
 from deepnb.memory.layers import note_path
@@ -86,9 +87,11 @@ _QUESTION = re.compile(r"[?？]\s*$|^\s*(?:what|which|when|where|who|why|how|do 
 class Flusher:
     """Writes a flush through a guarded backend."""
 
-    def __init__(self, backend: Any, model: Any) -> None:
+    def __init__(self, backend: Any, model: Any, retries: int = 0) -> None:
+        """`retries` is how often a request that failed is sent again."""
         self._backend = backend
         self._model = model
+        self._retries = retries
 
     def __call__(
         self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str, *, by_hand: bool = False
@@ -143,7 +146,8 @@ class Flusher:
             model = self._model.bind_tools([SCHEMA])
         except NotImplementedError:
             model = self._model
-        return model.invoke([HumanMessage(prompt)], config={"metadata": {"lc_source": keys.FLUSH_SOURCE}})
+        config = {"metadata": {"lc_source": keys.FLUSH_SOURCE}}
+        return Retried(model, self._retries).invoke([HumanMessage(prompt)], config)
 
     def _added(self, file: str, lines: Sequence[str], facts: Facts, head: str, follows: bool) -> list[str]:
         """Add the lines under a heading; gives those that stand in the note. The guard refuses or holds the others."""

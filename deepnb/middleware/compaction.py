@@ -71,13 +71,14 @@ class CompactionMiddleware(SummarizationMiddleware):
         backend = backend or StateBackend()
         super().__init__(
             own.model,
+            retries=own.retries,
             backend=backend,
             rule=own.rule,
             measure=own.meter.budget,
             count=own.meter.count,
             clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
             addition=history.addition,
-            flush=Flusher(_Notes(backend), own.model) if flush else None,
+            flush=Flusher(_Notes(backend), own.model, own.retries) if flush else None,
             rebased=_with_updates,
         )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from langchain_core.messages import HumanMessage
@@ -9,13 +10,16 @@ from langchain_core.messages import HumanMessage
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget
 from deepnb.core.errors import DeepnbError, RunError
+from deepnb.core.failures import one_line
 from deepnb.core.image import PromptImage
 from deepnb.core.interrupts import uninterrupted
+from deepnb.core.model_failure import has_credential, model_failure
 from deepnb.core.values import (
     Call,
     Event,
     ModelEnded,
     ModelStarted,
+    Retry,
     Snapshot,
     TextDelta,
     ThinkingDelta,
@@ -97,8 +101,8 @@ def play(
     if isinstance(failed, DeepnbError):
         raise failed
     if failed is not None:
-        next_ = "fix it, then %agent resume" if turn.after.next else "nothing was lost; fix it and run the cell again"
-        raise RunError(one_line(failed), next_) from failed
+        cause = None if model_failure(failed) or has_credential(failed) else failed
+        raise _run_error(failed, turn.events, resumes=bool(turn.after.next)) from cause
 
 
 def given(prompt: str, before: Sequence[HumanMessage] = (), images: Sequence[PromptImage] = ()) -> dict[str, Any]:
@@ -175,10 +179,18 @@ def last_budget(events: Iterable[Event]) -> Budget | None:
     return replace(last.budget, reported=last.usage.input if last.usage else None, request=last.request)
 
 
-def one_line(error: BaseException) -> str:
-    """An exception in one line: its kind and the first line of its words."""
-    words = (str(error).strip().splitlines() or [""])[0][:300].rstrip(" .:")
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+def _run_error(failed: Exception, events: Sequence[Event], *, resumes: bool) -> RunError:
+    """One line for a run that failed, and what to type next."""
+    failure = model_failure(failed)
+    if failure is None:
+        do = "fix it, then %agent resume" if resumes else "nothing was lost; fix it and run the cell again"
+        return RunError(one_line(failed), do)
+    repeat = "type %agent resume" if resumes else "run the cell again"
+    since = list(takewhile(lambda e: not isinstance(e, ModelEnded | ToolEnded), reversed(events)))
+    if any(isinstance(e, TextDelta | ThinkingDelta) for e in since):
+        return RunError(f"the answer broke off: {failure.line}", f"{repeat} to send the request again")
+    tries = sum(isinstance(e, Retry) for e in since) + 1
+    return RunError(f"{failure.line}{f', {tries} times' if tries > 1 else ''}", failure.do(repeat))
 
 
 def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from deepnb.core.activity import WAITS, Activity
-from deepnb.core.values import CodeOutput, Event, TextDelta, ToolStarted
+from deepnb.core.values import CodeOutput, Event, Retry, TextDelta, ToolStarted
 from deepnb.views.code_output import Printed
 from deepnb.views.data_images import ImageNames
 from deepnb.views.notice import notice_view
@@ -61,6 +61,8 @@ class TerminalTurn:
             at = self._segments.add(event)
             if at is not None:
                 self._take(at, event)
+            elif isinstance(event, Retry) and not self._over:
+                self._print_line(notice_view(event.line).text())
 
     def ended(self) -> None:
         """No event comes any more: nothing is waited for."""

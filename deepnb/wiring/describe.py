@@ -47,6 +47,8 @@ _KNOWN: Mapping[str, Layer] = {
             "shows the images of tools after their results; describes images in words to a model that does not see them",
             "deepnb",
         ),
+        Layer("PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
+        Layer("RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
         Layer("ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
     )
 }

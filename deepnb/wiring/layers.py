@@ -15,6 +15,7 @@ from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.file_tools import FileToolsMiddleware
 from deepnb.engine.images import ImagesMiddleware, takes_images
 from deepnb.engine.prompt_cache import PromptCacheMiddleware, wants_marks
+from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_errors import ToolErrorsMiddleware
 from deepnb.memory.budget import memory_budget
@@ -94,9 +95,10 @@ class Layers:
         memory: Memory = Memory(),
     ) -> Common:
         """What every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
-        flush = Flusher(backend, own.model) if self.options.enable_memory else None
+        flush = Flusher(backend, own.model, own.retries) if self.options.enable_memory else None
         compaction = SummarizationMiddleware(
             own.model,
+            retries=own.retries,
             backend=backend,
             rule=own.rule,
             measure=own.meter.budget,
@@ -112,11 +114,12 @@ class Layers:
         return Common((*files, *inner), compaction, flush)
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
-        """The user's own middleware and what sees to it that it lets no call past the user; innermost the marks for a cache."""
+        """The user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
         seal = (self.seal,) if middleware else ()
         shown = self.host.kernel is not None or not takes_images(own.model)
         images = (ImagesMiddleware(),) if shown else ()
-        return (*middleware, *seal, *images, *((PromptCacheMiddleware(),) if wants_marks(own.model) else ()))
+        marks = (PromptCacheMiddleware(),) if wants_marks(own.model) else ()
+        return (*middleware, *seal, *images, *marks, *((RetryMiddleware(own.retries),) if own.retries else ()))
 
     def _async_tools(self) -> tuple[Any, ...]:
         """What runs tools that are only coroutines, where there may be one."""

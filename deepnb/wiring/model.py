@@ -7,6 +7,7 @@ from deepnb.context.counting import BY_SCRIPT, Counter, Meter
 from deepnb.context.encodings import encoding_of
 from deepnb.core import tokenizer
 from deepnb.core.budget import Rule, rule_for
+from deepnb.engine.retries import taken_over
 from deepnb.models.resolve import is_teaching, resolve
 from deepnb.wiring.options import Options, window_of
 
@@ -19,6 +20,8 @@ class Measured:
     label: str
     rule: Rule
     meter: Meter
+    retries: int = 0
+    """How often a request of it that failed is sent again; its SDK sends none again then."""
 
 
 def main_model(options: Options) -> Measured:
@@ -38,7 +41,8 @@ def own_model(options: Options, model: Any) -> Measured:
 
 def _measured(model: Any, label: str, options: Options) -> Measured:
     rule = rule_for(window_of(model), options.trigger, options.keep)
-    return Measured(model, label, rule, _meter(model, rule))
+    model, retries = (model, 0) if is_teaching(model) else taken_over(model)
+    return Measured(model, label, rule, _meter(model, rule), retries)
 
 
 def _meter(model: Any, rule: Rule) -> Meter:

@@ -133,7 +133,7 @@ class ChatServer:
 
             def _begin(self, answer: Any) -> None:
                 failed = isinstance(answer, Fail)
-                self.send_response(answer.status if failed else 200)
+                self.send_response_only(answer.status if failed else 200)
                 for name, value in (answer.headers if failed else {}).items():
                     self.send_header(name, value)
                 self.send_header("content-type", "application/json" if failed else "text/event-stream")

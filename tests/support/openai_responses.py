@@ -38,7 +38,10 @@ def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]]) -> Ite
 
 def _item(index: int, one: Any, items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """One item of the output, from its beginning to its end; it joins `items`."""
-    empty, deltas, whole = {Say: _message, Use: _call, Think: _reasoning}[type(one)](index, one)
+    if isinstance(one, Say):
+        empty, deltas, whole = _message(index, one)
+    else:
+        empty, deltas, whole = _call(index, one) if isinstance(one, Use) else _reasoning(index, one)
     yield {"type": "response.output_item.added", "output_index": index, "item": empty}
     yield from ({**delta, "item_id": whole["id"], "output_index": index} for delta in deltas)
     yield {"type": "response.output_item.done", "output_index": index, "item": whole}

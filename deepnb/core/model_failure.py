@@ -1,0 +1,157 @@
+"""A failed request to a model, as its provider's own exception tells it: what to say of it, and whether to try again.
+
+Asked by status and by the names of classes, so that no provider's package is imported. What is retried is only what
+the provider has certainly not begun to answer: a status that says so, or a connection that was never made.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import ceil, isfinite
+from typing import Any
+
+from deepnb.core.secrets import redact
+
+_OVERLOADED = frozenset({"overloaded_error", "overloaded"})
+_QUOTA = frozenset({"insufficient_quota", "billing_error"})
+_AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_NOT_MADE = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
+_TIMEOUTS = frozenset({"TimeoutException", "TimeoutError", "Timeout"})
+_BROKEN = frozenset({"RemoteProtocolError", "ReadError", "IncompleteRead", "ChunkedEncodingError", "ConnectionError"})
+_LONGEST = 300
+"""Characters of the provider's own words."""
+_DEEPEST = 8
+"""Exceptions that are looked at, each the cause of the one before."""
+
+
+@dataclass(frozen=True)
+class ModelFailure:
+    """`what` in a few words without credentials, and `detail`: the status and the provider's own words."""
+
+    what: str
+    detail: str = ""
+    first: str = ""
+    """What to do before the request is sent once more; empty where it is only to be sent later."""
+    again: bool = False
+    """Whether it may be sent again unasked."""
+    seconds: float | None = None
+    """How long the provider asks to wait."""
+
+    @property
+    def line(self) -> str:
+        """`rate limited (429: slow down)`."""
+        return f"{self.what} ({self.detail})" if self.detail else self.what
+
+    def do(self, repeat: str) -> str:
+        """What to do, where `repeat` says how the request is sent once more."""
+        if self.first:
+            return f"{self.first}, then {repeat}"
+        when = f" in {in_words(self.seconds)}" if self.seconds else ""
+        return f"nothing was lost; {repeat}{when}"
+
+
+def model_failure(error: BaseException) -> ModelFailure | None:
+    """What a provider's exception says; None for one that is no provider's, such as a mistake in code."""
+    chain = tuple(_causes(error))
+    status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), None)
+    if status is not None:
+        at = next(e for e in chain if getattr(e, "status_code", None) == status)
+        return _by_status(status, _kind(at), _words(at), _wait(at))
+    names = {kind.__name__ for e in chain for kind in type(e).__mro__}
+    where = f"at {host}" if (host := next(filter(None, map(_host, chain)), "")) else ""
+    if names & _NOT_MADE:
+        return ModelFailure(f"no connection to the model's server {where}".rstrip(), again=True)
+    if names & _TIMEOUTS:
+        return ModelFailure("the model did not answer in time")
+    if names & _BROKEN:
+        return ModelFailure("the connection to the model was lost")
+    if (kind := _kind(error)) and hasattr(error, "body"):  # told in the middle of a stream, which has no status
+        return _by_status(200, kind, _words(error), None)
+    return None
+
+
+def _by_status(status: int, kind: str, words: str, seconds: float | None) -> ModelFailure:
+    detail = ": ".join(filter(None, (str(status) if status >= 400 else "", words)))
+    again = status in _AGAIN
+    if kind in _QUOTA:
+        return ModelFailure("the quota of this key is used up", detail, "raise it with the provider")
+    if status == 429:
+        return ModelFailure("rate limited", detail, "", again, seconds)
+    if status in (503, 529) or kind in _OVERLOADED:
+        return ModelFailure("the provider is overloaded", detail, "", again, seconds)
+    if status == 401:
+        return ModelFailure("the provider does not accept the key", detail, "type %agent key PROVIDER to enter another")
+    if status == 403:
+        return ModelFailure("the provider does not allow this request", detail, "fix it")
+    if status == 404:
+        return ModelFailure("the provider does not know this model or address", detail, "%agent use another")
+    if 400 <= status < 500 and not again:
+        return ModelFailure("the provider does not accept the request", detail, "fix it")
+    return ModelFailure("the provider failed", detail, "", again, seconds)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(_DEEPEST):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _body(error: BaseException) -> Mapping[str, Any]:
+    """The provider's description of the error: {"message": ..., "type": ...}."""
+    body = getattr(error, "body", None)
+    body = body if isinstance(body, Mapping) else {}
+    inner = body.get("error")
+    return inner if isinstance(inner, Mapping) else body
+
+
+def _kind(error: BaseException) -> str:
+    body = _body(error)
+    return str(body.get("code") if body.get("code") in _QUOTA else body.get("type") or "")
+
+
+def _words(error: BaseException) -> str:
+    """The provider's own words in one line, without credentials."""
+    told = _body(error).get("message") or getattr(error, "error", None) or error
+    line = " ".join(redact(str(told)).split())
+    return (line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…").rstrip(" .:")
+
+
+def _host(error: BaseException) -> str:
+    """Host and port that a request went to, nothing else of its address: it may hold a key."""
+    try:
+        url = error.request.url  # type: ignore[attr-defined]
+        return f"{url.host}:{url.port}" if url.port else str(url.host)
+    except Exception:  # httpx raises where a request was never made
+        return ""
+
+
+def _wait(error: BaseException) -> float | None:
+    """Seconds that the answer's headers ask to wait: `retry-after-ms`, or `retry-after` as seconds or a date."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) / scale
+        except (KeyError, TypeError, ValueError):
+            continue
+        if isfinite(seconds) and seconds >= 0:
+            return seconds
+    try:
+        at = parsedate_to_datetime(headers["retry-after"])
+        now = parsedate_to_datetime(headers["date"]) if headers.get("date") else datetime.now(UTC)
+        return max((at - now).total_seconds(), 0.0)
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def in_words(seconds: float) -> str:
+    """`8 s`, `5 min`: a wait, rounded up."""
+    whole = ceil(seconds)
+    return f"{whole} s" if whole < 120 else f"{ceil(whole / 60)} min"
+
+
+def has_credential(error: BaseException) -> bool:
+    """Whether an exception, or one of its causes, has a credential in its words."""
+    return any(redact(str(one)) != str(one) for one in _causes(error))

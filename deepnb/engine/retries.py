@@ -1,0 +1,129 @@
+"""Requests to a model that are sent again: after a wait that is shown, and never once the model has begun to answer.
+
+The SDKs of some providers send again by themselves, silently. What they were told to do is done here in their place,
+where that can be taken over; the retries of any other SDK are left to it.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Any, TypeVar
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ModelRequest
+
+from deepnb.core.model_failure import model_failure
+from deepnb.core.values import Retry
+from deepnb.engine.answer import Answer, awaited_answer
+from deepnb.engine.listen import listener, tell
+
+T = TypeVar("T")
+
+RETRIES = 4
+"""How often a request is sent again where the model does not say."""
+LONGEST = 60.0
+"""Seconds that are waited at most: who is asked to wait longer is told so."""
+FIRST = 1.0
+"""Seconds before the second try, where the provider does not say; each later wait is twice as long."""
+
+
+def taken_over(model: Any) -> tuple[Any, int]:
+    """The model with its SDK's own retries off, and how many there are to be in their place."""
+    given = getattr(model, "max_retries", RETRIES)
+    if not hasattr(model, "max_retries"):
+        return model, RETRIES
+    if "max_retries" not in getattr(model, "model_fields_set", ()) or given is None:
+        given = RETRIES
+    packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    changes: dict[str, Any] = {"max_retries": 0}
+    if "langchain_openai" in packages:
+        for name in ("root_client", "root_async_client"):
+            if (root := getattr(model, name, None)) is None:
+                return model, 0
+            changes[name] = root.with_options(max_retries=0)
+        changes["client"] = changes["root_client"].chat.completions
+        changes["async_client"] = changes["root_async_client"].chat.completions
+    elif "langchain_anthropic" not in packages:
+        return model, 0
+    copy = model.model_copy(update=changes)
+    for name in ("_client", "_async_client"):  # of Anthropic's, made at the first use
+        if name in copy.__dict__:
+            copy.__dict__[name] = copy.__dict__[name].with_options(max_retries=0)
+    copy.__dict__.pop("_client_params", None)
+    return copy, given
+
+
+def next_try(error: Exception, number: int, retries: int, answer: Answer) -> Retry | None:
+    """The try that follows the failed one of this number, from 1; None where there is to be none."""
+    failure = model_failure(error)
+    if failure is None or not failure.again or answer.begun or number > retries:
+        return None
+    seconds = FIRST * 2 ** (number - 1) if failure.seconds is None else failure.seconds
+    return Retry(failure.what, seconds, number + 1, retries + 1) if seconds <= LONGEST else None
+
+
+def with_retries(call: Callable[[], T], retries: int) -> T:
+    """What a call of a model gives, at the first try or at a later one."""
+    for number in count(1):
+        with awaited_answer() as answer:
+            try:
+                return call()
+            except Exception as error:
+                if (again := next_try(error, number, retries, answer)) is None:
+                    raise
+        tell(again.at)
+        _wait(again.seconds)
+    raise AssertionError
+
+
+class Retried:
+    """A model as it is called outside of a graph's model node: for a summary, for a flush."""
+
+    def __init__(self, model: Any, retries: int) -> None:
+        self._model = model
+        self._retries = retries
+
+    def invoke(self, messages: Any, config: Any = None) -> Any:
+        """The model's answer."""
+        return with_retries(lambda: self._model.invoke(messages, config=config), self._retries)
+
+    async def ainvoke(self, messages: Any, config: Any = None) -> Any:
+        """The same, in a thread of its own: a wait keeps no loop from its work."""
+        return await asyncio.to_thread(self.invoke, messages, config)
+
+
+class RetryMiddleware(AgentMiddleware):
+    """Sends a model's request again, innermost, so that each try is one request and nothing else is done twice."""
+
+    def __init__(self, retries: int) -> None:
+        super().__init__()
+        self.tools = []
+        self._retries = retries
+
+    @property
+    def name(self) -> str:
+        return "RetryMiddleware"
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        return with_retries(lambda: handler(request), self._retries)
+
+    async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
+        for number in count(1):
+            with awaited_answer() as answer:
+                try:
+                    return await handler(request)
+                except Exception as error:
+                    if (again := next_try(error, number, self._retries, answer)) is None:
+                        raise
+            tell(again.at)
+            await asyncio.sleep(again.seconds)
+        raise AssertionError
+
+
+def _wait(seconds: float) -> None:
+    """Wait; a run that is cancelled ends at once."""
+    if (heard := listener()) is not None:
+        heard.wait(seconds)
+    else:
+        time.sleep(seconds)

@@ -1,0 +1,248 @@
+"""Requests that are sent again: after how long, how often, what is said of it, and what is never sent twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import Field
+
+from deepnb import DeepnbError, Session
+from deepnb.core.values import Compacted, ModelStarted, Notice, Retry, ToolEnded
+from deepnb.engine import retries
+from tests.support.anthropic_server import AnthropicServer
+from tests.support.caching import PROVIDERS
+from tests.support.openai_server import Cut, Fail, OpenAIServer, Say, Use
+
+AT_ONCE = {"retry-after": "0"}
+BUSY = Fail(429, "slow down", AT_ONCE)
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture(params=PROVIDERS)
+def provider(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def server(provider: str) -> Iterator[Any]:
+    made: Any = AnthropicServer([]) if provider == "anthropic" else OpenAIServer([])
+    with made as running:
+        yield running
+
+
+def session(
+    provider: str, server: Any, answers: list[Any], options: dict[str, Any] | None = None, **own: Any
+) -> Session:
+    """A session whose model has no setting for retries but those given."""
+    from langchain_anthropic import ChatAnthropic
+    from langchain_openai import ChatOpenAI
+
+    server.answers[:] = answers
+    made: Any = ChatAnthropic if provider == "anthropic" else ChatOpenAI
+    model = made(model="some-model", base_url=server.url, api_key="x", **own)
+    return Session(model=model, enable_skills=False, **(options or {}))
+
+
+def tries(s: Session) -> list[tuple[str, float, int, int]]:
+    return [(e.reason, e.seconds, e.number, e.of) for e in s.turns[-1].events if isinstance(e, Retry)]
+
+
+def failed(s: Session) -> str:
+    with pytest.raises(DeepnbError) as caught:
+        s.run("hi")
+    assert "\n" not in str(caught.value)
+    assert list(s.snapshot.messages) == []
+    return str(caught.value)
+
+
+def test_a_rate_limit_is_waited_for_and_the_request_sent_again(provider, server):
+    s = session(provider, server, [BUSY, BUSY, Say("Here I am.")], {"max_steps": 1})
+    turn = s.run("hi")
+    assert turn.text == "Here I am."
+    assert tries(s) == [("rate limited", 0.0, 2, 5), ("rate limited", 0.0, 3, 5)]
+    assert len(server.requests) == 3
+    assert [m.text for m in s.snapshot.messages] == ["hi", "Here I am."]
+    assert [c.number for c in turn.calls] == [1]  # one call, whatever it took
+    assert [e.call.number for e in turn.events if isinstance(e, ModelStarted)] == [1, 1, 1]
+    assert server.requests[0] == server.requests[1] == server.requests[2]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 529])
+def test_after_five_tries_one_line_says_so(provider, server, status):
+    s = session(provider, server, [Fail(status, "not now", AT_ONCE)])
+    line = failed(s)
+    assert f"({status}: not now), 5 times: nothing was lost; run the cell again" in line
+    assert len(server.requests) == 5  # the SDK sends none of its own beside these
+    server.answers[:] = [Say("Back.")]
+    assert s.run("hi").text == "Back."
+
+
+def test_without_a_word_of_the_provider_each_wait_is_twice_as_long(provider, server, monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr(retries, "_wait", waits.append)
+    s = session(provider, server, [Fail(500)])
+    failed(s)
+    assert waits == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_retry_after_is_honoured_and_a_long_one_is_said(provider, server, monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr(retries, "_wait", waits.append)
+    date = {"date": "Mon, 05 Jan 2026 10:00:00 GMT", "retry-after": "Mon, 05 Jan 2026 10:00:07 GMT"}
+    headers = [{"retry-after": "8"}, {"retry-after-ms": "1500"}, date]
+    s = session(provider, server, [*(Fail(429, "slow down", one) for one in headers), Say("Here.")])
+    assert s.run("hi").text == "Here."
+    assert waits == [8.0, 1.5, 7.0]
+    server.answers[:] = [Fail(429, "slow down", {"retry-after": "300"})]
+    server.requests.clear()
+    assert failed_after(s).endswith("rate limited (429: slow down): nothing was lost; run the cell again in 5 min")
+    assert len(server.requests) == 1
+
+
+def failed_after(s: Session) -> str:
+    with pytest.raises(DeepnbError) as caught:
+        s.run("again")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("given", "sent"), [(0, 1), (1, 2)])
+def test_what_the_model_was_told_holds(provider, server, given, sent):
+    s = session(provider, server, [BUSY], max_retries=given)
+    failed(s)
+    assert len(server.requests) == sent
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_what_would_fail_again_is_sent_once(provider, server, status):
+    s = session(provider, server, [Fail(status, "no", AT_ONCE)])
+    assert f"({status}: no)" in failed(s)
+    assert (len(server.requests), tries(s)) == (1, [])
+
+
+def test_a_used_up_quota_is_no_rate_limit(server, provider):
+    s = session(provider, server, [Fail(429, "pay first", AT_ONCE, kind="insufficient_quota")])
+    assert failed(s).startswith("the quota of this key is used up (429: pay first)")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("events", [0, 1, 6])
+def test_an_answer_that_broke_off_is_not_asked_for_again(provider, server, events):
+    s = session(provider, server, [Cut(Say("One two three four five six."), events), Say("Whole.")])
+    line = failed(s)
+    assert ("the answer broke off" in line) == (events == 6)
+    assert "the connection to the model was lost" in line
+    assert len(server.requests) == 1
+    assert s.run("hi").text == "Whole."
+    assert len(server.requests) == 2
+    assert [m.text for m in s.snapshot.messages] == ["hi", "Whole."]
+
+
+def test_in_the_middle_of_a_turn_resume_sends_the_request_again(provider, server):
+    write = Use("write_file", {"file_path": "/a.md", "content": "one"})
+    s = session(provider, server, [write, Cut(Say("I have written it."), 5), Say("Written.")])
+    with pytest.raises(DeepnbError, match=r"broke off: .* type session.resume\(\) to send the request again"):
+        s.run("write")
+    list(s.resume())
+    assert s.turns[-1].text == "Written."
+    assert len(server.requests) == 3
+    assert sum(isinstance(e, ToolEnded) for e in s.turns[-1].events) == 1
+
+
+def test_an_interrupt_ends_the_wait_and_nothing_more_is_sent(provider, server):
+    s = session(provider, server, [Fail(429, "slow down", {"retry-after": "50"}), Say("Too late.")])
+    stream = s.stream("hi")
+    assert any(isinstance(e, Retry) for e in stream)
+    stream.close()
+    assert s.turns[-1].interrupted == "interrupted while the model answered"
+    assert len(server.requests) == 1
+
+
+def test_a_subagent_is_waited_for_at_its_place(provider, server):
+    task = Use("task", {"description": "look", "subagent_type": "general-purpose"}, id="t1")
+    s = session(provider, server, [task, BUSY, Say("Found."), Say("It has found it.")])
+    assert s.run("look").text == "It has found it."
+    assert [e.path for e in s.turns[-1].events if isinstance(e, Retry)] == [("t1",)]
+
+
+def test_a_summary_and_a_flush_are_sent_again_and_no_more_often(provider, server):
+    def answer(request: dict[str, Any]) -> Any:
+        seen.append(bool(request.get("tools")))
+        return BUSY if len(seen) in (1, 3) else Say("NO_REPLY") if request.get("tools") else Say("They talked.")
+
+    s = session(provider, server, [Say("Yes.")])
+    for prompt in ("one", "two", "three"):
+        s.run(prompt)
+    seen: list[bool] = []
+    server.answers[:] = [answer]
+    events: list[Any] = []
+    assert s.compact(events.append).summary == "They talked."
+    assert seen == [True, True, False, False]  # flush, again; summary, again
+    assert [e.line for e in events if isinstance(e, Retry)] == ["rate limited: trying again now (2 of 5)"] * 2
+    assert sum(isinstance(e, Compacted) for e in events) == 1
+
+
+def test_a_summary_that_fails_is_asked_for_five_times_and_said_in_words(provider, server):
+    s = session(provider, server, [Say("Yes.")], {"enable_memory": False})
+    for prompt in ("one", "two", "three"):
+        s.run(prompt)
+    server.answers[:] = [BUSY]
+    server.requests.clear()
+    events: list[Any] = []
+    s.compact(events.append)
+    assert len(server.requests) == 5  # LangChain's own retries would make 15 of them
+    (notice,) = [e.text for e in events if isinstance(e, Notice)]
+    assert notice.startswith("no summary (rate limited (429: slow down)): the turn continues")
+
+
+class Overloaded(Exception):
+    status_code = 503
+
+
+class BreaksOff(BaseChatModel):
+    """A provider's own class that tells of a failure by status in the middle of an answer."""
+
+    asked: list[int] = Field(default_factory=list)
+    pieces: int = 1
+
+    @property
+    def _llm_type(self) -> str:
+        return "breaks-off"
+
+    def bind_tools(self, *args: Any, **kwargs: Any) -> BreaksOff:
+        return self
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        raise NotImplementedError
+
+    def _stream(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any
+    ) -> Iterator[ChatGenerationChunk]:
+        self.asked.append(1)
+        for _i in range(self.pieces):
+            yield ChatGenerationChunk(message=AIMessageChunk("half "))
+        raise Overloaded("overloaded")
+
+
+@pytest.mark.parametrize(("pieces", "sent"), [(0, 5), (1, 1)])
+def test_once_an_answer_has_begun_no_status_makes_it_be_asked_for_again(monkeypatch, pieces, sent):
+    monkeypatch.setattr(retries, "FIRST", 0.0)
+    model = BreaksOff(pieces=pieces)
+    with pytest.raises(DeepnbError, match="the provider is overloaded"):
+        Session(model=model).run("hi")
+    assert len(model.asked) == sent
+
+
+def test_the_line_of_a_wait():
+    assert Retry("rate limited", 7.2, 2, 5).line == "rate limited: trying again in 8 s (2 of 5)"
+    assert Retry("rate limited", 0.0, 5, 5).line == "rate limited: trying again now (5 of 5)"
