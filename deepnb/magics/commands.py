@@ -18,6 +18,7 @@ from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import agent_subagents
 from deepnb.magics.tool_commands import agent_tools
 from deepnb.views.compaction import compaction_view
+from deepnb.views.models import models_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
 from deepnb.views.table import table_view
@@ -42,6 +43,16 @@ def agent_use(scene: Scene, args: Args) -> Result:
     window = scene.session.rule.window
     size = f"a window of {window:,} tokens" if window else "a window of unknown size: %config DeepNB.window = N sets it"
     return notice(f"{name} from the next turn on, with {size}")
+
+
+def agent_models(scene: Scene, args: Args) -> Result:
+    return models_view(scene.session.models(), scene.stamp)
+
+
+def agent_key(scene: Scene, args: Args) -> Result:
+    provider = args["provider"]
+    scene.session.key(provider)
+    return notice(f"key for {provider} kept in this process only; %agent models lists what can be used now")
 
 
 def agent_new(scene: Scene, args: Args) -> Result:
@@ -164,6 +175,8 @@ def agent_mount(scene: Scene, args: Args) -> Result:
 AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "status": agent_status,
     "use": agent_use,
+    "models": agent_models,
+    "key": agent_key,
     "new": agent_new,
     "threads": agent_threads,
     "switch": agent_switch,

@@ -28,6 +28,8 @@ class Names:
     """What there is to name: models and variables that hold one, threads, memory files, those of the disk, skills."""
 
     models: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    """Those whose key can be entered."""
     threads: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class Names:
         by_kind = {"model": self.models, "thread": self.threads, "path": self.memory, "place": self.memory}
         by_kind["file"] = self.memory
         by_kind["job"] = self.jobs
+        by_kind["provider"] = self.providers
         by_kind["subagents"] = ("add", "remove", *self.subagents)
         turns = tuple(str(n) for n in range(self.turns, 0, -1))
         by_kind |= {"turn": turns, "call": (*turns, *self.calls)}

@@ -287,13 +287,14 @@ def _check(options: Mapping[str, Any]) -> None:
 
 def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.Names:
     """What can be completed in a session just now; asks nothing that would start the engine."""
-    from deepnb.models.names import EXAMPLES
+    from deepnb.models.names import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
 
     snapshot = session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
         models=(*EXAMPLES, *(n for n, value in variables.items() if hasattr(type(value), "_llm_type"))),
+        providers=tuple(name for name, one in PROVIDERS.items() if one.typed),
         threads=session.workspace.threads.names,
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         tools=session.approvals.known,

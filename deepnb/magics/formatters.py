@@ -6,6 +6,7 @@ NAMES = (
     *(f"deepnb.core.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
     "deepnb.core.budget.Budget",
     *(f"deepnb.core.diff.{name}" for name in ("FileDiff", "FileDiffs")),
+    *(f"deepnb.core.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
     "deepnb.core.stack.Stack",
     *(f"deepnb.core.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.core.values.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),

@@ -17,6 +17,7 @@ KINDS: dict[str, str] = {
     r"|add\s+(?:\S+\s+)*mcp:.*",
     "which": r"all|[0-9]{1,3}",
     "model": r"\w(?:\S*[^\s?!.,;:])?",
+    "provider": r"[a-z][a-z_]+",
     "url": r"\w+://\S+",
     "path": r"\S+",
     "place": r"/\S*",

@@ -9,6 +9,7 @@ from deepnb.core.approvals import Decision, PendingCall, PendingCalls
 from deepnb.core.budget import Budget
 from deepnb.core.cached import last_cached
 from deepnb.core.diff import FileDiff, FileDiffs
+from deepnb.core.model_info import ModelInfo, ModelInfos
 from deepnb.core.offload import HistorySections, Offload
 from deepnb.core.stack import Stack
 from deepnb.core.subagents import Listed, Spent
@@ -26,6 +27,7 @@ from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
+from deepnb.views.models import models_view
 from deepnb.views.numbers import counted
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, StatusView, status_view
@@ -57,6 +59,10 @@ def picture(value: object) -> View:
             return brief(compaction_view(value), rest="all of it: %agent history")
         case Turn():
             return values.turn_value(value)
+        case ModelInfo():
+            return models_view([value])
+        case ModelInfos():
+            return brief(models_view(value), rest="all of it: %agent models")
         case Turns():
             return values.turns_value(value)
         case ThreadInfo():

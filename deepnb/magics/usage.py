@@ -42,6 +42,17 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     ),
     Sub(
         "agent",
+        "models",
+        "list the models that can be used here, with window, images and cache, and what is missing for the others",
+    ),
+    Sub(
+        "agent",
+        "key",
+        "ask for a provider's key with a hidden prompt; it is kept in this process only",
+        (Arg("provider", "PROVIDER", "provider"),),
+    ),
+    Sub(
+        "agent",
         "new",
         "start a new thread; --empty: without the session's memory, notes and skills, and what it learns stays in it;"
         " --shared: for a thread that others can read, without MEMORY.md",

@@ -11,6 +11,9 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
 from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError
+from deepnb.core.model_failure import has_credential
+from deepnb.core.secrets import redact
+from deepnb.models.keys import guard_keys, has_key, kept_key
 from deepnb.models.names import EXAMPLES, OFFLINE, PROVIDERS
 
 
@@ -27,6 +30,12 @@ def resolve(model: Any, *, base_url: str | None = None, namespace: Mapping[str, 
 
     `base_url` is that of an OpenAI-compatible server.
     """
+    found = _found(model, base_url, namespace or {})
+    guard_keys(found.model)
+    return found
+
+
+def _found(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -> Resolved:
     if isinstance(model, BaseChatModel):
         return Resolved(model, label_of(model))
     if not isinstance(model, str):
@@ -37,7 +46,7 @@ def resolve(model: Any, *, base_url: str | None = None, namespace: Mapping[str, 
         from deepnb.models.teaching import TeachingModel
 
         return Resolved(TeachingModel(), OFFLINE)
-    held = (namespace or {}).get(model)
+    held = namespace.get(model)
     if isinstance(held, BaseChatModel):
         return Resolved(held, f"{model} (no LLM)" if is_teaching(held) else model)
     if held is not None and ":" not in model:
@@ -66,38 +75,54 @@ def _by_name(name: str, base_url: str | None) -> BaseChatModel:
         provider, rest, name = "openai", name, f"openai:{name}"
     if rest:
         _check_provider(provider, base_url)
-    settings: dict[str, Any] = {}
-    if base_url is not None:
-        settings["base_url"] = base_url
-        if provider == "openai" and not os.environ.get("OPENAI_API_KEY"):
-            settings["api_key"] = "none"
     try:
-        model: BaseChatModel = init_chat_model(name, **settings)
+        model: BaseChatModel = init_chat_model(name, **_settings(provider if rest else "", base_url))
         return model
     except ImportError as error:
-        package = PROVIDERS.get(provider, (f"langchain-{provider}", None))[0]
+        package = PROVIDERS[provider].package if provider in PROVIDERS else f"langchain-{provider}"
         raise NotInstalledError(f"{name} needs the package {package}", f"%pip install {package}") from error
     except ValueError as error:
         near = difflib.get_close_matches(name, EXAMPLES, n=1, cutoff=0.5)
         hint = f"%agent use {near[0]}" if near else "%agent use PROVIDER:MODEL, such as %agent use openai:gpt-5.2"
         raise NotFoundError(f"no model {name!r}", hint) from error
     except Exception as error:
-        for other, (_, key) in PROVIDERS.items():  # a bare name: its provider asks for its key
-            if key is not None and key in str(error):
-                _check_provider(other, base_url)
-        why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise InvalidError(f"{name} can't be set up ({why})", "fix that and type it again") from error
+        asks = (other for other, one in PROVIDERS.items() if one.key is not None and one.key in str(error))
+        if not rest and (other := next(asks, None)) is not None:  # a bare name: its provider asks for its key
+            return _by_name(f"{other}:{name}", base_url)
+        why = (redact(str(error)).strip().splitlines() or [type(error).__name__])[0][:200]
+        cause = None if has_credential(error) else error
+        raise InvalidError(f"{name} can't be set up ({why})", "fix that and type it again") from cause
+
+
+def _settings(provider: str, base_url: str | None) -> dict[str, Any]:
+    """What a provider's class is given beside the name: the address, and a key that was typed in."""
+    settings: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
+    if (key := kept_key(provider)) is not None:
+        settings["api_key"] = key.reveal()
+    elif base_url is not None and provider == "openai" and not os.environ.get("OPENAI_API_KEY"):
+        settings["api_key"] = "none"
+    return settings
 
 
 def _check_provider(provider: str, base_url: str | None) -> None:
     """A missing package or key, said before the provider's own code does."""
-    if provider not in PROVIDERS:
-        return
-    package, key = PROVIDERS[provider]
-    if importlib.util.find_spec(package.replace("-", "_")) is None:
-        raise NotInstalledError(f"{provider} models need the package {package}", f"%pip install {package}")
-    if key is not None and base_url is None and not os.environ.get(key):
-        raise NotInstalledError(
-            f"{provider} models need a key in {key}",
-            f"set {key} in the environment that starts Jupyter, or %agent use {OFFLINE}",
-        )
+    if provider in PROVIDERS and (do := missing(provider, keyless=base_url is not None)):
+        one = PROVIDERS[provider]
+        what = f"the package {one.package}" if not is_installed(provider) else f"a key in {one.key}"
+        raise NotInstalledError(f"{provider} models need {what}", do)
+
+
+def is_installed(provider: str) -> bool:
+    """Whether a provider's package is there; nothing is imported to ask."""
+    return importlib.util.find_spec(PROVIDERS[provider].module) is not None
+
+
+def missing(provider: str, *, keyless: bool = False) -> str:
+    """What to type, in one line, before a model of a provider can be used; empty where nothing is missing."""
+    one = PROVIDERS[provider]
+    steps = [] if is_installed(provider) else [f"%pip install {one.package}"]
+    if not keyless and not has_key(provider):
+        variable = f"set {one.key} in the environment that starts Jupyter"
+        ask = f"%agent key {provider}"
+        steps.append(variable if not one.typed else ask if steps else f"{ask} asks for it, or {variable}")
+    return ", then ".join(steps)

@@ -11,6 +11,7 @@ from deepnb.core.approvals import Policy
 from deepnb.core.subagents import Subagent
 from deepnb.core.values import CodeOutput
 from deepnb.memory.scope import Scope
+from deepnb.models.keys import kept_keys
 from deepnb.running.current import Current
 from deepnb.running.home import Home
 from deepnb.wiring.options import Options, same
@@ -106,7 +107,8 @@ class Graphs:
 
     def of(self, options: Options) -> Built:
         """The graph for these options: the one there is, while nothing that it is made of has changed."""
-        others = (self._agents if options.enable_subagents else (), self._home.backend, *self._variables(options))
+        agents = self._agents if options.enable_subagents else ()
+        others = (agents, self._home.backend, *kept_keys(), *self._variables(options))
         for one in reversed(self._made):
             if one.fits(options, others):
                 if one.options is not options:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
+    from deepnb.core.model_info import ModelInfos
     from deepnb.core.prices import Price
     from deepnb.core.stack import Stack
     from deepnb.core.subagents import Subagent
@@ -440,6 +441,19 @@ class Session:
     def use(self, model: str | BaseChatModel, *, base_url: str | None = None) -> str:
         """Use another model from the next turn on, in the same threads; returns its display name."""
         return self._workspace.configure({"model": model, "base_url": base_url}).model
+
+    def key(self, provider: str) -> None:
+        """Ask for a provider's key with a hidden prompt, and keep it in this process only, for all sessions."""
+        from deepnb.session.models import ask_for_key
+
+        self._workspace.current.idle()
+        ask_for_key(provider)
+
+    def models(self) -> ModelInfos:
+        """The models that can be used here just now, and what is missing for the others."""
+        from deepnb.session.models import model_infos
+
+        return model_infos(self.options)
 
     def configure(
         self,

@@ -216,7 +216,7 @@ def test_skills(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
         ("%agent use nosuch:model", "no model 'nosuch:model': %agent use"),
         (
             "%agent use openai:gpt-5.2",
-            "openai models need a key in OPENAI_API_KEY: set OPENAI_API_KEY in the environment",
+            "openai models need a key in OPENAI_API_KEY: %agent key openai asks for it, or set OPENAI_API_KEY in the environment",
         ),
         ("%agent --model nosuch hello there", "no model 'nosuch'"),
         ("%agent --thread nosuch hello there", "no thread 'nosuch': %agent new nosuch"),

@@ -20,6 +20,8 @@ NAMES = Names(
 SUBS = [
     "status",
     "use",
+    "models",
+    "key",
     "new",
     "threads",
     "switch",

@@ -307,7 +307,7 @@ def test_one_edit_apart(a, b, near):
 
 USAGES = {
     "agent": (
-        "status; use [MODEL|VARIABLE] [--base-url URL]; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
+        "status; use [MODEL|VARIABLE] [--base-url URL]; models; key PROVIDER; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
         " rewind N [--memory]; undo; resume [again|skip]; approve [N|all] [--thread] [--skill]; reject [[N|all] WHY...];"
         " edit [N] JSON; jobs [stop|join [N]]; turns; budget [--items]; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
@@ -378,6 +378,7 @@ def test_every_row_can_be_told_from_a_prompt():
         "backend": "disk:d",
         "export": "a.html",
         "tools": "add f",
+        "provider": "openai",
     }
     for sub in SUBCOMMANDS:
         words = " ".join(arg.choices[0] if arg.choices else sample.get(arg.kind, "x") for arg in sub.args)

@@ -59,6 +59,8 @@ CELLS = {
     "deepnb.core.values.Turns": "session.turns",
     "deepnb.core.values.ThreadInfo": "session.threads[0]",
     "deepnb.core.values.ThreadInfos": "session.threads",
+    "deepnb.core.model_info.ModelInfo": "session.models()[0]",
+    "deepnb.core.model_info.ModelInfos": "session.models()",
     "deepnb.core.offload.HistorySections": "session.history()",
     "deepnb.core.offload.Offload": "offload",
     "deepnb.core.budget.Budget": "session.budget()",

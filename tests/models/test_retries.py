@@ -230,7 +230,7 @@ class BreaksOff(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         self.asked.append(1)
         for _i in range(self.pieces):
-            yield ChatGenerationChunk(message=AIMessageChunk("half "))
+            yield ChatGenerationChunk(message=AIMessageChunk(content="half "))
         raise Overloaded("overloaded")
 
 

@@ -1,0 +1,93 @@
+"""The keys of providers that were typed in: held in this process, and nowhere else.
+
+No variable of the environment is set, which every program that is started would be given.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.core.secrets import add_own
+from deepnb.models.names import PROVIDERS
+
+_SECRET_NAMES = ("authorization", "key", "token", "secret", "cookie")
+"""What the name of a header has in it whose value is a credential."""
+
+
+class Key:
+    """A key that does not show itself, and can't be copied out of the process."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return "Key(hidden)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key stays in its process")
+
+    def reveal(self) -> str:
+        """The key itself, for the provider's client alone."""
+        return self._value
+
+
+_KEPT: dict[str, Key] = {}
+
+
+def keep_key(provider: str, value: str) -> None:
+    """Hold a provider's key from now on, in the place of one that was held."""
+    value = value.strip()
+    if not value:
+        raise InvalidError("no key was entered", f"%agent key {provider} asks again")
+    if not value.isprintable() or len(value.split()) > 1:
+        raise InvalidError("what was entered is not a key", f"%agent key {provider} asks again")
+    add_own(value)
+    _KEPT[provider] = Key(value)
+
+
+def kept_key(provider: str) -> Key | None:
+    """The key of a provider that was typed in."""
+    return _KEPT.get(provider)
+
+
+def kept_keys() -> tuple[Key, ...]:
+    """All that are held: a model that was made with others is made anew."""
+    return tuple(_KEPT.values())
+
+
+def has_key(provider: str) -> bool:
+    """Whether a key was typed in or is in the environment, or none is needed."""
+    variable = PROVIDERS[provider].key
+    return variable is None or kept_key(provider) is not None or bool(os.environ.get(variable))
+
+
+def check_takes_key(provider: str) -> None:
+    """An error for what is no provider, or has no key to be typed in."""
+    if provider not in PROVIDERS:
+        names = ", ".join(name for name, one in PROVIDERS.items() if one.typed)
+        raise NotFoundError(f"no provider {provider!r}", f"%agent key with one of {names}")
+    if PROVIDERS[provider].key is None:
+        raise InvalidError(f"{provider} needs no key", f"%agent use {provider}:MODEL")
+    if not PROVIDERS[provider].typed:
+        variable = PROVIDERS[provider].key
+        raise InvalidError(
+            f"{provider} reads its key only from {variable}", f"set {variable} in the environment that starts Jupyter"
+        )
+
+
+def guard_keys(model: Any = None) -> None:
+    """Have the keys of the environment, and those a model holds, be found in all that is written."""
+    for provider in PROVIDERS.values():
+        if provider.key:
+            add_own(os.environ.get(provider.key, ""))
+    for name in getattr(type(model), "model_fields", ()):
+        value: Any = getattr(model, name, None)
+        if hasattr(value, "get_secret_value"):
+            add_own(str(value.get_secret_value()))
+        elif name.endswith("headers") and isinstance(value, Mapping):
+            for header, text in value.items():
+                if isinstance(text, str) and any(word in str(header).lower() for word in _SECRET_NAMES):
+                    add_own(text.rpartition(" ")[2])

@@ -1,0 +1,86 @@
+"""The models of an Ollama server on this machine, asked for on loopback alone and for a bounded time."""
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+PATIENCE = 0.3
+"""Seconds that all questions together may take."""
+_LOOPBACK = ("localhost", "127.0.0.1", "::1", "")
+_PORT = 11434
+_MOST = 2_000_000
+"""Bytes of an answer that are read."""
+
+
+@dataclass(frozen=True)
+class OllamaModel:
+    """A model that the server has; what it does not say is None."""
+
+    name: str
+    sees: bool | None = None
+    tools: bool | None = None
+    """Whether it can call tools."""
+
+
+def ollama_models(patience: float = PATIENCE) -> tuple[OllamaModel, ...] | None:
+    """The models of the server; None where none answers in time. What it says later is not waited for."""
+    if (address := _address()) is None:
+        return None
+    found: list[tuple[OllamaModel, ...]] = []
+
+    def ask() -> None:
+        try:
+            _ask(address, monotonic() + patience, found.append)
+        except (OSError, ValueError, TypeError, AttributeError):  # none there, or something else
+            return
+
+    thread = threading.Thread(target=ask, daemon=True, name="deepnb-ollama")
+    thread.start()
+    thread.join(patience)
+    return found[-1] if found else None
+
+
+def _ask(address: tuple[str, int], until: float, tell: Any) -> None:
+    """Tell of the models as soon as their names are known, and again with what each can do."""
+    listed = _answer(address, until, "GET", "/api/tags")["models"]
+    names = [str(one["name"]) for one in listed]
+    models = {name: OllamaModel(name) for name in names}
+    tell(tuple(models.values()))
+    for name in names:
+        can = _answer(address, until, "POST", "/api/show", {"model": name}).get("capabilities")
+        if isinstance(can, list):
+            models[name] = OllamaModel(name, "vision" in can, "tools" in can)
+            tell(tuple(models.values()))
+
+
+def _answer(
+    address: tuple[str, int], until: float, method: str, path: str, body: Mapping[str, Any] | None = None
+) -> Any:
+    connection = HTTPConnection(*address, timeout=max(until - monotonic(), 0.001))
+    try:
+        connection.request(method, path, json.dumps(body) if body else None)
+        response = connection.getresponse()
+        if response.status != 200:
+            raise ValueError(f"status {response.status}")
+        return json.loads(response.read(_MOST))
+    finally:
+        connection.close()
+
+
+def _address() -> tuple[str, int] | None:
+    """Where Ollama listens on this machine; None where `OLLAMA_HOST` names another one, which is not asked."""
+    given = os.environ.get("OLLAMA_HOST", "").strip()
+    try:
+        parts = urlsplit(given if "://" in given else f"//{given}")
+        host, port = parts.hostname or "", parts.port or _PORT
+    except ValueError:
+        return None
+    if host == "0.0.0.0":  # what a server is told to listen at
+        host = ""
+    return ("::1" if host == "::1" else "127.0.0.1", port) if host in _LOOPBACK else None

@@ -1,0 +1,109 @@
+"""The models there are: what can be used here just now, and what is missing for the others; and asking for a key."""
+
+import getpass
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from deepnb.core.errors import DeepnbError, InvalidError
+from deepnb.core.model_info import ModelInfo, ModelInfos
+from deepnb.engine.images import takes_images
+from deepnb.models.keys import check_takes_key, keep_key, kept_key
+from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS
+from deepnb.models.ollama import ollama_models
+from deepnb.models.resolve import is_teaching, missing, resolve
+from deepnb.wiring.options import Options, window_of
+
+
+def ask_for_key(provider: str) -> None:
+    """Ask for a key where it can't be seen; a front end that can't do that is an error of one line."""
+    check_takes_key(provider)
+    variable = PROVIDERS[provider].key
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)  # it would be seen as it is typed
+            typed = getpass.getpass(f"key for {provider} (hidden, kept in this process only): ")
+    except (NotImplementedError, EOFError, OSError, getpass.GetPassWarning):
+        raise InvalidError(
+            "this front end can't ask for a key", f"set {variable} in the environment that starts Jupyter"
+        ) from None
+    keep_key(provider, typed)
+
+
+def model_infos(options: Options) -> ModelInfos:
+    """Those that can be used first: the teaching model, the one in use, those of variables, providers and Ollama."""
+    rows = [*_own(options), *(row for name in PROVIDERS if name != "ollama" for row in _of(name)), *_ollama()]
+    used = options.model if isinstance(options.model, str) else None
+    by_name = {row.name: row for row in reversed(rows)}
+    if used is not None and used not in by_name:
+        by_name[used] = _used(options, used)
+    if used is not None:
+        by_name[used] = replace(by_name[used], note=_joined("in use", by_name[used].note))
+    order = list(dict.fromkeys((OFFLINE, *(row.name for row in rows), *by_name)))
+    return ModelInfos(sorted((by_name[name] for name in order), key=lambda row: not row.usable))
+
+
+def _own(options: Options) -> Iterator[ModelInfo]:
+    """The teaching model, one that was given in Python, and those that variables hold."""
+    yield ModelInfo(OFFLINE, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")
+    if not isinstance(options.model, str):
+        yield replace(_info(resolve(options.model).label, options.model), note="in use")
+    for name in tuple(options.namespace):
+        value = options.namespace[name]
+        if hasattr(type(value), "_llm_type") and not name.startswith("_"):
+            yield replace(_info(name, value), note=f"a variable, {type(value).__name__}")
+
+
+def _used(options: Options, name: str) -> ModelInfo:
+    """The model in use, where it is none of the others."""
+    try:
+        model = resolve(name, base_url=options.base_url, namespace=options.namespace).model
+    except DeepnbError as error:
+        return ModelInfo(name, False, do=error.do)
+    info = _info(name, model)
+    return replace(info, caches=None, note=f"at {options.base_url}") if options.base_url else info
+
+
+def _of(provider: str) -> Iterator[ModelInfo]:
+    """A provider's example, or what is missing for it."""
+    if do := missing(provider):
+        yield ModelInfo(provider, False, do=do)
+        return
+    one = PROVIDERS[provider]
+    source = "key entered here" if kept_key(provider) else f"key in {one.key}"
+    name = f"{provider}:{one.example or 'MODEL'}"
+    if not one.example:
+        yield ModelInfo(name, True, caches=one.caches, note=source)
+        return
+    try:
+        yield replace(_info(name, resolve(name).model), note=source)
+    except DeepnbError as error:
+        yield ModelInfo(provider, False, do=error.typed)
+
+
+def _ollama() -> Iterator[ModelInfo]:
+    """The models of an Ollama on this machine that answers, or how to have one."""
+    models, do = ollama_models(), missing("ollama")
+    for one in models or ():
+        useless = "it can't call tools: ollama pull another model" if one.tools is False else ""
+        yield ModelInfo(
+            f"ollama:{one.name}", not (do or useless), sees=one.sees, note="on this machine", do=do or useless
+        )
+    if not models:
+        start = "start Ollama on this machine (ollama serve)" if models is None else "ollama pull qwen3"
+        yield ModelInfo("ollama", False, do=f"{start}{f', then {do}' if do else ''}")
+
+
+def _info(name: str, model: Any) -> ModelInfo:
+    """What a chat model's profile says; without one, nothing is known."""
+    if is_teaching(model):
+        return ModelInfo(name, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")
+    packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    caches = next((one.caches for one in PROVIDERS.values() if one.module in packages), None)
+    sees = takes_images(model) if getattr(model, "profile", None) else None
+    return ModelInfo(name, True, window_of(model), sees, caches)
+
+
+def _joined(*words: str) -> str:
+    return ", ".join(dict.fromkeys(filter(None, words)))
