@@ -223,7 +223,9 @@ def test_an_unknown_name_names_a_near_one():
 
 
 def test_a_missing_key_names_its_variable(monkeypatch):
-    with pytest.raises(DeepnbError, match=r"a key in OPENAI_API_KEY: session.key\('openai'\) asks for it, or set OPENAI_API_KEY in the"):
+    with pytest.raises(
+        DeepnbError, match=r"a key in OPENAI_API_KEY: session.key\('openai'\) asks for it, or set OPENAI_API_KEY in the"
+    ):
         resolve("openai:gpt-5.2")
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     assert resolve("openai:gpt-5.2").label == "openai:gpt-5.2"

@@ -1,0 +1,208 @@
+"""Which models can be used here, what is known of them, and the line that makes another usable."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from deepnb import DeepnbError, Session
+from deepnb.core.model_info import ModelInfo
+from deepnb.models import keys, ollama
+from deepnb.models.names import PROVIDERS
+from deepnb.models.ollama import OllamaModel, ollama_models
+from deepnb.views.models import models_view
+from tests.support.ollama_server import OllamaServer
+from tests.support.scripted import Scripted
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key anywhere, and no Ollama: nothing listens at the port that was free just now."""
+    for one in PROVIDERS.values():
+        if one.key:
+            monkeypatch.delenv(one.key, raising=False)
+    monkeypatch.setattr(keys, "_KEPT", {})
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{free.getsockname()[1]}")
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    with OllamaServer({"qwen3:8b": ["completion", "tools", "thinking"], "llava": ["vision", "tools"]}) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.host)
+        yield server
+
+
+def rows(session: Session) -> dict[str, ModelInfo]:
+    return {one.name: one for one in session.models()}
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name in modules else real(name, *a))
+
+
+def test_with_no_key_there_is_the_teaching_model_and_a_line_for_each_other(monkeypatch):
+    without(monkeypatch, "langchain_groq", "langchain_ollama")
+    listed = Session().models()
+    assert [one.name for one in listed if one.usable] == ["offline"]
+    assert listed[0] == ModelInfo("offline", True, 8_000, False, False, "in use, rule-based, no LLM")
+    lines = {one.name: one.do for one in listed if not one.usable}
+    assert (
+        lines["openai"] == "%agent key openai asks for it, or set OPENAI_API_KEY in the environment that starts Jupyter"
+    )
+    assert lines["groq"] == "%pip install langchain-groq, then %agent key groq"
+    assert lines["ollama"] == "start Ollama on this machine (ollama serve), then %pip install langchain-ollama"
+    assert set(lines) == set(PROVIDERS)
+
+
+def test_a_key_in_the_environment_makes_a_provider_usable(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-1234567890")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-a-real-key-1234567890")
+    found = rows(Session())
+    for name, key in (("openai:gpt-5.2", "OPENAI_API_KEY"), ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY")):
+        one = found[name]
+        assert (one.usable, one.sees, one.caches, one.note) == (True, True, True, f"key in {key}")
+        assert one.window is not None and one.window >= 200_000  # what the profile of its package says
+
+
+def test_the_model_in_use_and_those_of_variables_are_there():
+    given = Scripted(answers=["x"], profile={"max_input_tokens": 32_000, "image_inputs": True})
+    s = Session(given, namespace={"mine": given, "_hidden": given, "n": 3})
+    found = rows(s)
+    assert found["mine"] == ModelInfo("mine", True, 32_000, True, None, "a variable, ScriptedModel")
+    assert [one.note for one in s.models() if one.note == "in use"] == ["in use"]
+    assert not {"_hidden", "n"} & set(found)
+    s.use("mine")
+    assert rows(s)["mine"].note == "in use, a variable, ScriptedModel"
+    s.use("qwen3:8b", base_url="http://127.0.0.1:9/v1")
+    assert rows(s)["qwen3:8b"] == ModelInfo("qwen3:8b", True, note="in use, at http://127.0.0.1:9/v1")
+
+
+def test_a_model_in_use_that_lost_its_key_says_what_is_missing(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-1234567890")
+    s = Session("openai:gpt-5.4-mini")
+    assert rows(s)["openai:gpt-5.4-mini"].usable
+    monkeypatch.delenv("OPENAI_API_KEY")
+    one = rows(s)["openai:gpt-5.4-mini"]
+    assert (one.usable, one.note) == (False, "in use")
+    assert one.do.startswith("%agent key openai")
+
+
+# -- Ollama
+
+
+def test_the_models_of_an_ollama_on_loopback(serving):
+    assert ollama_models() == (OllamaModel("qwen3:8b", False, True), OllamaModel("llava", True, True))
+    found = rows(Session())
+    assert found["ollama:qwen3:8b"] == ModelInfo("ollama:qwen3:8b", True, None, False, None, "on this machine")
+    assert found["ollama:llava"].sees is True
+    assert "ollama" not in found
+    s = Session("ollama:qwen3:8b")
+    assert s.run("hi").text == "Hello from this machine."
+    assert serving.asked[-1] == "/api/chat"
+
+
+def test_a_model_that_can_call_no_tools_is_no_use(monkeypatch):
+    with OllamaServer({"tiny": ["completion"], "old": None}) as server:
+        monkeypatch.setenv("OLLAMA_HOST", f"http://{server.host}")
+        found = rows(Session())
+    assert (found["ollama:tiny"].usable, found["ollama:tiny"].do) == (
+        False,
+        "it can't call tools: ollama pull another model",
+    )
+    assert found["ollama:old"].usable  # it does not say
+
+
+def test_without_the_package_the_models_are_there_and_what_is_missing(monkeypatch, serving):
+    without(monkeypatch, "langchain_ollama")
+    assert rows(Session())["ollama:llava"].do == "%pip install langchain-ollama"
+
+
+def test_an_ollama_without_models_says_so(monkeypatch):
+    with OllamaServer({}) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.host)
+        assert ollama_models() == ()
+        assert rows(Session())["ollama"].do == "ollama pull qwen3"
+
+
+def test_one_that_does_not_answer_in_time_is_not_waited_for(monkeypatch):
+    drip = threading.Event()
+    with OllamaServer({"slow": ["tools"]}, drip=drip) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.host)
+        try:
+            assert ollama_models() is None  # each byte comes in time, the answer never does
+            assert server.asked == ["/api/tags"]
+        finally:
+            drip.set()
+
+
+@pytest.mark.parametrize("host", ["ollama.example.org", "http://192.0.2.7:11434", "[2001:db8::1]:11434", "127.0.0.1:x"])
+def test_another_machine_is_never_asked(monkeypatch, host):
+    asked: list[Any] = []
+    monkeypatch.setattr(ollama, "HTTPConnection", lambda *a, **k: asked.append(a))
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    assert ollama_models() is None
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("host", "asked"),
+    [
+        ("", ("127.0.0.1", 11434)),
+        ("localhost", ("127.0.0.1", 11434)),
+        ("http://localhost:1234", ("127.0.0.1", 1234)),
+        ("0.0.0.0:5", ("127.0.0.1", 5)),
+        ("[::1]:5", ("::1", 5)),
+    ],
+)
+def test_loopback_is_asked_without_looking_up_a_name(monkeypatch, host, asked):
+    found: list[Any] = []
+
+    def connection(*address: Any, timeout: float) -> Any:
+        found.append(address)
+        raise OSError
+
+    monkeypatch.setattr(ollama, "HTTPConnection", connection)
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    assert ollama_models() is None
+    assert found == [asked]
+
+
+def test_what_a_server_that_is_no_ollama_says_is_nothing(monkeypatch):
+    with OllamaServer({"x": ["tools"]}) as server:
+        server.answer = lambda path, body: ["no", "models"]  # type: ignore[method-assign]
+        monkeypatch.setenv("OLLAMA_HOST", server.host)
+        assert ollama_models() is None
+
+
+# -- shown
+
+
+def test_the_view_says_each_fact_in_words():
+    shown = [
+        ModelInfo("openai:gpt-5.2", True, 272_000, True, True, "key in OPENAI_API_KEY"),
+        ModelInfo("mine", True),
+        ModelInfo("groq", False, do="%pip install langchain-groq, then %agent key groq"),
+    ]
+    lines = models_view(shown, "turn 3").text().splitlines()
+    assert lines[0] == "models   (turn 3)"
+    assert lines[1].split() == ["model", "window", "images", "cache"]
+    assert lines[3].split() == ["openai:gpt-5.2", "272,000", "yes", "yes", "key", "in", "OPENAI_API_KEY"]
+    assert lines[4].split() == ["mine", "unknown", "unknown", "unknown"]
+    assert lines[-1] == "  groq  %pip install langchain-groq, then %agent key groq"
+    assert "%pip install langchain-groq, then %agent key groq" in models_view(shown).html()
+
+
+def test_a_missing_package_is_said_with_the_line_that_installs_it(monkeypatch):
+    without(monkeypatch, "langchain_groq")
+    with pytest.raises(
+        DeepnbError, match=r"groq models need the package langchain-groq: pip install langchain-groq, then"
+    ):
+        Session("groq:x").run("hi")
