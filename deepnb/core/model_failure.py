@@ -4,14 +4,14 @@ Asked by status and by the names of classes, so that no provider's package is im
 the provider has certainly not begun to answer: a status that says so, or a connection that was never made.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import ceil, isfinite
 from typing import Any
 
-from deepnb.core.secrets import redact
+from deepnb.core.secrets import credentials, redact
 
 _OVERLOADED = frozenset({"overloaded_error", "overloaded"})
 _QUOTA = frozenset({"insufficient_quota", "billing_error"})
@@ -21,6 +21,8 @@ _TIMEOUTS = frozenset({"TimeoutException", "TimeoutError", "Timeout"})
 _BROKEN = frozenset({"RemoteProtocolError", "ReadError", "IncompleteRead", "ChunkedEncodingError", "ConnectionError"})
 _LONGEST = 300
 """Characters of the provider's own words."""
+_SHORTEST = 6
+"""Characters of a word of a credential: `a` is in every text."""
 _DEEPEST = 8
 """Exceptions that are looked at, each the cause of the one before."""
 
@@ -51,13 +53,16 @@ class ModelFailure:
         return f"nothing was lost; {repeat}{when}"
 
 
-def model_failure(error: BaseException) -> ModelFailure | None:
-    """What a provider's exception says; None for one that is no provider's, such as a mistake in code."""
+def model_failure(error: BaseException, sent: Iterable[str] = ()) -> ModelFailure | None:
+    """What a provider's exception says; None for one that is no provider's, such as a mistake in code.
+
+    Credentials in the texts that were `sent` are left out also where the provider quotes them in a form of its own.
+    """
     chain = tuple(_causes(error))
     status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), None)
     if status is not None:
         at = next(e for e in chain if getattr(e, "status_code", None) == status)
-        return _by_status(status, _kind(at), _words(at), _wait(at))
+        return _by_status(status, _kind(at), _words(at, sent), _wait(at))
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
     where = f"at {host}" if (host := next(filter(None, map(_host, chain)), "")) else ""
     if names & _NOT_MADE:
@@ -67,7 +72,7 @@ def model_failure(error: BaseException) -> ModelFailure | None:
     if names & _BROKEN:
         return ModelFailure("the connection to the model was lost")
     if (kind := _kind(error)) and hasattr(error, "body"):  # told in the middle of a stream, which has no status
-        return _by_status(200, kind, _words(error), None)
+        return _by_status(200, kind, _words(error, sent), None)
     return None
 
 
@@ -112,10 +117,14 @@ def _kind(error: BaseException) -> str:
     return str(body.get("code") if body.get("code") in _QUOTA else body.get("type") or "")
 
 
-def _words(error: BaseException) -> str:
+def _words(error: BaseException, sent: Iterable[str]) -> str:
     """The provider's own words in one line, without credentials."""
-    told = _body(error).get("message") or getattr(error, "error", None) or error
-    line = " ".join(redact(str(told)).split())
+    told = redact(str(_body(error).get("message") or getattr(error, "error", None) or error))
+    for text in sent:
+        for found in credentials(text):
+            for part in text[found.start : found.end].split():
+                told = told.replace(part, f"[redacted: {found.kind}]") if len(part) >= _SHORTEST else told
+    line = " ".join(told.split())
     return (line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…").rstrip(" .:")
 
 

@@ -58,11 +58,13 @@ def play(
     before: Iterable[Event],
     record: Callable[[Played], Turn],
     write: Callable[[Event], None] = lambda event: None,
+    sent: Iterable[str] = (),
 ) -> Generator[Event | None, None, None]:
     """Yield the run's events, and None where a run that does not wait has none yet; `record` is called once, however the run ends, before this ends or raises.
 
     `write` is given the events that are not the run's own, as the run gives its own to its recorder. An
-    interrupt, or the reader going away, cancels the run.
+    interrupt, or the reader going away, cancels the run. What a provider quotes of the
+    texts that were `sent` is said without credentials.
     """
     events: list[Event] = []
     interrupted = error = None
@@ -93,7 +95,8 @@ def play(
             interrupted += "; it is still running, and its result will be ignored"
         raise
     except Exception as failure:
-        error = failure.typed if isinstance(failure, DeepnbError) else one_line(failure)
+        sent = (*sent, *(event.result for event in events if isinstance(event, ToolEnded)))
+        error = failure.typed if isinstance(failure, DeepnbError) else one_line(failure, sent)
         failed = failure
     finally:
         with uninterrupted():
@@ -102,7 +105,7 @@ def play(
         raise failed
     if failed is not None:
         cause = None if model_failure(failed) or has_credential(failed) else failed
-        raise _run_error(failed, turn.events, resumes=bool(turn.after.next)) from cause
+        raise _run_error(failed, turn, sent) from cause
 
 
 def given(prompt: str, before: Sequence[HumanMessage] = (), images: Sequence[PromptImage] = ()) -> dict[str, Any]:
@@ -179,14 +182,14 @@ def last_budget(events: Iterable[Event]) -> Budget | None:
     return replace(last.budget, reported=last.usage.input if last.usage else None, request=last.request)
 
 
-def _run_error(failed: Exception, events: Sequence[Event], *, resumes: bool) -> RunError:
+def _run_error(failed: Exception, turn: Turn, sent: Iterable[str]) -> RunError:
     """One line for a run that failed, and what to type next."""
-    failure = model_failure(failed)
+    failure, resumes = model_failure(failed, sent), bool(turn.after.next)
     if failure is None:
         do = "fix it, then %agent resume" if resumes else "nothing was lost; fix it and run the cell again"
         return RunError(one_line(failed), do)
     repeat = "type %agent resume" if resumes else "run the cell again"
-    since = list(takewhile(lambda e: not isinstance(e, ModelEnded | ToolEnded), reversed(events)))
+    since = list(takewhile(lambda e: not isinstance(e, ModelEnded | ToolEnded), reversed(turn.events)))
     if any(isinstance(e, TextDelta | ThinkingDelta) for e in since):
         return RunError(f"the answer broke off: {failure.line}", f"{repeat} to send the request again")
     tries = sum(isinstance(e, Retry) for e in since) + 1

@@ -1,0 +1,267 @@
+"""Keys: asked for where they can't be seen, kept in the process, and found in nothing that is written."""
+
+from __future__ import annotations
+
+import copy
+import getpass
+import json
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from deepnb import DeepnbError, Session
+from deepnb.core.secrets import own, redact
+from deepnb.models import keys
+from deepnb.models.names import PROVIDERS
+from tests.support.credentials import SAMPLES
+from tests.support.openai_server import Fail, OpenAIServer, Say, Use
+from tests.support.shells import Shell
+
+KEY = "correct horse battery staple".replace(" ", "-") + "-unlike-any-other"
+"""No rule knows it by its shape."""
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*(one.key for one in PROVIDERS.values() if one.key), "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setattr(keys, "_KEPT", {})
+    monkeypatch.setattr(own, "_OWN", set())
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer([Say("Hello.")]) as running:
+        yield running
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:
+    """What is typed when a key is asked for; gives the prompts."""
+    prompts: list[str] = []
+
+    def ask(prompt: str) -> str:
+        prompts.append(prompt)
+        return text
+
+    monkeypatch.setattr(getpass, "getpass", ask)
+    return prompts
+
+
+def echo(request: dict[str, Any]) -> Fail:
+    """A server that tells everything it was sent."""
+    return Fail(401, f"Incorrect API key provided; you sent {json.dumps(request['messages'][-1])}")
+
+
+# -- asked for, and used
+
+
+def test_a_key_that_was_typed_is_used_from_the_next_turn_on(monkeypatch, server):
+    assert redact(KEY) == KEY
+    prompts = typed(monkeypatch, f" {KEY}\n")
+    s = Session()
+    s.use("openai:some", base_url=server.url)
+    s.run("one")
+    s.key("openai")
+    s.run("two")
+    typed(monkeypatch, KEY + "-the-second")
+    s.key("openai")
+    s.run("three")
+    assert [r["key"] for r in server.requests] == ["Bearer none", f"Bearer {KEY}", f"Bearer {KEY}-the-second"]
+    assert prompts == ["key for openai (hidden, kept in this process only): "]
+    assert len(s.turns) == 3
+
+
+def test_a_name_without_its_provider_finds_the_key(monkeypatch):
+    typed(monkeypatch, KEY)
+    s = Session()
+    with pytest.raises(DeepnbError, match=r"session.key\('openai'\) asks for it"):
+        s.use("gpt-5.2")
+    s.key("openai")
+    assert s.use("gpt-5.2") == "gpt-5.2"
+
+
+def test_the_magic_asks_and_says_nothing_of_the_key(monkeypatch, shell: Shell):
+    typed(monkeypatch, KEY)
+    said = shell.ok("%agent key openai")
+    assert said.strip() == "key for openai kept in this process only; %agent models lists what can be used now"
+    assert "openai:gpt-5.2" in (listed := shell.ok("%agent models"))
+    assert "key entered here" in listed
+    everything = "".join(shell.ok(cell) for cell in ("%agent", "%config DeepNB", "%agent graph", "%history"))
+    assert KEY not in said + listed + everything + repr(shell.session) + repr(shell.session.options)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("openai", "this front end can't ask for a key: set OPENAI_API_KEY in the environment that starts Jupyter"),
+        ("azure", "no provider 'azure': %agent key with one of anthropic, openai,"),
+        ("ollama", "ollama needs no key: %agent use ollama:MODEL"),
+        ("huggingface", "huggingface reads its key only from HF_TOKEN: set HF_TOKEN in the environment"),
+    ],
+)
+def test_what_can_not_be_asked_for_is_one_line(monkeypatch, shell: Shell, given, told):
+    def refuses(prompt: str) -> str:
+        raise NotImplementedError("getpass was called, but this frontend does not support input requests.")
+
+    monkeypatch.setattr(getpass, "getpass", refuses)
+    assert shell.fails(f"%agent key {given}").startswith(told)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "two words", "a\tb", "line\x1b[31m"])
+def test_what_is_no_key_changes_nothing(monkeypatch, shell: Shell, text):
+    typed(monkeypatch, KEY)
+    shell.ok("%agent key openai")
+    typed(monkeypatch, text)
+    assert "%agent key openai asks again" in shell.fails("%agent key openai")
+    held = keys.kept_key("openai")
+    assert held is not None and held.reveal() == KEY
+
+
+def test_where_the_key_would_be_seen_it_is_not_asked_for():
+    code = "from deepnb import Session\nSession().key('openai')"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        input=f"{KEY}\n",
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        timeout=120,
+    )
+    assert (
+        ran.stderr.strip()
+        .splitlines()[-1]
+        .endswith("this front end can't ask for a key: set OPENAI_API_KEY in the environment that starts Jupyter")
+    )
+    assert KEY not in ran.stdout + ran.stderr
+
+
+def test_a_tool_can_not_change_a_key_while_it_runs(monkeypatch, server):
+    typed(monkeypatch, KEY)
+    told: list[str] = []
+
+    def change() -> str:
+        """Change the key."""
+        try:
+            s.key("openai")
+        except DeepnbError as error:
+            told.append(str(error))
+        return "tried"
+
+    server.answers[:] = [Use("change", {}), Say("Done.")]
+    s = Session(tools=[change], approve={"change": "allow"})
+    s.use("some", base_url=server.url)
+    s.run("change it")
+    assert told == ["a turn is running: interrupt it, or wait until it ends"]
+    assert keys.kept_key("openai") is None
+
+
+# -- and found nowhere
+
+
+def test_a_key_shows_itself_to_nobody(monkeypatch):
+    keys.keep_key("openai", KEY)
+    held = keys.kept_key("openai")
+    assert repr(held) == str(held) == "Key(hidden)"
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="a key stays in its process"):
+            copied(held)
+    assert KEY not in os.environ.values()
+    assert (
+        KEY
+        not in subprocess.run(
+            [sys.executable, "-c", "import os; print(os.environ)"], capture_output=True
+        ).stdout.decode()
+    )
+
+
+def test_the_key_in_force_is_in_nothing_that_is_written(monkeypatch, server, tmp_path):
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    typed(monkeypatch, KEY)
+    server.answers[:] = [
+        Use("write_file", {"file_path": "/a.md", "content": f"the key is {KEY}"}),
+        Say(f"It is {KEY}."),
+    ]
+    with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+        s = Session(checkpointer=saver)
+        s.memory.keep(str(tmp_path / "kept"))
+        s.key("openai")
+        s.use("some", base_url=server.url)
+        s.run("write a file")
+        server.answers[:] = [lambda request: Fail(401, f"Incorrect API key provided: {server.requests[-1]['key']}")]
+        error = failure(s, "and again")
+        assert "(401: Incorrect API key provided: Bearer [redacted: " in str(error)
+        assert KEY not in "".join(traceback.format_exception(error))
+        assert s.turns[-1].error is not None and KEY not in s.turns[-1].error
+        for name in ("a.ipynb", "a.html", "a.jsonl"):
+            s.export(str(tmp_path / name))
+    # what a model says is the conversation, which is kept as it is; the key of the request is in none of it
+    assert not {f for f in everywhere(tmp_path) if f.suffix != ".db" and KEY.encode() in f.read_bytes()}
+
+
+def test_keys_of_the_environment_and_of_headers_are_known_word_for_word(monkeypatch, server):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY + "-env")
+    headers = {
+        "X-Gateway-Token": KEY + "-gate",
+        "Authorization": f"Bearer {KEY}-bear",
+        "X-Team": "a-team-with-a-long-name",
+    }
+    model = ChatOpenAI(
+        model="some",
+        base_url=server.url,
+        api_key=KEY + "-own",  # type: ignore[arg-type]
+        max_retries=0,
+        default_headers=headers,
+    )
+    told = f"{KEY}-env {KEY}-gate {KEY}-bear {KEY}-own a-team-with-a-long-name"
+    server.answers[:] = [Fail(400, told)]
+    line = str(failure(Session(model), "hi"))
+    assert KEY not in line
+    assert line.count("[redacted: API key]") == 4
+    assert "a-team-with-a-long-name" in line
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_200_planted_credentials_are_in_no_output_export_or_traceback_of_a_failing_request(
+    monkeypatch, shell: Shell, server, tmp_path, at
+):
+    planted = SAMPLES[at:800:16]
+    assert len(planted) == 50
+    values = [value for sample in planted for value in sample.values if len(value) >= 8]
+    for number, value in enumerate(values):
+        if "\0" not in value:
+            monkeypatch.setenv(f"PLANTED_{number}", value)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.answers[:] = [echo]
+    shell.ok(f"%agent use openai:some --base-url {server.url}")
+    told = []
+    for sample in planted:
+        ran = shell.run(f"%%agent\n{sample.text}")
+        told += [ran.out, ran.err, str(ran.error), str(shell.session.turns[-1].error)]
+        told += traceback.format_exception(failure(shell.session, sample.text))
+    assert len(server.requests) == 100
+    for name in ("a.ipynb", "a.html", "a.jsonl"):
+        shell.session.export(str(tmp_path / name))
+    told += [(tmp_path / name).read_bytes().decode() for name in ("a.ipynb", "a.html", "a.jsonl")]
+    assert [(value, text) for value in (KEY, *values) for text in told if value in text] == []
+
+
+def failure(s: Session, prompt: str) -> DeepnbError:
+    with pytest.raises(DeepnbError) as caught:
+        s.run(prompt)
+    return caught.value
+
+
+def everywhere(directory: Path) -> list[Path]:
+    return [f for f in directory.rglob("*") if f.is_file()]
