@@ -9,6 +9,8 @@ from deepnb.core.secrets import redact
 
 _LONGEST = 2_000
 """Characters of an exception's words."""
+_PROBLEMS = 5
+"""Arguments that are said not to fit."""
 _FRAMES = 6
 """Frames that are shown: the first, and the last of the others."""
 _LIBRARY_FRAMES = 2
@@ -35,7 +37,7 @@ _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 def failure_text(error: BaseException) -> str:
     """`Error: ValueError: no such column`: what the model is told, and the card says."""
     try:
-        words = str(error).strip()
+        words = _misfits(error) or str(error).strip()
     except Exception:  # of a class of the user's
         words = ""
     kind = type(error).__name__
@@ -51,6 +53,16 @@ def one_line(error: BaseException, sent: Iterable[str] = ()) -> str:
         return failure.line
     words = (redact(str(error)).strip().splitlines() or [""])[0][:300].rstrip(" .:")
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def _misfits(error: BaseException) -> str:
+    """What does not fit, of pydantic's error: `path: Field required`; in its own words are addresses in memory."""
+    if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
+        return ""
+    problems = error.errors()
+    shown = [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in problems[:_PROBLEMS]]
+    more = [f"and {len(problems) - _PROBLEMS} more"] if len(problems) > _PROBLEMS else []
+    return "; ".join([*shown, *more])
 
 
 def own_traceback(error: BaseException) -> str:

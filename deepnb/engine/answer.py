@@ -1,8 +1,13 @@
-"""The answer that a model gives to one request, for those who have to know whether it has begun."""
+"""The answer that a model gives to one request: whether it has begun, and whether it came to its end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
+
+_REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
+"""Provider -> the metadata of an answer that say why it ended; its protocol demands one of them."""
+_CUT = ("length", "max_tokens", "incomplete")
 
 
 class Answer:
@@ -29,3 +34,14 @@ def answer_begun() -> None:
     """The model whose answer is read here has sent a piece of it."""
     if (answer := _ANSWER.get()) is not None:
         answer.begun = True
+
+
+def cut_short(metadata: Mapping[str, Any], provider: str) -> str:
+    """Why an answer may not be all of it, in one line, by its metadata; empty where it came to its end."""
+    if (names := _REASONS.get(provider)) is None:
+        return ""
+    reasons = [metadata[name] for name in names if metadata.get(name)]
+    if not reasons:
+        return "the stream ended without a reason: the answer may be cut off"
+    cut = any(reason in _CUT for reason in reasons)
+    return "the answer is cut off: it reached the model's limit of output tokens" if cut else ""

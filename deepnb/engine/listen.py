@@ -25,7 +25,7 @@ from deepnb.core.request import Request
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
-from deepnb.engine.answer import answer_begun
+from deepnb.engine.answer import answer_begun, cut_short
 from deepnb.engine.probe import to_message
 from deepnb.engine.refused_calls import ArgumentTexts
 from deepnb.engine.request import message_text, thinking_text
@@ -106,6 +106,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._called: dict[UUID, str] = {}
         """Run of a `task` call -> the name of the subagent it is for."""
         self._models: dict[UUID, tuple[values.Call, float]] = {}
+        self._providers: dict[UUID, str] = {}
         self._spoke: set[UUID] = set()
         self._thought: set[UUID] = set()
         self._arguments: dict[UUID, ArgumentTexts] = {}
@@ -182,6 +183,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         model = str((metadata or {}).get("ls_model_name") or "") or self._ledger.label(agent)
         call = values.Call(number, purpose, path, budget, model=model, agent=agent, request=request)
         self._models[run_id] = (call, time.perf_counter())
+        self._providers[run_id] = str((metadata or {}).get("ls_provider") or "")
         self._busy[run_id] = threading.get_ident()
         self._emit(values.ModelStarted(call, call.path))
 
@@ -203,6 +205,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._parent.pop(run_id, None)
         if arguments := self._arguments.pop(run_id, None):
             arguments.end()
+        provider = self._providers.pop(run_id, "")
         if (known := self._models.pop(run_id, None)) is None:
             return
         call, began = known
@@ -222,12 +225,15 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._spent += ended.spent.input + ended.spent.output
         self._paid += (paid and paid.cost) or 0.0
         self._emit(values.ModelEnded(ended, call.path))
+        if message is not None and (line := cut_short(message.response_metadata, provider)):
+            self._emit(values.Notice(line, call.path))
         if call.purpose == "answer" and message is not None:
             self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
+        self._providers.pop(run_id, None)
         if known := self._models.pop(run_id, None):
             self._failed[known[0].path] = known[0]
         self._parent.pop(run_id, None)

@@ -20,13 +20,16 @@ _KINDS = {
 
 @dataclass
 class AnthropicServer(ChatServer):
-    """Speaks Anthropic's messages, streamed."""
+    """Speaks Anthropic's messages, streamed; without a `cache` the answers say what was cached."""
 
-    cache: PrefixCache = field(default_factory=PrefixCache)
+    cache: PrefixCache | None = field(default_factory=PrefixCache)
 
     @property
     def url(self) -> str:
         return self.address
+
+    def opening(self, request: dict[str, Any]) -> int:
+        return 2
 
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
         if isinstance(answer, Raw):
@@ -36,13 +39,15 @@ class AnthropicServer(ChatServer):
             kind = answer.kind or _KINDS.get(answer.status, "api_error")
             yield json.dumps({"type": "error", "error": {"type": kind, "message": answer.message}}).encode()
             return
+        parts = answer if isinstance(answer, list) else [answer]
         try:
-            seen = self.cache.by_marks(blocks(request))
+            told = Cached(100, max(getattr(one, "cached", 0) for one in parts))
+            seen = self.cache.by_marks(blocks(request)) if self.cache is not None else told
         except TooManyMarksError as error:
             failure = {"type": "invalid_request_error", "message": str(error)}
             yield _event({"type": "error", "error": failure})
             return
-        yield from map(_event, _events(answer if isinstance(answer, list) else [answer], seen))
+        yield from map(_event, _events(parts, seen, len(self.requests)))
 
 
 def blocks(request: dict[str, Any]) -> list[tuple[str, bool]]:
@@ -64,14 +69,14 @@ def blocks(request: dict[str, Any]) -> list[tuple[str, bool]]:
     return [(json.dumps(block, ensure_ascii=False), mark) for block, mark in zip(bare, marks, strict=True)]
 
 
-def _events(answer: list[Any], seen: Cached) -> Iterator[dict[str, Any]]:
+def _events(answer: list[Any], seen: Cached, number: int) -> Iterator[dict[str, Any]]:
     usage = {
         "input_tokens": seen.input - seen.read - seen.written,
         "cache_read_input_tokens": seen.read,
         "cache_creation_input_tokens": seen.written,
         "output_tokens": 1,
     }
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "some-model", "content": []}
+    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "some-model", "content": []}
     yield {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}}
     for i, one in enumerate(answer):
         yield from _block(i, one)

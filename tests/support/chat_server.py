@@ -34,10 +34,10 @@ class Think:
 
 @dataclass(frozen=True)
 class Use:
-    """A tool call whose arguments come in fragments of `size` characters."""
+    """A tool call whose arguments come in fragments of `size` characters; a text is sent as it is."""
 
     name: str
-    args: dict[str, Any]
+    args: dict[str, Any] | str
     id: str = "call_1"
     size: int = 7
 
@@ -63,18 +63,20 @@ class Raw:
 
 @dataclass(frozen=True)
 class Cut:
-    """An answer whose connection breaks off after some of its events; with none, before its status is sent."""
+    """An answer whose connection breaks off after some of its events, or words; with no event, before its status is sent."""
 
     answer: Any
-    events: int
+    events: int = 0
+    words: int = 0
 
 
 @dataclass(frozen=True)
 class Hold:
-    """An answer that stops after some of its events until the gate is opened."""
+    """An answer that stops after some of its events, or words, until the gate is opened."""
 
     answer: Any
-    events: int
+    events: int = 0
+    words: int = 0
     gate: threading.Event = field(default_factory=threading.Event)
 
 
@@ -92,6 +94,13 @@ class ChatServer:
         """The bytes of a response, event by event."""
         raise NotImplementedError
 
+    def opening(self, request: dict[str, Any]) -> int:
+        """Events before the first word of an answer in text."""
+        raise NotImplementedError
+
+    def _count(self, answer: Cut | Hold, request: dict[str, Any]) -> int:
+        return answer.events or (self.opening(request) + answer.words if answer.words else 0)
+
     def _take(self, request: dict[str, Any], handler: BaseHTTPRequestHandler) -> Any:
         key = handler.headers.get("authorization") or handler.headers.get("x-api-key") or ""
         self.requests.append({**request, "path": handler.path, "key": key})
@@ -101,11 +110,11 @@ class ChatServer:
     def _pieces(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes | None]:
         """The events of a response; None is where it breaks off."""
         if isinstance(answer, Cut):
-            yield from islice(self._pieces(answer.answer, request), answer.events)
+            yield from islice(self._pieces(answer.answer, request), self._count(answer, request))
             yield None
         elif isinstance(answer, Hold):
             pieces = self._pieces(answer.answer, request)
-            yield from islice(pieces, answer.events)
+            yield from islice(pieces, self._count(answer, request))
             answer.gate.wait(_PATIENCE)
             yield from pieces
         else:
@@ -121,7 +130,7 @@ class ChatServer:
                 self.close_connection = True
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 answer = outer._take(body, self)
-                if isinstance(answer, Cut) and not answer.events:
+                if isinstance(answer, Cut) and not outer._count(answer, body):
                     return
                 self._begin(answer)
                 for piece in outer._pieces(answer, body):
@@ -170,7 +179,12 @@ def words(text: str) -> Iterator[str]:
 
 
 def fragments(call: Use) -> Iterator[str]:
-    """The arguments of a call as JSON, in pieces."""
-    args = json.dumps(call.args)
+    """The arguments of a call, in pieces."""
+    args = arguments(call)
     for i in range(0, len(args), call.size):
         yield args[i : i + call.size]
+
+
+def arguments(call: Use) -> str:
+    """The arguments of a call as JSON."""
+    return call.args if isinstance(call.args, str) else json.dumps(call.args)

@@ -6,25 +6,26 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.chat_server import Say, Think, Use, fragments, words
+from tests.support.chat_server import Say, Think, Use, arguments, fragments, words
 from tests.support.prefix_cache import Cached
 
 _HEAD = {"id": "resp_1", "object": "response", "created_at": 0, "model": "some-model", "error": None}
 _MORE = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "incomplete_details": None}
 
 
-def responses(answer: list[Any], seen: Cached) -> Iterator[bytes]:
-    """The body of a response, event by event."""
+def responses(answer: list[Any], seen: Cached, number: int) -> Iterator[bytes]:
+    """The body of a response, event by event; ids are those of the request of this number."""
     items: list[dict[str, Any]] = []
-    for number, event in enumerate(_events(answer, seen, items)):
-        yield f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': number})}\n\n".encode()
+    for at, event in enumerate(_events(answer, seen, items, number)):
+        yield f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': at})}\n\n".encode()
 
 
-def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    begun = {**_HEAD, **_MORE, "status": "in_progress", "output": []}
+def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]], number: int) -> Iterator[dict[str, Any]]:
+    head = {**_HEAD, "id": f"resp_{number}"}
+    begun = {**head, **_MORE, "status": "in_progress", "output": []}
     yield {"type": "response.created", "response": begun}
     for index, one in enumerate(answer):
-        yield from _item(index, one, items)
+        yield from _item(index, one, items, number)
     usage = {
         "input_tokens": seen.input,
         "input_tokens_details": {"cached_tokens": seen.read},
@@ -32,16 +33,18 @@ def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]]) -> Ite
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": seen.input + 20,
     }
-    done = {**_HEAD, **_MORE, "status": "completed", "output": items, "usage": usage}
+    done = {**head, **_MORE, "status": "completed", "output": items, "usage": usage}
     yield {"type": "response.completed", "response": done}
 
 
-def _item(index: int, one: Any, items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _item(index: int, one: Any, items: list[dict[str, Any]], number: int) -> Iterator[dict[str, Any]]:
     """One item of the output, from its beginning to its end; it joins `items`."""
     if isinstance(one, Say):
         empty, deltas, whole = _message(index, one)
     else:
         empty, deltas, whole = _call(index, one) if isinstance(one, Use) else _reasoning(index, one)
+    whole = {**whole, "id": f"{whole['id']}_{number}"}
+    empty = {**empty, "id": whole["id"]}
     yield {"type": "response.output_item.added", "output_index": index, "item": empty}
     yield from ({**delta, "item_id": whole["id"], "output_index": index} for delta in deltas)
     yield {"type": "response.output_item.done", "output_index": index, "item": whole}
@@ -72,7 +75,7 @@ def _message(index: int, say: Say) -> Item:
 def _call(index: int, use: Use) -> Item:
     head = {"id": f"fc_{index}", "type": "function_call", "name": use.name, "call_id": use.id}
     deltas = [{"type": "response.function_call_arguments.delta", "delta": part} for part in fragments(use)]
-    whole = {**head, "status": "completed", "arguments": json.dumps(use.args)}
+    whole = {**head, "status": "completed", "arguments": arguments(use)}
     return {**head, "status": "in_progress", "arguments": ""}, deltas, whole
 
 

@@ -29,6 +29,9 @@ class OpenAIServer(ChatServer):
     def url(self) -> str:
         return f"{self.address}/v1"
 
+    def opening(self, request: dict[str, Any]) -> int:
+        return 3 if "input" in request else 1
+
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
         if isinstance(answer, Raw):
             yield answer.body
@@ -43,7 +46,7 @@ class OpenAIServer(ChatServer):
         blocks = answer if isinstance(answer, list) else [answer]
         cached = seen or Cached(100, max((getattr(one, "cached", 0) for one in blocks), default=0))
         if "input" in request:
-            yield from responses(blocks, cached)
+            yield from responses(blocks, cached, len(self.requests))
             return
         yield from map(_event, _chunks(blocks, cached))
         yield b"data: [DONE]\n\n"

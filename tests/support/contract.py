@@ -1,0 +1,157 @@
+"""One script of answers for every kind of model, and what a session records of it, in a form that can be compared."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import groupby
+from typing import Any
+
+from langchain_anthropic import ChatAnthropic
+from langchain_openai import ChatOpenAI
+
+from deepnb import DeepnbError, Session
+from deepnb.context.transcript import live_messages
+from deepnb.core.values import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
+from tests.support.anthropic_server import AnthropicServer
+from tests.support.clock import Clock
+from tests.support.openai_server import OpenAIServer
+
+PROFILE = {"max_input_tokens": 200_000, "image_inputs": True}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Prompts of a session, and what the model answers to its requests, in order."""
+
+    name: str
+    answers: tuple[Any, ...]
+    prompts: tuple[str, ...] = ("hi",)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    images: tuple[Any, ...] = ()
+    """Go with the first prompt."""
+    sees: bool = True
+    """Whether the model takes images."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a scenario: the session, and the requests that its model was sent."""
+
+    session: Session
+    requests: tuple[dict[str, Any], ...]
+
+
+Play = Callable[[Scenario], Played]
+
+
+def openai(scenario: Scenario) -> Played:
+    """ChatOpenAI over chat completions."""
+    with OpenAIServer(list(scenario.answers)) as server:
+        return run(scenario, ChatOpenAI(base_url=server.url, stream_usage=True, **_same(scenario)), server)
+
+
+def responses(scenario: Scenario) -> Played:
+    """ChatOpenAI over Responses, which keeps nothing on the server."""
+    more: Any = {"use_responses_api": True, "store": False, "include": ["reasoning.encrypted_content"]}
+    with OpenAIServer(list(scenario.answers)) as server:
+        return run(scenario, ChatOpenAI(base_url=server.url, **more, **_same(scenario)), server)
+
+
+def anthropic(scenario: Scenario) -> Played:
+    """ChatAnthropic."""
+    with AnthropicServer(list(scenario.answers), cache=None) as server:
+        return run(scenario, ChatAnthropic(base_url=server.url, **_same(scenario)), server)
+
+
+def run(scenario: Scenario, model: Any, server: Any) -> Played:
+    """Play the prompts of a scenario; those that fail are turns, too."""
+    s = Session(model, clock=Clock("2026-03-02T09:00"), enable_skills=False, **scenario.options)
+    for number, prompt in enumerate(scenario.prompts):
+        with suppress(DeepnbError):
+            s.run(prompt, images=scenario.images if number == 0 else ())
+    return Played(s, tuple(server.requests))
+
+
+def _same(scenario: Scenario) -> Any:
+    profile = {**PROFILE, "image_inputs": scenario.sees}
+    return {"model": "some-model", "api_key": "x", "max_retries": 2, "profile": profile}
+
+
+# -- what is recorded
+
+
+def record(s: Session, *, thoughts: bool = True) -> dict[str, Any]:
+    """Turns, messages, files, ledger and transcript of a session, without ids and times; `thoughts` as they are shown."""
+    ids: dict[str, str] = {}
+    return {
+        "turns": [_turn(turn, ids, thoughts) for turn in s.turns],
+        "messages": [_plain(m, ids) for m in s.snapshot.messages],
+        "files": {path: re.sub(r"<!-- .*? -->", "", text) for path, text in s.files.items()},
+        "ledger": [list(map(str, row)) for row in s.ledger().drop(columns=[*_OWN, "seconds"]).to_numpy().tolist()],
+        **_transcript(s, ids),
+    }
+
+
+def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
+    events = _in_order([e for e in turn.events if not isinstance(e, CodeOutput)])
+    return {
+        "prompt": turn.prompt,
+        "text": turn.text,
+        "usage": _plain(turn.usage, ids),
+        "error": turn.error,
+        "interrupted": turn.interrupted,
+        "events": [[type(e).__name__, _plain(e, ids)] for e in events if thoughts or not isinstance(e, ThinkingDelta)],
+    }
+
+
+def _in_order(events: Iterable[Any]) -> list[Any]:
+    """The events; of tools that ran side by side, each from its beginning to its end."""
+    out: list[Any] = []
+    for of_tools, run in groupby(events, lambda e: isinstance(e, ToolStarted | ToolEnded)):
+        some = list(run)
+        out += sorted(some, key=lambda e: e.id) if of_tools else some
+    return out
+
+
+def _transcript(s: Session, ids: dict[str, str]) -> dict[str, Any]:
+    """The thread as its transcript tells it, and how many lines of each kind there are.
+
+    Results of tools that ran side by side join as they come, and are moved to their places.
+    """
+    lines = s.workspace.transcripts[s.thread].read()[0]
+    told = [line.data | {"parent": None} for line in live_messages(lines)]
+    kinds = Counter(line.type for line in lines if line.type not in ("moved", "head"))
+    return {"transcript": [_plain(one, ids) for one in told], "lines": dict(kinds)}
+
+
+_OWN = ("tools", "total")
+"""Parts of a budget that differ by protocol: how tools are described is counted as it is sent."""
+_LEFT_OUT = ("seconds", "started", "at", "session", "request", "tokens", *_OWN)
+
+
+def _plain(value: Any, ids: dict[str, str]) -> Any:
+    """A value as JSON would have it, times left out, each id replaced by its number in order of appearance."""
+    if isinstance(value, ModelStarted | ModelEnded):
+        return _plain(value.call, ids)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            f.name: _plain(_named(f.name, getattr(value, f.name), ids), ids)
+            for f in fields(value)
+            if f.name not in _LEFT_OUT
+        }
+    if isinstance(value, Mapping):
+        return {str(k): _plain(_named(str(k), v, ids), ids) for k, v in value.items() if k not in _LEFT_OUT}
+    if isinstance(value, list | tuple):
+        return [_plain(one, ids) for one in value]
+    return value if isinstance(value, str | int | float | bool | None) else json.loads(json.dumps(value, default=str))
+
+
+def _named(name: str, value: Any, ids: dict[str, str]) -> Any:
+    if name in ("id", "parent", "head", "tool_call_id") and isinstance(value, str):
+        return ids.setdefault(value, f"id {len(ids)}")
+    return value
