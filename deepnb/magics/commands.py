@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from deepnb.core.errors import InvalidError
-from deepnb.core.values import Event, ModelStarted, Notice
+from deepnb.core.values import Event, ModelStarted, Notice, Retry
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
 from deepnb.magics.panel_commands import (
@@ -115,6 +115,8 @@ def agent_compact(scene: Scene, args: Args) -> Result:
                 event.call.purpose
             )
             progress.say(f"compacting the context: {doing} ..." if doing else "compacting the context ...")
+        elif isinstance(event, Retry):
+            progress.say(f"compacting the context: {event.line} ...")
         elif isinstance(event, Notice):
             notes.append(event.text)
 

@@ -13,6 +13,7 @@ from deepnb.core.values import (
     ModelStarted,
     Path,
     Purpose,
+    Retry,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -43,6 +44,8 @@ LINES: list[tuple[list[Event], str]] = [
     ([model()], "waiting for the model"),
     ([model(), ThinkingDelta("hm", 1)], "the model thinks"),
     ([model(), TextDelta("Well", 1)], "the model answers"),
+    ([model(), Retry("rate limited", 8.0, 2, 5)], "rate limited: trying again in 8 s (2 of 5)"),
+    ([model(), Retry("rate limited", 8.0, 2, 5), model()], "waiting for the model"),
     ([model(), ended()], "between two steps"),
     ([model(purpose="summary")], "compacting the context: summarizing"),
     ([tool("a", "run_python")], "run_python"),
@@ -50,6 +53,10 @@ LINES: list[tuple[list[Event], str]] = [
     ([tool("a", "grep"), tool("b", "ls"), tool_ended("b")], "grep"),
     ([TASK], "subagent research"),
     ([TASK, model(("t",))], "subagent research: waiting for the model"),
+    (
+        [TASK, model(("t",)), Retry("the provider failed", 0.0, 3, 5, ("t",))],
+        "subagent research: the provider failed: trying again now (3 of 5)",
+    ),
     ([TASK, model(("t",)), ended(("t",)), tool("g", "grep", ("t",))], "subagent research: grep"),
     ([TASK, tool("g", "grep", ("t",)), tool_ended("t")], "between two steps"),
     (

@@ -14,8 +14,8 @@ from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemState
 from deepagents.middleware.memory import MemoryMiddleware
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import StructuredTool
@@ -209,3 +209,20 @@ def test_the_mcp_adapter_loses_arguments_and_believes_the_server():
     asyncio.run(made.ainvoke({"config": 1, "run_manager": 2, "a": 3}))
     assert given == {"a": 3}
     assert made.metadata is not None and made.metadata["deepnb_effect"] == "reads"
+
+
+def test_a_summary_that_fails_is_asked_for_three_times_silently(monkeypatch):
+    model = ScriptedModel(answers=[ConnectionError("gone")])
+    upstream = SummarizationMiddleware(model, trigger=("messages", 2))
+    monkeypatch.setattr("tenacity.nap.time.sleep", lambda seconds: None)
+    with pytest.raises(ConnectionError):
+        upstream._create_summary([HumanMessage("one"), AIMessage("two")])
+    assert len(model.requests) == 3
+
+
+def test_a_models_sdk_sends_twice_more_by_itself():
+    from langchain_anthropic import ChatAnthropic
+    from langchain_openai import ChatOpenAI
+
+    assert ChatOpenAI(model="m", api_key="x").root_client.max_retries == 2  # type: ignore[arg-type]
+    assert ChatAnthropic(model="m", api_key="x")._client.max_retries == 2  # type: ignore[call-arg, arg-type]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 import pytest
 
-from deepnb import Session
+from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
 from deepnb.core.values import (
     ModelEnded,
@@ -26,11 +27,11 @@ from deepnb.core.values import (
     Turn,
     Usage,
 )
-from tests.support.contract import Play, Played, Scenario, anthropic, openai, record, responses
+from tests.support.contract import SERVED, Play, Played, Scenario, record, served
 from tests.support.images import png
-from tests.support.openai_server import Cut, Fail, Say, Think, Use
+from tests.support.openai_server import Cut, Fail, Hold, Say, Think, Use
 
-ROWS: Mapping[str, Play] = {"openai": openai, "responses": responses, "anthropic": anthropic}
+ROWS: Mapping[str, Play] = {name: served(make) for name, make in SERVED.items()}
 THINK = ("responses", "anthropic")
 """Those whose protocol has thoughts."""
 AGAIN = {"retry-after": "0"}
@@ -232,6 +233,83 @@ def test_a_request_that_is_sent_again_is_one_call(row, status):
     assert (turn.text, turn.error, len(turn.calls)) == ("Now.", None, 1)
     assert [(e.number, e.of) for e in events(row, name, Retry)] == [(2, 3)]
     assert [type(e) for e in turn.events][:3] == [ModelStarted, Retry, ModelStarted]
+
+
+# -- what needs a server that is there while it is asked
+
+
+@pytest.mark.parametrize("row", SERVED)
+def test_a_slow_answer_can_be_interrupted_and_what_was_said_is_kept(row, monkeypatch):
+    monkeypatch.setattr("deepnb.engine.run._GRACE", 0.1)
+    slow = Hold(Say("One two three four."), words=2)
+    with SERVED[row]([slow, Say("Here.")]) as (model, server):
+        s = Session(model, enable_skills=False)
+        stream = s.stream("count")
+        said = ""
+        for event in stream:
+            said += event.text if isinstance(event, TextDelta) else ""
+            if said == "One two":
+                break
+        stream.close()
+        slow.gate.set()
+        assert s.turns[0].text == "One two"
+        assert (s.turns[0].interrupted or "").startswith("interrupted while the model answered")
+        assert s.run("again").text == "Here."
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("row", SERVED)
+@pytest.mark.parametrize(
+    ("words", "line"), [(0, "the model did not answer in time: nothing"), (2, "the answer broke off: ")]
+)
+def test_a_model_that_falls_silent_is_one_line_and_asked_once(row, words, line):
+    silent = Hold(Say("One two three four."), words=words)
+    with SERVED[row]([silent, Say("Here.")], timeout=0.3) as (model, server):
+        s = Session(model, enable_skills=False)
+        with pytest.raises(DeepnbError, match=f"^{line}"):
+            s.run("count")
+        silent.gate.set()
+        assert s.turns[0].error == "the model did not answer in time"
+        assert s.turns[0].text == "One two" * bool(words)
+        assert len(server.requests) == 1
+        assert s.run("again").text == "Here."
+
+
+ENDS = {
+    "openai": (b'"finish_reason": "stop"', b'"finish_reason": "length"', b'"finish_reason": null'),
+    "responses": (b'"status": "completed"', b'"status": "incomplete"', b'"status": null'),
+    "anthropic": (b'"stop_reason": "end_turn"', b'"stop_reason": "max_tokens"', b'"stop_reason": null'),
+}
+
+
+@pytest.mark.parametrize("row", SERVED)
+@pytest.mark.parametrize(
+    ("end", "said"), [(1, "it reached the model's limit of output tokens"), (2, "without a reason")]
+)
+def test_an_answer_that_is_not_all_of_it_says_so(row, end, said, monkeypatch):
+    with SERVED[row]([Say("One two three.")]) as (model, server):
+        whole = type(server).body
+        usual, other = ENDS[row][0], ENDS[row][end]
+        monkeypatch.setattr(type(server), "body", lambda *args: (piece.replace(usual, other) for piece in whole(*args)))
+        s = Session(model, enable_skills=False)
+        turn = s.run("count")
+        assert turn.text == "One two three."
+        (note,) = [e.text for e in turn.events if isinstance(e, Notice)]
+        assert said in note
+        monkeypatch.undo()
+        assert not [e for e in s.run("again").events if isinstance(e, Notice)]
+
+
+@pytest.mark.parametrize(("row", "other"), permutations(SERVED, 2))
+def test_another_provider_is_not_sent_the_thoughts_of_the_first(row, other):
+    with SERVED[row](BY_NAME["thoughts"].answers) as (first, _), SERVED[other]([Say("I go on.")]) as (second, server):
+        s = Session(first, enable_skills=False)
+        s.run("look")
+        s.use(second)
+        assert s.run("and now?").text == "I go on."
+        sent = json.dumps(server.requests[-1])
+        assert "It is there." in sent
+        assert not {word for word in ("sign ", "first I look", '"thinking"', '"reasoning"') if word in sent}
 
 
 # -- what holds of any turn of any model

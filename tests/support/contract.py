@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import groupby
 from typing import Any
@@ -22,6 +22,7 @@ from tests.support.clock import Clock
 from tests.support.openai_server import OpenAIServer
 
 PROFILE = {"max_input_tokens": 200_000, "image_inputs": True}
+SETTINGS: Mapping[str, Any] = {"model": "some-model", "api_key": "x", "max_retries": 2, "profile": PROFILE}
 
 
 @dataclass(frozen=True)
@@ -49,23 +50,42 @@ class Played:
 Play = Callable[[Scenario], Played]
 
 
-def openai(scenario: Scenario) -> Played:
-    """ChatOpenAI over chat completions."""
-    with OpenAIServer(list(scenario.answers)) as server:
-        return run(scenario, ChatOpenAI(base_url=server.url, stream_usage=True, **_same(scenario)), server)
+@contextmanager
+def openai(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
+    """ChatOpenAI over chat completions, and its server."""
+    with OpenAIServer(list(answers)) as server:
+        yield ChatOpenAI(base_url=server.url, stream_usage=True, **{**SETTINGS, **settings}), server
 
 
-def responses(scenario: Scenario) -> Played:
+@contextmanager
+def responses(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
     """ChatOpenAI over Responses, which keeps nothing on the server."""
     more: Any = {"use_responses_api": True, "store": False, "include": ["reasoning.encrypted_content"]}
-    with OpenAIServer(list(scenario.answers)) as server:
-        return run(scenario, ChatOpenAI(base_url=server.url, **more, **_same(scenario)), server)
+    with OpenAIServer(list(answers)) as server:
+        yield ChatOpenAI(base_url=server.url, **{**SETTINGS, **more, **settings}), server
 
 
-def anthropic(scenario: Scenario) -> Played:
+@contextmanager
+def anthropic(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
     """ChatAnthropic."""
-    with AnthropicServer(list(scenario.answers), cache=None) as server:
-        return run(scenario, ChatAnthropic(base_url=server.url, **_same(scenario)), server)
+    with AnthropicServer(list(answers), cache=None) as server:
+        yield ChatAnthropic(base_url=server.url, **{**SETTINGS, **settings}), server
+
+
+Served = Callable[..., AbstractContextManager[tuple[Any, Any]]]
+SERVED: Mapping[str, Served] = {"openai": openai, "responses": responses, "anthropic": anthropic}
+"""Models of their providers' own classes, each with a server that speaks its protocol."""
+
+
+def served(make: Served) -> Play:
+    """A scenario played by such a model."""
+
+    def play(scenario: Scenario) -> Played:
+        profile = {**PROFILE, "image_inputs": scenario.sees}
+        with make(scenario.answers, profile=profile) as (model, server):
+            return run(scenario, model, server)
+
+    return play
 
 
 def run(scenario: Scenario, model: Any, server: Any) -> Played:
@@ -75,11 +95,6 @@ def run(scenario: Scenario, model: Any, server: Any) -> Played:
         with suppress(DeepnbError):
             s.run(prompt, images=scenario.images if number == 0 else ())
     return Played(s, tuple(server.requests))
-
-
-def _same(scenario: Scenario) -> Any:
-    profile = {**PROFILE, "image_inputs": scenario.sees}
-    return {"model": "some-model", "api_key": "x", "max_retries": 2, "profile": profile}
 
 
 # -- what is recorded
@@ -124,7 +139,7 @@ def _transcript(s: Session, ids: dict[str, str]) -> dict[str, Any]:
     Results of tools that ran side by side join as they come, and are moved to their places.
     """
     lines = s.workspace.transcripts[s.thread].read()[0]
-    told = [line.data | {"parent": None} for line in live_messages(lines)]
+    told = [{**line.data, "parent": None} for line in live_messages(lines)]
     kinds = Counter(line.type for line in lines if line.type not in ("moved", "head"))
     return {"transcript": [_plain(one, ids) for one in told], "lines": dict(kinds)}
 

@@ -5,13 +5,25 @@ from __future__ import annotations
 import io
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.offload import Offload
-from deepnb.core.values import Asked, Call, Compacted, Event, ModelStarted, Notice, TextDelta, ToolEnded, ToolStarted
+from deepnb.core.values import (
+    Asked,
+    Call,
+    Compacted,
+    Event,
+    ModelStarted,
+    Notice,
+    Retry,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+)
 from deepnb.views.markdown import markdown_html
 from deepnb.views.notice import notice_view
 from deepnb.widgets.screen import Reserved, Terminal
@@ -194,6 +206,31 @@ def test_in_a_terminal_a_model_that_keeps_silent_is_said_to_be_waited_for_once()
     told = out.getvalue()
     assert told.startswith("note: waiting for the model ...\nHere I am.") and told.count("waiting") == 1
     assert told.count("Here I am.") == 2
+
+
+WAIT = Retry("rate limited", 8.0, 2, 5)
+
+
+def test_a_wait_for_the_next_try_is_said_in_the_line_of_a_turn() -> None:
+    cell, clock = Cell(), Clock()
+    turn = NotebookTurn(cell, 15.0, clock, patience=0.01)
+    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    until(cell, "waiting for the model")
+    turn.add(WAIT)
+    assert "rate limited: trying again in 8 s (2 of 5)" in cell.last[0]
+    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    turn.add(said(1, "Here I am."))
+    turn.finish()
+    assert cell.last == ["Here I am."]
+
+
+def test_a_wait_is_a_line_of_its_own_where_nothing_can_be_written_over() -> None:
+    out = io.StringIO()
+    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out)
+    for event in (WAIT, replace(WAIT, number=3), said(1, "Here I am.")):
+        turn.add(event)
+    turn.finish()
+    assert out.getvalue().splitlines()[:2] == [f"note: rate limited: trying again in 8 s ({n} of 5)" for n in (2, 3)]
 
 
 def test_an_output_that_did_not_change_is_not_shown_again() -> None:
