@@ -1,7 +1,7 @@
 """What is said of an exception in a tool: its words, and the frames of the user's own code."""
 
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from traceback import FrameSummary, StackSummary, walk_tb
 
 from deepnb.core.model_failure import model_failure
@@ -44,12 +44,9 @@ def failure_text(error: BaseException) -> str:
     return f"Error: {kind}: {words[:_LONGEST]}{'…' * (len(words) > _LONGEST)}" if words else f"Error: {kind}"
 
 
-def one_line(error: BaseException, sent: Iterable[str] = ()) -> str:
-    """An exception in one line without credentials: what a provider says of a request, else its kind and first words.
-
-    `sent` are texts of the request, which a provider may quote.
-    """
-    if (failure := model_failure(error, sent)) is not None:
+def one_line(error: BaseException) -> str:
+    """An exception in one line without credentials: what a provider says of a request, else its kind and first words."""
+    if (failure := model_failure(error)) is not None:
         return failure.line
     words = (redact(str(error)).strip().splitlines() or [""])[0][:300].rstrip(" .:")
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -5,6 +5,7 @@ the provider has certainly not begun to answer: a status that says so, or a conn
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,7 +19,16 @@ _QUOTA = frozenset({"insufficient_quota", "billing_error"})
 _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _NOT_MADE = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError"})
 _TIMEOUTS = frozenset({"TimeoutException", "TimeoutError", "Timeout"})
-_BROKEN = frozenset({"RemoteProtocolError", "ReadError", "IncompleteRead", "ChunkedEncodingError", "ConnectionError"})
+_BROKEN = frozenset(
+    {
+        "RemoteProtocolError",
+        "ReadError",
+        "IncompleteRead",
+        "ChunkedEncodingError",
+        "ConnectionResetError",
+        "BrokenPipeError",
+    }
+)
 _LONGEST = 300
 """Characters of the provider's own words."""
 _SHORTEST = 6
@@ -53,16 +63,11 @@ class ModelFailure:
         return f"nothing was lost; {repeat}{when}"
 
 
-def model_failure(error: BaseException, sent: Iterable[str] = ()) -> ModelFailure | None:
-    """What a provider's exception says; None for one that is no provider's, such as a mistake in code.
-
-    Credentials in the texts that were `sent` are left out also where the provider quotes them in a form of its own.
-    """
+def model_failure(error: BaseException) -> ModelFailure | None:
+    """What a provider's exception says; None for one that is no provider's, such as a mistake in code."""
     chain = tuple(_causes(error))
-    status = next((s for e in chain if isinstance(s := getattr(e, "status_code", None), int)), None)
-    if status is not None:
-        at = next(e for e in chain if getattr(e, "status_code", None) == status)
-        return _by_status(status, _kind(at), _words(at, sent), _wait(at))
+    if (at := next((e for e in chain if _status(e) is not None), None)) is not None:
+        return _by_status(_status(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at))
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
     where = f"at {host}" if (host := next(filter(None, map(_host, chain)), "")) else ""
     if names & _NOT_MADE:
@@ -71,14 +76,16 @@ def model_failure(error: BaseException, sent: Iterable[str] = ()) -> ModelFailur
         return ModelFailure("the model did not answer in time")
     if names & _BROKEN:
         return ModelFailure("the connection to the model was lost")
+    if "ConnectionError" in names:  # as Ollama's client says it, whenever it was
+        return ModelFailure(f"no connection to the model's server {where}".rstrip())
     if (kind := _kind(error)) and hasattr(error, "body"):  # told in the middle of a stream, which has no status
-        return _by_status(200, kind, _words(error, sent), None)
+        return _by_status(200, kind, _words(error))
     return None
 
 
-def _by_status(status: int, kind: str, words: str, seconds: float | None) -> ModelFailure:
+def _by_status(status: int, kind: str, words: str, again: bool = False, seconds: float | None = None) -> ModelFailure:
     detail = ": ".join(filter(None, (str(status) if status >= 400 else "", words)))
-    again = status in _AGAIN
+    again = again and status in _AGAIN
     if kind in _QUOTA:
         return ModelFailure("the quota of this key is used up", detail, "raise it with the provider")
     if status == 429:
@@ -90,10 +97,23 @@ def _by_status(status: int, kind: str, words: str, seconds: float | None) -> Mod
     if status == 403:
         return ModelFailure("the provider does not allow this request", detail, "fix it")
     if status == 404:
-        return ModelFailure("the provider does not know this model or address", detail, "%agent use another")
-    if 400 <= status < 500 and not again:
+        return ModelFailure("the provider does not know this model or address", detail, "check the model's name")
+    if 400 <= status < 500 and status not in _AGAIN:
         return ModelFailure("the provider does not accept the request", detail, "fix it")
     return ModelFailure("the provider failed", detail, "", again, seconds)
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status that an exception tells, under any of the names that SDKs give it."""
+    response = getattr(error, "response", None)
+    for told in (
+        getattr(error, "status_code", None),
+        getattr(response, "status_code", None),
+        getattr(error, "code", None),
+    ):
+        if isinstance(told, int) and 100 <= told < 600:
+            return told
+    return None
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -117,15 +137,44 @@ def _kind(error: BaseException) -> str:
     return str(body.get("code") if body.get("code") in _QUOTA else body.get("type") or "")
 
 
-def _words(error: BaseException, sent: Iterable[str]) -> str:
+def _words(error: BaseException) -> str:
     """The provider's own words in one line, without credentials."""
-    told = redact(str(_body(error).get("message") or getattr(error, "error", None) or error))
-    for text in sent:
-        for found in credentials(text):
-            for part in text[found.start : found.end].split():
-                told = told.replace(part, f"[redacted: {found.kind}]") if len(part) >= _SHORTEST else told
-    line = " ".join(told.split())
+    told = _body(error).get("message") or getattr(error, "error", None) or error
+    line = " ".join(redact(str(told)).split())
     return (line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…").rstrip(" .:")
+
+
+def hide_credentials(error: BaseException, sent: Iterable[str]) -> None:
+    """Take the credentials out of an exception's own words and its causes': a checkpointer writes them down.
+
+    Those in the texts that were `sent` are found in whatever form the provider quotes them.
+    """
+    values = dict(_credentials(sent))
+    for one in _causes(error):
+        one.args = tuple(_hidden(arg, values) for arg in one.args)
+        for name in ("message", "body", "error"):
+            with suppress(AttributeError):  # it has none, or the class says what it is
+                setattr(one, name, _hidden(getattr(one, name), values))
+
+
+def _credentials(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """(each word of a credential in these texts, what stands for it)."""
+    for text in texts:
+        for found in credentials(text):
+            words = text[found.start : found.end].split()
+            yield from ((word, f"[redacted: {found.kind}]") for word in words if len(word) >= _SHORTEST)
+
+
+def _hidden(value: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _hidden(item, values) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hidden(item, values) for item in value]
+    if isinstance(value, str):
+        value = redact(value)
+        for word, mark in values.items():
+            value = value.replace(word, mark)
+    return value
 
 
 def _host(error: BaseException) -> str:
@@ -137,22 +186,23 @@ def _host(error: BaseException) -> str:
         return ""
 
 
+def _header(error: BaseException, name: str) -> str:
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return str(headers.get(name) or "") if isinstance(headers, Mapping) else ""
+
+
 def _wait(error: BaseException) -> float | None:
     """Seconds that the answer's headers ask to wait: `retry-after-ms`, or `retry-after` as seconds or a date."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers[name]) / scale
-        except (KeyError, TypeError, ValueError):
-            continue
-        if isfinite(seconds) and seconds >= 0:
-            return seconds
-    try:
-        at = parsedate_to_datetime(headers["retry-after"])
-        now = parsedate_to_datetime(headers["date"]) if headers.get("date") else datetime.now(UTC)
-        return max((at - now).total_seconds(), 0.0)
-    except (TypeError, ValueError, KeyError):
-        return None
+        with suppress(ValueError):
+            seconds = float(_header(error, name)) / scale
+            if isfinite(seconds) and seconds >= 0:
+                return seconds
+    with suppress(ValueError, TypeError):
+        at, now = _header(error, "retry-after"), _header(error, "date")
+        here = parsedate_to_datetime(now) if now else datetime.now(UTC)
+        return max((parsedate_to_datetime(at) - here).total_seconds(), 0.0)
+    return None
 
 
 def in_words(seconds: float) -> str:

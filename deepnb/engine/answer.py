@@ -1,9 +1,13 @@
-"""The answer that a model gives to one request: whether it has begun, and whether it came to its end."""
+"""The answer that a model gives to one request: whether it has begun, whether it came to its end, what it cost."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from deepnb.core.values import Usage
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
 """Provider -> the metadata of an answer that say why it ended; its protocol demands one of them."""
@@ -45,3 +49,11 @@ def cut_short(metadata: Mapping[str, Any], provider: str) -> str:
         return "the stream ended without a reason: the answer may be cut off"
     cut = any(reason in _CUT for reason in reasons)
     return "the answer is cut off: it reached the model's limit of output tokens" if cut else ""
+
+
+def usage(message: BaseMessage | None) -> Usage | None:
+    """Tokens as the provider reported them with its answer; None where it did not: no request is of no tokens."""
+    if not isinstance(message, AIMessage) or not (spent := message.usage_metadata) or not spent["input_tokens"]:
+        return None
+    cached = (spent.get("input_token_details") or {}).get("cache_read") or 0
+    return Usage(spent["input_tokens"], spent["output_tokens"], cached)

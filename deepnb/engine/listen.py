@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, dispatch_custom_event
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables import ensure_config
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
@@ -25,7 +25,7 @@ from deepnb.core.request import Request
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
-from deepnb.engine.answer import answer_begun, cut_short
+from deepnb.engine.answer import answer_begun, cut_short, usage
 from deepnb.engine.probe import to_message
 from deepnb.engine.refused_calls import ArgumentTexts
 from deepnb.engine.request import message_text, thinking_text
@@ -381,14 +381,6 @@ def listener() -> Listener | None:
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
     return next((handler for handler in handlers if isinstance(handler, Listener)), None)
-
-
-def usage(message: BaseMessage | None) -> values.Usage | None:
-    """Tokens as the provider reported them with its answer; None where it did not: no request is of no tokens."""
-    if not isinstance(message, AIMessage) or not (spent := message.usage_metadata) or not spent["input_tokens"]:
-        return None
-    cached = (spent.get("input_token_details") or {}).get("cache_read") or 0
-    return values.Usage(spent["input_tokens"], spent["output_tokens"], cached)
 
 
 def tool_result(output: Any) -> str:

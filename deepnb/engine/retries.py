@@ -6,17 +6,18 @@ where that can be taken over; the retries of any other SDK are left to it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest
 
-from deepnb.core.model_failure import model_failure
+from deepnb.core.model_failure import hide_credentials, model_failure
 from deepnb.core.values import Retry
 from deepnb.engine.answer import Answer, awaited_answer
 from deepnb.engine.listen import listener, tell
+from deepnb.engine.request import message_text
 
 T = TypeVar("T")
 
@@ -24,6 +25,8 @@ RETRIES = 4
 """How often a request is sent again where the model does not say."""
 LONGEST = 60.0
 """Seconds that are waited at most: who is asked to wait longer is told so."""
+_QUOTED = 20
+"""Messages of the end of a request."""
 FIRST = 1.0
 """Seconds before the second try, where the provider does not say; each later wait is twice as long."""
 
@@ -63,14 +66,18 @@ def next_try(error: Exception, number: int, retries: int, answer: Answer) -> Ret
     return Retry(failure.what, seconds, number + 1, retries + 1) if seconds <= LONGEST else None
 
 
-def with_retries(call: Callable[[], T], retries: int) -> T:
-    """What a call of a model gives, at the first try or at a later one."""
+def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = ()) -> T:
+    """What a call of a model gives, at the first try or at a later one; `messages` are what is sent.
+
+    What is raised in the end quotes no credential: a checkpointer writes down why a step failed.
+    """
     for number in count(1):
         with awaited_answer() as answer:
             try:
                 return call()
             except Exception as error:
                 if (again := next_try(error, number, retries, answer)) is None:
+                    hide_credentials(error, _texts(messages))
                     raise
         tell(again.at)
         _wait(again.seconds)
@@ -86,7 +93,8 @@ class Retried:
 
     def invoke(self, messages: Any, config: Any = None) -> Any:
         """The model's answer."""
-        return with_retries(lambda: self._model.invoke(messages, config=config), self._retries)
+        sent = messages if isinstance(messages, list) else ()
+        return with_retries(lambda: self._model.invoke(messages, config=config), self._retries, sent)
 
     async def ainvoke(self, messages: Any, config: Any = None) -> Any:
         """The same, in a thread of its own: a wait keeps no loop from its work."""
@@ -94,7 +102,10 @@ class Retried:
 
 
 class RetryMiddleware(AgentMiddleware):
-    """Sends a model's request again, innermost, so that each try is one request and nothing else is done twice."""
+    """Sends a model's request again, innermost, so that each try is one request and nothing else is done twice.
+
+    With no retries it only keeps credentials out of what is raised.
+    """
 
     def __init__(self, retries: int) -> None:
         super().__init__()
@@ -106,7 +117,7 @@ class RetryMiddleware(AgentMiddleware):
         return "RetryMiddleware"
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
-        return with_retries(lambda: handler(request), self._retries)
+        return with_retries(lambda: handler(request), self._retries, request.messages)
 
     async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
         for number in count(1):
@@ -115,10 +126,16 @@ class RetryMiddleware(AgentMiddleware):
                     return await handler(request)
                 except Exception as error:
                     if (again := next_try(error, number, self._retries, answer)) is None:
+                        hide_credentials(error, _texts(request.messages))
                         raise
             tell(again.at)
             await asyncio.sleep(again.seconds)
         raise AssertionError
+
+
+def _texts(messages: Sequence[Any]) -> Iterator[str]:
+    """The texts of the end of a request, which a provider may quote."""
+    return (message_text(one) for one in messages[-_QUOTED:])
 
 
 def _wait(seconds: float) -> None:

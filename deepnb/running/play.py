@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any
+from typing import Any, NoReturn
 
 from langchain_core.messages import HumanMessage
 
@@ -58,13 +58,11 @@ def play(
     before: Iterable[Event],
     record: Callable[[Played], Turn],
     write: Callable[[Event], None] = lambda event: None,
-    sent: Iterable[str] = (),
 ) -> Generator[Event | None, None, None]:
     """Yield the run's events, and None where a run that does not wait has none yet; `record` is called once, however the run ends, before this ends or raises.
 
     `write` is given the events that are not the run's own, as the run gives its own to its recorder. An
-    interrupt, or the reader going away, cancels the run. What a provider quotes of the
-    texts that were `sent` is said without credentials.
+    interrupt, or the reader going away, cancels the run.
     """
     events: list[Event] = []
     interrupted = error = None
@@ -95,17 +93,13 @@ def play(
             interrupted += "; it is still running, and its result will be ignored"
         raise
     except Exception as failure:
-        sent = (*sent, *(event.result for event in events if isinstance(event, ToolEnded)))
-        error = failure.typed if isinstance(failure, DeepnbError) else one_line(failure, sent)
+        error = failure.typed if isinstance(failure, DeepnbError) else one_line(failure)
         failed = failure
     finally:
         with uninterrupted():
             turn = record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))
-    if isinstance(failed, DeepnbError):
-        raise failed
     if failed is not None:
-        cause = None if model_failure(failed) or has_credential(failed) else failed
-        raise _run_error(failed, turn, sent) from cause
+        _raise(failed, turn)
 
 
 def given(prompt: str, before: Sequence[HumanMessage] = (), images: Sequence[PromptImage] = ()) -> dict[str, Any]:
@@ -182,9 +176,17 @@ def last_budget(events: Iterable[Event]) -> Budget | None:
     return replace(last.budget, reported=last.usage.input if last.usage else None, request=last.request)
 
 
-def _run_error(failed: Exception, turn: Turn, sent: Iterable[str]) -> RunError:
+def _raise(failed: Exception, turn: Turn) -> NoReturn:
+    """One line for what went wrong; a traceback of an SDK below it would say no more, and may quote a key."""
+    if isinstance(failed, DeepnbError):
+        raise failed
+    cause = None if model_failure(failed) or has_credential(failed) else failed
+    raise _run_error(failed, turn) from cause
+
+
+def _run_error(failed: Exception, turn: Turn) -> RunError:
     """One line for a run that failed, and what to type next."""
-    failure, resumes = model_failure(failed, sent), bool(turn.after.next)
+    failure, resumes = model_failure(failed), bool(turn.after.next)
     if failure is None:
         do = "fix it, then %agent resume" if resumes else "nothing was lost; fix it and run the cell again"
         return RunError(one_line(failed), do)

@@ -29,10 +29,6 @@ _LOOK_UP = 0.1
 """Seconds after which an event loop that waits is woken: a signal, as ipykernel's interrupt, does not wake it."""
 
 
-_QUOTED = 20
-"""Messages of the end of a thread that a provider may quote in an error."""
-
-
 class TurnStream(Iterator[Event]):
     """The events of a turn as they happen; `turn` is its record once it has ended, however it ended.
 
@@ -281,8 +277,7 @@ class Runner:
         work.current.play(thread, draft)
         try:
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            sent = (draft.prompt, *(message.text for message in thread.snapshot.messages[-_QUOTED:]))
-            yield from play(run, (*notices, *excerpt.notices(there), *opening), record, record_event, sent)
+            yield from play(run, (*notices, *excerpt.notices(there), *opening), record, record_event)
         finally:
             work.current.stop()
 

@@ -119,7 +119,7 @@ class Layers:
         shown = self.host.kernel is not None or not takes_images(own.model)
         images = (ImagesMiddleware(),) if shown else ()
         marks = (PromptCacheMiddleware(),) if wants_marks(own.model) else ()
-        return (*middleware, *seal, *images, *marks, *((RetryMiddleware(own.retries),) if own.retries else ()))
+        return (*middleware, *seal, *images, *marks, *((RetryMiddleware(own.retries),) if own.remote else ()))
 
     def _async_tools(self) -> tuple[Any, ...]:
         """What runs tools that are only coroutines, where there may be one."""

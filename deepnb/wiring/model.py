@@ -22,6 +22,8 @@ class Measured:
     meter: Meter
     retries: int = 0
     """How often a request of it that failed is sent again; its SDK sends none again then."""
+    remote: bool = False
+    """Whether requests go to somebody who may fail to answer."""
 
 
 def main_model(options: Options) -> Measured:
@@ -41,8 +43,10 @@ def own_model(options: Options, model: Any) -> Measured:
 
 def _measured(model: Any, label: str, options: Options) -> Measured:
     rule = rule_for(window_of(model), options.trigger, options.keep)
-    model, retries = (model, 0) if is_teaching(model) else taken_over(model)
-    return Measured(model, label, rule, _meter(model, rule), retries)
+    if is_teaching(model):
+        return Measured(model, label, rule, _meter(model, rule))
+    model, retries = taken_over(model)
+    return Measured(model, label, rule, _meter(model, rule), retries, remote=True)
 
 
 def _meter(model: Any, rule: Rule) -> Meter:

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb.core.values import Usage
-from deepnb.engine.listen import usage
+from deepnb.engine.answer import usage
 from tests.bench.row import Row
 from tests.support.caching import (
     NOTES,

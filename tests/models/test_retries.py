@@ -12,6 +12,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from deepnb import DeepnbError, Session
+from deepnb.core.model_failure import model_failure
 from deepnb.core.values import Compacted, ModelStarted, Notice, Retry, ToolEnded
 from deepnb.engine import retries
 from tests.support.anthropic_server import AnthropicServer
@@ -130,6 +131,12 @@ def test_what_would_fail_again_is_sent_once(provider, server, status):
     assert (len(server.requests), tries(s)) == (1, [])
 
 
+def test_a_provider_can_forbid_it(provider, server):
+    s = session(provider, server, [Fail(429, "no", {**AT_ONCE, "x-should-retry": "false"})])
+    assert "(429: no): nothing was lost" in failed(s)
+    assert len(server.requests) == 1
+
+
 def test_a_used_up_quota_is_no_rate_limit(server, provider):
     s = session(provider, server, [Fail(429, "pay first", AT_ONCE, kind="insufficient_quota")])
     assert failed(s).startswith("the quota of this key is used up (429: pay first)")
@@ -241,6 +248,44 @@ def test_once_an_answer_has_begun_no_status_makes_it_be_asked_for_again(monkeypa
     with pytest.raises(DeepnbError, match="the provider is overloaded"):
         Session(model=model).run("hi")
     assert len(model.asked) == sent
+
+
+class Told(Exception):
+    def __init__(self, words: str = "told", **facts: Any) -> None:
+        super().__init__(words)
+        self.__dict__.update(facts)
+
+
+class HTTPStatusError(Exception):
+    def __init__(self, status: int) -> None:
+        super().__init__("no")
+        self.response = Told(status_code=status, headers={})
+
+
+FAILURES = [
+    (Told(status_code=404), "the provider does not know this model or address (404: told)", False),
+    (Told(code=503), "the provider is overloaded (503: told)", True),
+    (HTTPStatusError(500), "the provider failed (500: no)", True),
+    (Told(body={"type": "overloaded_error", "message": "busy"}), "the provider is overloaded (busy)", False),
+    (ConnectionRefusedError("no"), "no connection to the model's server", True),
+    (ConnectionError("Failed to connect to Ollama"), "no connection to the model's server", False),
+    (ConnectionResetError("gone"), "the connection to the model was lost", False),
+    (TimeoutError("slow"), "the model did not answer in time", False),
+]
+
+
+@pytest.mark.parametrize(("error", "line", "again"), FAILURES, ids=[line for _, line, _ in FAILURES])
+def test_what_is_said_of_exceptions_of_any_sdk(error, line, again):
+    failure = model_failure(error)
+    assert failure is not None
+    assert (failure.line, failure.again) == (line, again)
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("no"), KeyError("code"), Told(code="E1"), Told(body="text"), Told(code=7)]
+)
+def test_a_mistake_in_code_is_no_failure_of_a_provider(error):
+    assert model_failure(error) is None
 
 
 def test_the_line_of_a_wait():
