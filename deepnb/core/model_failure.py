@@ -166,10 +166,10 @@ def _credentials(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _hidden(value: Any, values: Mapping[str, str]) -> Any:
-    if isinstance(value, Mapping):
+    if type(value) is dict:
         return {key: _hidden(item, values) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_hidden(item, values) for item in value]
+    if type(value) in (list, tuple):
+        return type(value)(_hidden(item, values) for item in value)
     if isinstance(value, str):
         value = redact(value)
         for word, mark in values.items():

@@ -8,6 +8,7 @@ from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.core.model_info import ModelInfo, ModelInfos
+from deepnb.core.secrets import redact
 from deepnb.engine.images import takes_images
 from deepnb.models.keys import check_takes_key, keep_key, kept_key
 from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS
@@ -39,7 +40,7 @@ def model_infos(options: Options) -> ModelInfos:
     if used is not None and used not in by_name:
         by_name[used] = _used(options, used)
     if used is not None:
-        by_name[used] = replace(by_name[used], note=_joined("in use", by_name[used].note))
+        by_name[used] = _in_use(options, by_name[used])
     order = list(dict.fromkeys((OFFLINE, *(row.name for row in rows), *by_name)))
     return ModelInfos(sorted((by_name[name] for name in order), key=lambda row: not row.usable))
 
@@ -48,7 +49,7 @@ def _own(options: Options) -> Iterator[ModelInfo]:
     """The teaching model, one that was given in Python, and those that variables hold."""
     yield ModelInfo(OFFLINE, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")
     if not isinstance(options.model, str):
-        yield replace(_info(resolve(options.model).label, options.model), note="in use")
+        yield _in_use(options, _info(resolve(options.model).label, options.model))
     for name in tuple(options.namespace):
         value = options.namespace[name]
         if hasattr(type(value), "_llm_type") and not name.startswith("_"):
@@ -62,7 +63,13 @@ def _used(options: Options, name: str) -> ModelInfo:
     except DeepnbError as error:
         return ModelInfo(name, False, do=error.do)
     info = _info(name, model)
-    return replace(info, caches=None, note=f"at {options.base_url}") if options.base_url else info
+    return replace(info, caches=None, note=f"at {redact(options.base_url)}") if options.base_url else info
+
+
+def _in_use(options: Options, info: ModelInfo) -> ModelInfo:
+    """The row of the model in use, with the window that was set for it."""
+    note = ", ".join(filter(None, ("in use", info.note)))
+    return replace(info, window=options.max_input_tokens or info.window, note=note)
 
 
 def _of(provider: str) -> Iterator[ModelInfo]:
@@ -103,7 +110,3 @@ def _info(name: str, model: Any) -> ModelInfo:
     caches = next((one.caches for one in PROVIDERS.values() if one.module in packages), None)
     sees = takes_images(model) if getattr(model, "profile", None) else None
     return ModelInfo(name, True, window_of(model), sees, caches)
-
-
-def _joined(*words: str) -> str:
-    return ", ".join(dict.fromkeys(filter(None, words)))

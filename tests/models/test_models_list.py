@@ -83,6 +83,10 @@ def test_the_model_in_use_and_those_of_variables_are_there():
     assert rows(s)["mine"].note == "in use, a variable, ScriptedModel"
     s.use("qwen3:8b", base_url="http://127.0.0.1:9/v1")
     assert rows(s)["qwen3:8b"] == ModelInfo("qwen3:8b", True, note="in use, at http://127.0.0.1:9/v1")
+    s.configure(max_input_tokens=32_768)
+    assert rows(s)["qwen3:8b"].window == 32_768
+    s.use("qwen3:8b", base_url="http://ann:tiger-Copper-42-lamp@127.0.0.1:9/v1")
+    assert "tiger-Copper" not in rows(s)["qwen3:8b"].note
 
 
 def test_a_model_in_use_that_lost_its_key_says_what_is_missing(monkeypatch):
