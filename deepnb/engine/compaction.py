@@ -17,6 +17,7 @@ from deepnb.core.failures import one_line
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.offload import Flush, Offload
 from deepnb.core.secrets import redact
+from deepnb.core.tape_index import NotOnTapeError
 from deepnb.core.values import Event, Flushed, Notice
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
@@ -157,6 +158,8 @@ class CompactionSteps(Upstream):
             return None
         try:
             flush = self._flush(going, state, at)
+        except NotOnTapeError:
+            raise
         except Exception as failure:
             tell(Notice(f"the daily note was not written: {one_line(failure)}"))
             return None
@@ -191,6 +194,8 @@ class CompactionSteps(Upstream):
         try:
             summary = self._create_summary(going)
             why = "the model returned nothing"
+        except NotOnTapeError:
+            raise
         except Exception as failure:
             summary, why = "", one_line(failure)
         if summary.strip():

@@ -9,10 +9,11 @@ from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from deepnb.core.failures import failure_text, own_traceback
+from deepnb.core.tape_index import NotOnTapeError
 from deepnb.core.values import ToolEnded
 from deepnb.engine.listen import tell
 
-_STOPS = (GraphBubbleUp, KeyboardInterrupt, SystemExit, GeneratorExit)
+_STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)
 """What ends or interrupts the run, not the tool alone."""
 
 

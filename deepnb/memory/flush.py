@@ -17,6 +17,7 @@ from deepnb.core.directives import held_lines, is_directive
 from deepnb.core.errors import RefusedError
 from deepnb.core.offload import Flush
 from deepnb.core.secrets import credentials, redact
+from deepnb.core.tape_index import NotOnTapeError
 from deepnb.engine import keys
 from deepnb.engine.request import is_request, message_text
 from deepnb.engine.retries import Retried
@@ -120,6 +121,8 @@ class Flusher:
         """(lines worth keeping, who chose them)."""
         try:
             answer = self._asked(going, file, note)
+        except NotOnTapeError:
+            raise
         except Exception:
             return list(worth_keeping(_said(going))), "rules"
         calls = [c for c in getattr(answer, "tool_calls", ()) if c["name"] == TOOL]

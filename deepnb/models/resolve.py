@@ -59,6 +59,16 @@ def is_teaching(model: BaseChatModel) -> bool:
     return model._llm_type == "deepnb-teaching"
 
 
+def is_tape(model: BaseChatModel) -> bool:
+    """Whether this plays a tape."""
+    return model._llm_type == "deepnb-tape"
+
+
+def counts_as_teaching(model: BaseChatModel) -> bool:
+    """Whether tokens are counted with the tokenizer of the teaching model: for that itself, and for a tape of it."""
+    return is_teaching(model) or (is_tape(model) and getattr(model, "counts", "") == "teaching")
+
+
 def label_of(model: BaseChatModel) -> str:
     """The name a chat model goes by."""
     if is_teaching(model):

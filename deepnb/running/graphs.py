@@ -19,6 +19,7 @@ from deepnb.wiring.options import Options, same
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.memory.searching import MemorySearch
+    from deepnb.models.tapes.recorder import Recording
     from deepnb.wiring.build import Built
     from deepnb.workshop.kernel import Kernel
     from deepnb.workshop.python import Names
@@ -84,6 +85,11 @@ class Graphs:
         """What runs code of its agent."""
         return self._current.kernel
 
+    @property
+    def recording(self) -> Recording | None:
+        """The tape that calls of its models are recorded to."""
+        return self._current.recording
+
     def put_out(self, output: CodeOutput) -> None:
         """Show an output of code while it runs."""
         self._current.live(output)
@@ -108,7 +114,7 @@ class Graphs:
     def of(self, options: Options) -> Built:
         """The graph for these options: the one there is, while nothing that it is made of has changed."""
         agents = self._agents if options.enable_subagents else ()
-        others = (agents, self._home.backend, *kept_keys(), *self._variables(options))
+        others = (agents, self._home.backend, self.recording, *kept_keys(), *self._variables(options))
         for one in reversed(self._made):
             if one.fits(options, others):
                 if one.options is not options:

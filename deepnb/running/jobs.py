@@ -155,6 +155,7 @@ def workspace_apart(work: Workspace, thread: Thread) -> Workspace:
     if work.current.kernel is not None:
         made.current.shell = PlainKernel(work.current.kernel.namespace)
     made.current.shared = work.current.shared
+    made.current.recording = work.current.recording
     common = made.threads.pool
     common.files = dict(work.threads.pool.files)
     made.home.join_places(work.home)

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from deepnb.core.prices import Price
     from deepnb.core.stack import Stack
     from deepnb.core.subagents import Subagent
+    from deepnb.core.tape import Tape
     from deepnb.core.xray import Xray
+    from deepnb.models.tapes.recorder import Recording
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
@@ -658,6 +660,31 @@ class Session:
 
         one = self._workspace.transcripts.keep(self._workspace.threads[thread or self.thread].name)
         return transcript(one.read()[0], one.session)
+
+    def record(self, path: str | Path, *, note: str = "", overwrite: bool = False) -> Recording:
+        """Record every model call to a tape from the next turn on; `session.recording.stop()` ends it.
+
+        A tape is a file of JSON lines, for this user only. It has no credentials, and neither the ids nor the times of
+        requests; `note` is kept in it. A file that exists is overwritten only with `overwrite`.
+        """
+        from deepnb.session.tapes import record
+
+        return record(self._workspace, path, note=note, overwrite=overwrite)
+
+    @property
+    def recording(self) -> Recording | None:
+        """The tape that is being recorded."""
+        return self._workspace.current.recording
+
+    def replay(self, path: str | Path, *, pace: bool = False) -> Tape:
+        """Play a tape from the next turn on: it answers in the place of all models, until `use` names another.
+
+        It needs no key and no provider's package. A request that is not on the tape is an error, whose `diff` is from
+        the nearest one. Its tool calls need approval as those of any model. `pace` also keeps the time between pieces.
+        """
+        from deepnb.session.tapes import replay
+
+        return replay(self._workspace, path, pace=pace)
 
     def export(self, path: str | Path, thread: str | None = None, *, overwrite: bool = False) -> Path:
         """Write a thread (the current one, if not given) to a file, without credentials; returns the file.

@@ -67,7 +67,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
 
     `agents` are the subagents of its files.
     """
-    mine, guarded = main_model(options), host.backend
+    mine, guarded = main_model(options, host.recording), host.backend
     over_notebook = described([*namespace_tools(options.namespace), *code_tools(host, sees=takes_images(mine.model))])
     given = described(options.tools)
 

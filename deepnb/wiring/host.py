@@ -1,6 +1,8 @@
 """What a graph asks of the place it runs in."""
 
-from typing import Any, Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.core.approvals import Policy
@@ -9,6 +11,9 @@ from deepnb.memory.scope import Scope
 from deepnb.memory.searching import MemorySearch
 from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names
+
+if TYPE_CHECKING:
+    from deepnb.models.tapes.recorder import Recording
 
 
 class Host(Protocol):
@@ -21,6 +26,10 @@ class Host(Protocol):
     @property
     def checkpointer(self) -> Any:
         """Where its threads are checkpointed."""
+
+    @property
+    def recording(self) -> Recording | None:
+        """What calls of models are recorded to; asked when a graph is made."""
 
     def now(self) -> str:
         """The time as an ISO timestamp in the user's time zone."""

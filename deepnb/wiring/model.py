@@ -1,15 +1,20 @@
 """A chat model with all by which its context is measured: window, rule, counter."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepnb.context.counting import BY_SCRIPT, Counter, Meter
 from deepnb.context.encodings import encoding_of
 from deepnb.core import tokenizer
 from deepnb.core.budget import Rule, rule_for
 from deepnb.engine.retries import taken_over
-from deepnb.models.resolve import is_teaching, resolve
+from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
 from deepnb.wiring.options import Options, window_of
+
+if TYPE_CHECKING:
+    from deepnb.models.tapes.recorder import Recording
 
 
 @dataclass(frozen=True)
@@ -24,35 +29,47 @@ class Measured:
     """How often a request of it that failed is sent again; its SDK sends none again then."""
     remote: bool = False
     """Whether requests go to somebody who may fail to answer."""
+    recording: Recording | None = None
+    """What its calls are recorded to."""
 
 
-def main_model(options: Options) -> Measured:
+def main_model(options: Options, recording: Recording | None = None) -> Measured:
     """The main agent's; the window given in the options is its."""
     resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
-    return _measured(_with_window(resolved.model, options.max_input_tokens), resolved.label, options)
+    return _measured(_with_window(resolved.model, options.max_input_tokens), resolved.label, options, recording)
 
 
-def own_model(options: Options, model: Any) -> Measured:
-    """A subagent's own: its window is what its profile says; a fraction of one that is not known is no rule for it."""
-    resolved = resolve(model, namespace=options.namespace)
+def own_model(options: Options, model: Any, main: Measured) -> Measured:
+    """A subagent's own: its window is what its profile says; a fraction of one that is not known is no rule for it.
+
+    Beside a main model that plays a tape it is the one on the tape.
+    """
+    resolved = _on_tape(main.model, model) or resolve(model, namespace=options.namespace)
     sizes = [size for size in (options.trigger, options.keep) if size is not None]
     if window_of(resolved.model) is None and any(kind == "fraction" for kind, _ in sizes):
         options = replace(options, trigger=None, keep=None)
-    return _measured(resolved.model, resolved.label, options)
+    return _measured(resolved.model, resolved.label, options, main.recording)
 
 
-def _measured(model: Any, label: str, options: Options) -> Measured:
+def _measured(model: Any, label: str, options: Options, recording: Recording | None) -> Measured:
     rule = rule_for(window_of(model), options.trigger, options.keep)
-    if is_teaching(model):
-        return Measured(model, label, rule, _meter(model, rule))
-    model, retries = taken_over(model)
-    return Measured(model, label, rule, _meter(model, rule), retries, remote=True)
+    model, retries = (model, 0) if is_teaching(model) else taken_over(model)
+    if recording is not None:
+        model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script")
+    meter = _meter(model, rule, recorded=recording is not None)
+    return Measured(model, label, rule, meter, retries, not is_teaching(model), recording)
 
 
-def _meter(model: Any, rule: Rule) -> Meter:
-    """Exact for the teaching model; for others by script, until the encoding of an OpenAI model is there."""
-    if is_teaching(model):
+def _meter(model: Any, rule: Rule, *, recorded: bool) -> Meter:
+    """Exact for the teaching model; for others by script, until the encoding of an OpenAI model is there.
+
+    What is recorded is counted by script to its end: compactions are where they are when the tape is played, on a
+    machine without that encoding, too.
+    """
+    if counts_as_teaching(model):
         return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
+    if recorded:
+        return Meter(BY_SCRIPT, rule)
     encoding = encoding_of(model)
 
     def better() -> Counter | None:
@@ -60,6 +77,14 @@ def _meter(model: Any, rule: Rule) -> Meter:
         return None if count is None else Counter(count, exact=True, name="tiktoken")
 
     return Meter(BY_SCRIPT, rule, better)
+
+
+def _on_tape(main: Any, model: Any) -> Resolved | None:
+    """The model of a subagent as it is on the tape that the main model plays; None where that plays none."""
+    if not is_tape(main):
+        return None
+    found = main.of(model if isinstance(model, str) else label_of(model))
+    return Resolved(found, label_of(found))
 
 
 def _with_window(model: Any, window: int | None) -> Any:

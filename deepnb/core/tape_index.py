@@ -1,0 +1,104 @@
+"""Which exchange of a tape answers a request; where none does, the nearest one and what differs."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from typing import Any
+
+from deepnb.core.diff import FileDiff
+from deepnb.core.errors import NotFoundError
+from deepnb.core.tape import Exchange, Tape
+from deepnb.core.tape_request import Parts, TapeForm
+
+_LOOKED_AT = 5
+"""Exchanges with most parts in common that are compared word by word."""
+_COMPARED = 4_000
+"""Characters of a part that are compared then."""
+
+
+class NotOnTapeError(NotFoundError):
+    """A request is not on the tape that is played."""
+
+    def __init__(self, what: str, do: str = "", diff: FileDiff | None = None) -> None:
+        super().__init__(what, do)
+        self.diff = diff
+        """From the nearest request on the tape to the one that was made; None where the tape is empty."""
+
+
+class TapeIndex:
+    """The exchanges of a tape by their requests, for some days."""
+
+    def __init__(self, tape: Tape, form: TapeForm) -> None:
+        """`form` masks the times of all days in question: those of the tape, and now."""
+        self._tape = tape
+        names = {name: form.masked_part(part) for name, part in tape.parts.items()}
+        self._texts: dict[str, Any] = dict(names.values())
+        self._requests = [
+            Parts(names[one.tools][0], tuple(names[m][0] for m in one.messages)) for one in tape.exchanges
+        ]
+        self._by_key: dict[tuple[str, ...], list[int]] = {}
+        for number, request in enumerate(self._requests):
+            self._by_key.setdefault(request.key, []).append(number)
+
+    def exchanges(self, request: Parts) -> list[Exchange]:
+        """Those of this request, in the order in which they were recorded; an error where there is none."""
+        numbers = self._by_key.get(request.key)
+        if numbers is None:
+            raise self._not_found(request)
+        return [self._tape.exchanges[number] for number in numbers]
+
+    def _not_found(self, asked: Parts) -> NotOnTapeError:
+        what, do = f"the request is not on {self._tape.label}", "%agent record FILE makes a tape that has it"
+        if not self._requests:
+            return NotOnTapeError(f"{what}, which is empty", do)
+        number = self._nearest(asked)
+        nearest = self._requests[number]
+        texts = {**self._texts, **asked.texts}
+        diff = FileDiff("request", _page(nearest, texts), _page(asked, texts))
+        of = f"request {number + 1} of {len(self._requests)}"
+        return NotOnTapeError(f"{what}: the nearest, {of}, differs in {_differs(nearest, asked, texts)}", do, diff)
+
+    def _nearest(self, asked: Parts) -> int:
+        """The exchange that has most parts of a request; of several, the one whose other parts are most alike."""
+        wanted = Counter(asked.key)
+
+        def common(number: int) -> int:
+            return sum((wanted & Counter(self._requests[number].key)).values())
+
+        best = sorted(range(len(self._requests)), key=lambda n: (-common(n), n))[:_LOOKED_AT]
+        return max(best, key=lambda n: (common(n), self._alike(self._requests[n], asked), -n))
+
+    def _alike(self, one: Parts, asked: Parts) -> float:
+        texts = {**self._texts, **asked.texts}
+        a, b = (
+            "\n".join(_lines(texts[name])[:_COMPARED] for name in x.key if name not in y.key)[:_COMPARED]
+            for x, y in ((one, asked), (asked, one))
+        )
+        return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+
+
+def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
+    """The first thing in which two requests differ, in a few words."""
+    if nearest.tools != asked.tools:
+        return "its tools"
+    for number, (one, other) in enumerate(zip(nearest.messages, asked.messages, strict=False), 1):
+        if one != other:
+            return f"message {number} ({texts[other]['role']})"
+    more = len(asked.messages) - len(nearest.messages)
+    return f"its length, by {abs(more)} message{'s' if abs(more) != 1 else ''}"
+
+
+def _page(request: Parts, texts: Mapping[str, Any]) -> str:
+    """A request as text: each part below a heading."""
+    heads = ["tools", *(f"message {i}: {texts[m]['role']}" for i, m in enumerate(request.messages, 1))]
+    return "\n".join(f"# {head}\n{_lines(texts[name])}\n" for head, name in zip(heads, request.key, strict=True))
+
+
+def _lines(part: Any) -> str:
+    """A part as lines."""
+    if isinstance(part, list):
+        return "\n".join(f"{name}: {' '.join(description.split())}" for name, description in part)
+    calls = [f"{name} {json.dumps(args, ensure_ascii=False, sort_keys=True)}" for name, args in part.get("calls", ())]
+    images = [f"image {name}" for name in part.get("images", ())]
+    return "\n".join(filter(None, (part.get("text", ""), *calls, *images)))

@@ -1,0 +1,145 @@
+"""The chat model that plays a tape: it needs no key and no provider, and is named as what it is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import BaseChatModel, ModelProfile
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from deepnb.core.errors import NotFoundError, RefusedError
+from deepnb.core.masks import days_near
+from deepnb.core.tape import Exchange, Json, Tape, TapedModel, read_tape
+from deepnb.core.tape_index import TapeIndex
+from deepnb.core.tape_request import Parts, TapeForm, keys_of
+from deepnb.models.names import PROVIDERS
+from deepnb.models.tapes.pieces import chunk_of
+from deepnb.models.tapes.request import messages_of, tools_of
+
+LONGEST = 2.0
+"""Seconds of the longest pause between two pieces, where a tape is played at its own pace."""
+_STEP = 0.05
+"""Seconds after which a pause looks whether the run was interrupted."""
+
+
+class RecordedError(Exception):
+    """An error that was recorded; its class has the name of the one it was."""
+
+
+class Player:
+    """Gives the answers of a tape: those of one request in the order they were recorded, then from the first again."""
+
+    def __init__(self, tape: Tape, now: Callable[[], str]) -> None:
+        """`now` gives the time as an ISO timestamp."""
+        self.tape = tape
+        self._now = now
+        self._lock = threading.Lock()
+        self._played: dict[tuple[str, ...], int] = {}
+        self._made: tuple[frozenset[str], TapeForm, TapeIndex] | None = None
+
+    def exchange(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Exchange:
+        """What answers this request; an error that has the nearest where there is nothing."""
+        with self._lock:
+            form, index = self._index()
+            request: Parts = form.parts(messages_of(messages), tools_of(tools))
+            found = index.exchanges(request)
+            played = self._played.get(request.key, 0)
+            self._played[request.key] = played + 1
+            return found[played % len(found)]
+
+    def _index(self) -> tuple[TapeForm, TapeIndex]:
+        days = self.tape.days | days_near(self._now())
+        if self._made is None or self._made[0] != days:
+            form = TapeForm(days, keys_of(filter(None, (key for _, key in PROVIDERS.values()))))
+            self._made = days, form, TapeIndex(self.tape, form)
+        return self._made[1:]
+
+
+class TapeModel(BaseChatModel):
+    """Plays a tape."""
+
+    player: Any
+    model_name: str
+    """What it is shown as: `tape FILE`."""
+    taped: Any
+    """The model on the tape whose place it takes."""
+    pace: bool = False
+    """Whether pieces come as slowly as they were recorded, with no pause over two seconds."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "deepnb-tape"
+
+    @property
+    def counts(self) -> str:
+        """How tokens are counted: "by script", or "teaching"."""
+        return str(self.taped.counts)
+
+    def of(self, name: str) -> TapeModel:
+        """The model on the same tape that a subagent's own has the name of; this one where there is none."""
+        found = next((one for one in self.player.tape.models if one.name == name), None)
+        return self if found is None else _model(self.player, found, self.pace)
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def _stream(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
+    ) -> Iterator[ChatGenerationChunk]:
+        one = self.player.exchange(messages, settings.get("tools") or ())
+        at = 0
+        for ms, piece in one.pieces:
+            if self.pace:
+                _wait(min((ms - at) / 1000, LONGEST))
+            at = ms
+            yield ChatGenerationChunk(message=chunk_of(piece))
+        if one.error is not None:
+            raise _recorded(one.error)
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
+    ) -> ChatResult:
+        from langchain_core.language_models.chat_models import generate_from_stream
+
+        return generate_from_stream(self._stream(messages, stop, None, **settings))
+
+
+def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> TapeModel:
+    """The model that plays a file; an error of one line where it is no tape."""
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(f"no tape {file}", "%agent record FILE makes one") from None
+    except OSError as error:
+        raise RefusedError(f"{file} can't be read ({error.strerror})", "choose another file") from None
+    tape = read_tape(data, file.name)
+    first = tape.models[0] if tape.models else TapedModel("")
+    return _model(Player(tape, now), first, pace)
+
+
+def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
+    profile = ModelProfile(**taped.profile)
+    return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace)
+
+
+def _recorded(error: Json) -> Exception:
+    """The error of a request that failed when it was recorded."""
+    name = str(error.get("type"))
+    bases = (RecordedError, ContextOverflowError) if error.get("overflow") else (RecordedError,)
+    made: Exception = type(name if name.isidentifier() else "RecordedError", bases, {})(error.get("message", ""))
+    if isinstance(status := error.get("status"), int):
+        made.status_code = status  # type: ignore[attr-defined]
+    return made
+
+
+def _wait(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, _STEP))

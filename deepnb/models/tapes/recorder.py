@@ -1,0 +1,231 @@
+"""Recording a tape: what is sent to each model and what it answers, as it happens.
+
+A model is given a callback: it stays what it is for its provider, and the callback sees the final request, after all
+middleware, of the main agent, its subagents, summaries and flushes alike.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
+
+from deepnb.core.errors import DeepnbError, RefusedError
+from deepnb.core.masks import days_near
+from deepnb.core.short_repr import short_repr
+from deepnb.core.tape import Exchange, TapedModel, exchange_line, head_line, model_line, part_line
+from deepnb.core.tape_request import Parts, TapeForm, keys_of
+from deepnb.models.names import PROVIDERS
+from deepnb.models.tapes.pieces import piece_of, without_credentials
+from deepnb.models.tapes.request import messages_of, tools_of
+
+_LOG = logging.getLogger("deepnb")
+_MESSAGE = 2_000
+"""Characters of an error that are kept."""
+
+
+class Recording:
+    """A tape that is being recorded. Every exchange is in the file, mode 0600, as soon as it has ended."""
+
+    def __init__(self, file: Path, now: Callable[[], str], note: str = "", *, overwrite: bool = False) -> None:
+        """`now` gives the time as an ISO timestamp; a file that exists is an error, unless `overwrite`."""
+        from deepnb import __version__
+
+        self.file = file
+        self.requests = 0
+        """How many have been recorded."""
+        self.active = True
+        """Whether it goes on."""
+        self.problem: str | None = None
+        """Why it was stopped, where that was not asked for."""
+        self._now = now
+        self._lock = threading.Lock()
+        self._models: set[str] = set()
+        self._parts: set[str] = set()
+        self._secrets: frozenset[str] = frozenset()
+        self._form: tuple[Any, TapeForm] | None = None
+        head = head_line(now(), self.form().clean(note), __version__)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _create(file, head, overwrite)
+        except FileExistsError:
+            raise RefusedError(f"{file} exists already", f"%agent record --yes {file} overwrites it") from None
+        except OSError as error:
+            raise RefusedError(f"{file} can't be written ({error.strerror})", "choose another file") from None
+
+    def __repr__(self) -> str:
+        return short_repr(self, self.line)
+
+    @property
+    def line(self) -> str:
+        """What it is doing."""
+        so_far = f"{self.requests} request{'s' if self.requests != 1 else ''}"
+        if self.active:
+            return f"recording to {self.file}, {so_far} so far"
+        return f"recording to {self.file} stopped, {so_far}" + (f" ({self.problem})" if self.problem else "")
+
+    def stop(self) -> None:
+        """Record no more; the file is complete."""
+        self.active = False
+
+    def heard(self, model: BaseChatModel, label: str, counts: str) -> BaseChatModel:
+        """The model, telling this recording of its calls."""
+        self._secrets |= _secrets(model)
+        taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts)
+        before = model.callbacks
+        listener = _Listener(self, taped)
+        if isinstance(before, BaseCallbackManager):
+            callbacks: Any = before.copy()
+            callbacks.add_handler(listener)
+        else:
+            callbacks = [*(before or ()), listener]
+        return model.model_copy(update={"callbacks": callbacks})
+
+    # -- for the listener
+
+    def now(self) -> str:
+        """The time as an ISO timestamp."""
+        return self._now()
+
+    def form(self) -> TapeForm:
+        """What brings requests into the form of a tape, with the keys there are now."""
+        state = (days_near(self._now()), dict(os.environ), self._secrets)
+        if self._form is None or self._form[0] != state:
+            keys = keys_of(filter(None, (key for _, key in PROVIDERS.values())))
+            self._form = state, TapeForm(state[0], keys | self._secrets)
+        return self._form[1]
+
+    def add(self, model: TapedModel, request: Parts, one: Exchange) -> None:
+        """Append an exchange, with what of it the file does not have yet, in one write."""
+        with self._lock:
+            if not self.active:
+                return
+            new = [model_line(model)] if model.name not in self._models else []
+            new += [part_line(name, request.texts[name]) for name in request.texts if name not in self._parts]
+            try:
+                _append(self.file, b"".join([*new, exchange_line(one)]))
+            except OSError as error:
+                self.active, self.problem = False, error.strerror or type(error).__name__
+                _LOG.warning("%s", self.line)
+                return
+            self._models.add(model.name)
+            self._parts.update(request.texts)
+            self.requests += 1
+
+
+@dataclass
+class _Call:
+    """One call of a model that has begun."""
+
+    request: Parts
+    at: str
+    purpose: str
+    began: float = field(default_factory=time.perf_counter)
+    pieces: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+    def add(self, message: Any) -> None:
+        if piece := piece_of(message):
+            self.pieces.append((round(1000 * (time.perf_counter() - self.began)), piece))
+
+
+class _Listener(BaseCallbackHandler):
+    """Listens to one model."""
+
+    run_inline = True
+
+    def __init__(self, recording: Recording, model: TapedModel) -> None:
+        self._recording = recording
+        self._model = model
+        self._calls: dict[UUID, _Call] = {}
+
+    def on_chat_model_start(
+        self,
+        serialized: Any,
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        invocation_params: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        if self._recording.active:
+            tools = tools_of((invocation_params or {}).get("tools") or ())
+            request = self._recording.form().parts(messages_of(messages[0]), tools)
+            self._calls[run_id] = _Call(request, self._recording.now(), _purpose(metadata))
+
+    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
+        if (call := self._calls.get(run_id)) is not None and hasattr(chunk, "message"):
+            call.add(chunk.message)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
+        if (call := self._calls.pop(run_id, None)) is None:
+            return
+        if not call.pieces and response.generations and response.generations[0]:
+            call.add(getattr(response.generations[0][0], "message", None))
+        self._ended(call, None)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        call = self._calls.pop(run_id, None)
+        if call is None or not isinstance(error, Exception) or isinstance(error, DeepnbError):
+            return  # an interrupt is no answer
+        said = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
+        status = getattr(error, "status_code", None)
+        said |= {"status": status} if isinstance(status, int) else {}
+        self._ended(call, {**said, "overflow": True} if isinstance(error, ContextOverflowError) else said)
+
+    def _ended(self, call: _Call, error: dict[str, Any] | None) -> None:
+        clean = self._recording.form().clean
+        pieces = without_credentials([piece for _, piece in call.pieces], clean)
+        answer = tuple(zip((ms for ms, _ in call.pieces), pieces, strict=True))
+        tools, messages = call.request.tools, call.request.messages
+        made = Exchange(call.at, self._model.name, call.purpose, tools, messages, answer, clean(error))
+        self._recording.add(self._model, call.request, made)
+
+
+def _purpose(metadata: dict[str, Any] | None) -> str:
+    from deepnb.engine import keys
+
+    source = (metadata or {}).get("lc_source") or ""
+    return {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}.get(source, "answer")
+
+
+def _profile(model: Any) -> dict[str, Any]:
+    """What the profile of a model says in numbers, words and yes or no."""
+    profile = getattr(model, "profile", None) or {}
+    return {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
+
+
+def _secrets(model: Any) -> frozenset[str]:
+    """The keys that a model holds."""
+    held: Sequence[Any] = [getattr(value, "get_secret_value", lambda: None)() for value in vars(model).values()]
+    return frozenset(value for value in held if isinstance(value, str))
+
+
+def _create(file: Path, head: bytes, overwrite: bool) -> None:
+    """Make the file, mode 0600, with its first line."""
+    if overwrite:
+        file.unlink(missing_ok=True)
+    _write(file, head, os.O_CREAT | os.O_EXCL)
+
+
+def _append(file: Path, lines: bytes) -> None:
+    _write(file, lines, 0)
+
+
+def _write(file: Path, data: bytes, flags: int) -> None:
+    fd = os.open(file, os.O_WRONLY | os.O_APPEND | flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        if os.write(fd, data) < len(data):
+            raise OSError(28, os.strerror(28))
+    finally:
+        os.close(fd)
