@@ -14,6 +14,7 @@ _IDS = re.compile(
     r"|\b(?:call|toolu|chatcmpl|msg|run)[_-][A-Za-z0-9]{20,}\b"  # what providers and LangChain name calls
     r"|\bsession_[0-9a-f]{8,32}\b"  # the history file of a subagent
     r"|(?<=<!-- flush )[0-9a-f]{12}(?= -->)|(?<=<!-- flush by hand )[0-9a-f]{12}(?= -->)"  # made of a message's id
+    r"|\b[0-9a-f]{12}(?=:\d{1,6} )"  # the same, in the heading of an offloaded part
     r"|(?<= at )0x[0-9a-fA-F]{6,16}\b"  # <Thing object at 0x7f...>
 )
 _TIMES = re.compile(

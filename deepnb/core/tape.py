@@ -30,6 +30,8 @@ class TapedModel:
     profile: Json = field(default_factory=dict)
     counts: str = "by script"
     """How its tokens were counted: "by script", or "teaching"."""
+    schemas: str = "openai"
+    """The form in which it was sent the schemas of tools, "openai" or "anthropic": they count as they are sent."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +98,14 @@ def digest(part: Any) -> str:
     return blake2b(json.dumps(part, sort_keys=True).encode(), digest_size=9).hexdigest()
 
 
-def head_line(made: str, note: str, deepnb: str) -> bytes:
+def head_line(made: str, note: str) -> bytes:
     """The first line of a tape."""
-    return _line({"tape": VERSION, "deepnb": deepnb, "made": made, "note": note})
+    return _line({"tape": VERSION, "made": made, "note": note})
 
 
 def model_line(model: TapedModel) -> bytes:
     """The line that tells of a model."""
-    return _line({"model": model.name, "profile": model.profile, "counts": model.counts})
+    return _line({"model": model.name, "profile": model.profile, "counts": model.counts, "schemas": model.schemas})
 
 
 def part_line(name: str, part: Any) -> bytes:
@@ -135,7 +137,7 @@ def read_tape(data: bytes, name: str) -> Tape:
         try:
             line = _parsed(text)
             if "model" in line:
-                models.append(TapedModel(str(line["model"]), dict(line["profile"]), str(line["counts"])))
+                models.append(_model(line))
             elif "part" in line:
                 parts[line["part"]] = line["is"]
             else:
@@ -146,6 +148,10 @@ def read_tape(data: bytes, name: str) -> Tape:
             ) from None
     made, note = str(head.get("made", "")), str(head.get("note", ""))
     return Tape(name, version, made, note, tuple(models), parts, tuple(exchanges), cut)
+
+
+def _model(line: Json) -> TapedModel:
+    return TapedModel(str(line["model"]), dict(line["profile"]), str(line["counts"]), str(line["schemas"]))
 
 
 def _exchange(line: Json, parts: Json) -> Exchange:

@@ -86,7 +86,7 @@ def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
         if one != other:
             return f"message {number} ({texts[other]['role']})"
     more = len(asked.messages) - len(nearest.messages)
-    return f"its length, by {abs(more)} message{'s' if abs(more) != 1 else ''}"
+    return f"having {abs(more)} message{'s' if abs(more) != 1 else ''} {'fewer' if more > 0 else 'more'}"
 
 
 def _page(request: Parts, texts: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from deepnb.magics.scene import Scene
 from deepnb.magics.stop import approval_needed
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
+from deepnb.views.diff import diff_view
 from deepnb.views.footer import FooterView, footer_view
 from deepnb.views.notice import notice_view
 from deepnb.views.text_file import text_view
@@ -212,7 +213,8 @@ def _end(
         scene.deliveries[turn.thread] = deliver
         return (), problem
     if problem is not None:
-        return (), problem
+        diff = getattr(problem, "diff", None)  # of a request that is not on the tape
+        return ([diff_view([diff], "from the nearest request on the tape")] if diff is not None else ()), problem
     try:
         return deliver(turn), None
     except DeepnbError as error:

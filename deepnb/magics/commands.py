@@ -16,6 +16,7 @@ from deepnb.magics.panel_commands import (
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import agent_subagents
+from deepnb.magics.tape_commands import agent_record, agent_replay
 from deepnb.magics.tool_commands import agent_tools
 from deepnb.views.compaction import compaction_view
 from deepnb.views.models import models_view
@@ -193,6 +194,8 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "history": agent_history,
     "transcript": agent_transcript,
     "export": agent_export,
+    "record": agent_record,
+    "replay": agent_replay,
     "code": agent_code,
     "tools": agent_tools,
     "subagents": agent_subagents,

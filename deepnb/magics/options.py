@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, InvalidError
-from deepnb.magics.grammar import KINDS, TAKES_THE_REST, Arg, Flag, Sub
+from deepnb.magics.grammar import KINDS, QUOTED, TAKES_THE_REST, Arg, Flag, Sub
 from deepnb.magics.slips import slip
 from deepnb.magics.spelling import nearest
 from deepnb.magics.usage import OPTIONS, subcommand, subcommands
@@ -216,7 +216,7 @@ def _argument(arg: Arg, rest: str) -> tuple[str, str]:
     """The text of one argument and what follows it; `--` may stand before a text."""
     if arg.kind == "search" and (quoted := re.match(r'(?:"[^"]+"\s*)+', rest)):
         return quoted[0].strip(), rest[quoted.end() :]
-    if arg.kind == "export" and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
+    if arg.kind in QUOTED and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
         return quoted[0], rest[quoted.end() :].lstrip()
     if arg.kind not in TAKES_THE_REST:
         return _word(rest)

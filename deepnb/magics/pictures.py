@@ -213,6 +213,8 @@ def _places(session: Session) -> tuple[str, ...]:
     """Where files are, other than in the kernel's state; what needs approval."""
     storage, held = session.workspace.home.storage, len(session.memory.pending())
     lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
+    if (recording := session.recording) is not None and (recording.active or recording.problem):
+        lines.append(recording.line + (": %agent record stop ends it" if recording.active else ""))
     lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
     if held:
         lines.append(f"{counted(held, 'change')} {'needs' if held == 1 else 'need'} your approval: %memory pending")

@@ -149,6 +149,22 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     ),
     Sub(
         "agent",
+        "record",
+        "record every model call to a tape from now on, without credentials; stop ends it; --yes overwrites a file;"
+        " alone, show what is being recorded",
+        (Arg("file", "FILE.jsonl|stop", "recording", needed=False),),
+        (Flag("--yes"),),
+    ),
+    Sub(
+        "agent",
+        "replay",
+        "play a tape in the place of all models, with no key and the same every time, until %agent use names a model;"
+        " --pace keeps the recorded timing; alone, show which tape is played",
+        (Arg("file", "FILE.jsonl", "tape", needed=False),),
+        (Flag("--pace"),),
+    ),
+    Sub(
+        "agent",
         "explain",
         "explain the last error from your code and its variables; {err} in a prompt is filled in with the same text",
     ),

@@ -46,7 +46,8 @@ class Current:
         """Keeps what code did to the names of the namespace, for undo."""
         self.live: Callable[[Event], None] = lambda event: None
         """Shows an output of code while it runs; the reader of the turn is given it later."""
-        self._recording: Recording | None = None
+        self.recording: Recording | None = None
+        """The tape that is being recorded, or was last."""
         self.wake: Callable[[], None] = lambda: None
         """Has `catch_up` called in the session's own thread soon; called in whichever thread."""
         self._later: deque[Callable[[], None]] = deque()
@@ -116,17 +117,6 @@ class Current:
         if not self.is_idle:
             raise BusyError("a turn is running", "interrupt it, or wait until it ends")
         self.catch_up()
-
-    # -- the tape
-
-    @property
-    def recording(self) -> Recording | None:
-        """The tape that is being recorded."""
-        return self._recording if self._recording is not None and self._recording.active else None
-
-    @recording.setter
-    def recording(self, recording: Recording | None) -> None:
-        self._recording = recording
 
     # -- turns in the background
 

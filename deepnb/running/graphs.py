@@ -88,7 +88,8 @@ class Graphs:
     @property
     def recording(self) -> Recording | None:
         """The tape that calls of its models are recorded to."""
-        return self._current.recording
+        recording = self._current.recording
+        return recording if recording is not None and recording.active else None
 
     def put_out(self, output: CodeOutput) -> None:
         """Show an output of code while it runs."""

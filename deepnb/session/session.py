@@ -673,7 +673,7 @@ class Session:
 
     @property
     def recording(self) -> Recording | None:
-        """The tape that is being recorded."""
+        """The tape that is being recorded (`active`), or was last; None before the first."""
         return self._workspace.current.recording
 
     def replay(self, path: str | Path, *, pace: bool = False) -> Tape:

@@ -16,7 +16,7 @@ def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool
     """Begin a tape; one at a time."""
     current = workspace.current
     current.idle()
-    if (running := current.recording) is not None:
+    if (running := current.recording) is not None and running.active:
         raise BusyError(f"already {running.line}", "%agent record stop ends it")
     made = Recording(_file(path), current.now, note, overwrite=overwrite)
     current.recording = made
@@ -35,6 +35,12 @@ def tape_of(model: TapeModel) -> Tape:
     """The tape that a model plays."""
     tape: Tape = model.player.tape
     return tape
+
+
+def played(workspace: Workspace) -> Tape | None:
+    """The tape that is played in the place of a model."""
+    model = workspace.options.model
+    return tape_of(model) if isinstance(model, TapeModel) else None
 
 
 def _file(path: str | Path) -> Path:

@@ -52,7 +52,9 @@ def delegation(
     """
     if not options.enable_subagents:
         return None, {}
-    own = {a.name: own_model(options, a.model, main) for a in agents if a.model is not None and "runnable" not in a.more}
+    own = {
+        a.name: own_model(options, a.model, main) for a in agents if a.model is not None and "runnable" not in a.more
+    }
     made: list[DelegationMiddleware] = []
     short = tool_text(options, main.rule) == "short"
 

@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from langchain_core.exceptions import ContextOverflowError
+from langchain_core import exceptions
+from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel, ModelProfile
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
@@ -17,11 +18,11 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from deepnb.core.errors import NotFoundError, RefusedError
 from deepnb.core.masks import days_near
 from deepnb.core.tape import Exchange, Json, Tape, TapedModel, read_tape
-from deepnb.core.tape_index import TapeIndex
+from deepnb.core.tape_index import NotOnTapeError, TapeIndex
 from deepnb.core.tape_request import Parts, TapeForm, keys_of
 from deepnb.models.names import PROVIDERS
 from deepnb.models.tapes.pieces import chunk_of
-from deepnb.models.tapes.request import messages_of, tools_of
+from deepnb.models.tapes.request import in_form, messages_of, tools_of
 
 LONGEST = 2.0
 """Seconds of the longest pause between two pieces, where a tape is played at its own pace."""
@@ -31,6 +32,10 @@ _STEP = 0.05
 
 class RecordedError(Exception):
     """An error that was recorded; its class has the name of the one it was."""
+
+
+class _NotOnTape(NotOnTapeError, ModelError):
+    """The same for LangChain, which makes some requests again after an error, unless it says that this is no use."""
 
 
 class Player:
@@ -49,7 +54,10 @@ class Player:
         with self._lock:
             form, index = self._index()
             request: Parts = form.parts(messages_of(messages), tools_of(tools))
-            found = index.exchanges(request)
+            try:
+                found = index.exchanges(request)
+            except NotOnTapeError as error:
+                raise _NotOnTape(error.what, error.do, error.diff) from None
             played = self._played.get(request.key, 0)
             self._played[request.key] = played + 1
             return found[played % len(found)]
@@ -88,7 +96,7 @@ class TapeModel(BaseChatModel):
         return self if found is None else _model(self.player, found, self.pace)
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+        return self.bind(tools=[in_form(convert_to_openai_tool(t), self.taped.schemas) for t in tools], **kwargs)
 
     def _stream(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
@@ -125,14 +133,15 @@ def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> Tap
 
 
 def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
-    profile = ModelProfile(**taped.profile)
+    profile = cast(ModelProfile, dict(taped.profile))
     return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace)
 
 
 def _recorded(error: Json) -> Exception:
     """The error of a request that failed when it was recorded."""
     name = str(error.get("type"))
-    bases = (RecordedError, ContextOverflowError) if error.get("overflow") else (RecordedError,)
+    kind = getattr(exceptions, str(error.get("kind")), None)
+    bases = (RecordedError, kind) if isinstance(kind, type) and issubclass(kind, ModelError) else (RecordedError,)
     made: Exception = type(name if name.isidentifier() else "RecordedError", bases, {})(error.get("message", ""))
     if isinstance(status := error.get("status"), int):
         made.status_code = status  # type: ignore[attr-defined]

@@ -79,7 +79,7 @@ def _places(number: int, piece: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...
         yield ("text",), piece, "text"
     for at, call in enumerate(piece.get("calls", ())):
         if "args" in call:
-            yield ("args", call["index"] if "index" in call else (number, at)), call, "args"
+            yield ("args", call.get("index", (number, at))), call, "args"
     for at, block in enumerate(piece.get("content", ())):
         if isinstance(block, dict):
             for name in (name for name, text in block.items() if isinstance(text, str) and name not in ("type", "id")):

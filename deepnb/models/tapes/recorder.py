@@ -9,13 +9,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from langchain_core import exceptions
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.exceptions import ContextOverflowError
+from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
@@ -27,7 +28,7 @@ from deepnb.core.tape import Exchange, TapedModel, exchange_line, head_line, mod
 from deepnb.core.tape_request import Parts, TapeForm, keys_of
 from deepnb.models.names import PROVIDERS
 from deepnb.models.tapes.pieces import piece_of, without_credentials
-from deepnb.models.tapes.request import messages_of, tools_of
+from deepnb.models.tapes.request import form_of, messages_of, tools_of
 
 _LOG = logging.getLogger("deepnb")
 _MESSAGE = 2_000
@@ -39,8 +40,6 @@ class Recording:
 
     def __init__(self, file: Path, now: Callable[[], str], note: str = "", *, overwrite: bool = False) -> None:
         """`now` gives the time as an ISO timestamp; a file that exists is an error, unless `overwrite`."""
-        from deepnb import __version__
-
         self.file = file
         self.requests = 0
         """How many have been recorded."""
@@ -50,11 +49,11 @@ class Recording:
         """Why it was stopped, where that was not asked for."""
         self._now = now
         self._lock = threading.Lock()
-        self._models: set[str] = set()
+        self._models: list[TapedModel] = []
         self._parts: set[str] = set()
         self._secrets: frozenset[str] = frozenset()
         self._form: tuple[Any, TapeForm] | None = None
-        head = head_line(now(), self.form().clean(note), __version__)
+        head = head_line(now(), self.form().clean(note))
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             _create(file, head, overwrite)
@@ -110,7 +109,7 @@ class Recording:
         with self._lock:
             if not self.active:
                 return
-            new = [model_line(model)] if model.name not in self._models else []
+            new = [model_line(model)] if model not in self._models else []
             new += [part_line(name, request.texts[name]) for name in request.texts if name not in self._parts]
             try:
                 _append(self.file, b"".join([*new, exchange_line(one)]))
@@ -118,7 +117,7 @@ class Recording:
                 self.active, self.problem = False, error.strerror or type(error).__name__
                 _LOG.warning("%s", self.line)
                 return
-            self._models.add(model.name)
+            self._models += [model] if model not in self._models else []
             self._parts.update(request.texts)
             self.requests += 1
 
@@ -159,8 +158,10 @@ class _Listener(BaseCallbackHandler):
         **_: Any,
     ) -> None:
         if self._recording.active:
-            tools = tools_of((invocation_params or {}).get("tools") or ())
-            request = self._recording.form().parts(messages_of(messages[0]), tools)
+            tools = (invocation_params or {}).get("tools") or ()
+            if tools:
+                self._model = replace(self._model, schemas=form_of(tools[0]))
+            request = self._recording.form().parts(messages_of(messages[0]), tools_of(tools))
             self._calls[run_id] = _Call(request, self._recording.now(), _purpose(metadata))
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
@@ -178,10 +179,12 @@ class _Listener(BaseCallbackHandler):
         call = self._calls.pop(run_id, None)
         if call is None or not isinstance(error, Exception) or isinstance(error, DeepnbError):
             return  # an interrupt is no answer
-        said = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
+        said: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
         status = getattr(error, "status_code", None)
         said |= {"status": status} if isinstance(status, int) else {}
-        self._ended(call, {**said, "overflow": True} if isinstance(error, ContextOverflowError) else said)
+        kinds = (kind.__name__ for kind in type(error).__mro__ if issubclass(kind, ModelError))
+        known = next((name for name in kinds if hasattr(exceptions, name)), None)
+        self._ended(call, {**said, "kind": known} if known else said)
 
     def _ended(self, call: _Call, error: dict[str, Any] | None) -> None:
         clean = self._recording.form().clean

@@ -27,6 +27,23 @@ def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
     return [(tool_name(tool), _description(tool)) for tool in flat]
 
 
+def form_of(tool: Any) -> str:
+    """Whose form a tool's schema is in."""
+    return "anthropic" if isinstance(tool, Mapping) and "input_schema" in tool else "openai"
+
+
+def in_form(tool: Mapping[str, Any], form: str) -> Mapping[str, Any]:
+    """A tool in OpenAI's form, in another."""
+    if form != "anthropic":
+        return tool
+    function = tool["function"]
+    return {
+        "name": function["name"],
+        "input_schema": function.get("parameters", {}),
+        "description": function.get("description", ""),
+    }
+
+
 def _message(message: BaseMessage) -> dict[str, Any]:
     made: dict[str, Any] = {"role": _ROLES.get(message.type, message.type), "text": message_text(message)}
     if isinstance(message, AIMessage):

@@ -1,0 +1,436 @@
+"""What a tape gives back: the same events and records as were recorded, for every kind of request."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_anthropic import ChatAnthropic
+from langchain_core.exceptions import ContextOverflowError, ModelRateLimitError
+from langchain_core.messages import AIMessage
+from langchain_openai import ChatOpenAI
+
+from deepnb import Session
+from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.core.tape_index import NotOnTapeError
+from deepnb.core.values import Compacted, ModelEnded, TextDelta
+from deepnb.models.teaching import TeachingModel
+from tests.support.anthropic_server import AnthropicServer
+from tests.support.compactions import Phased, compactions
+from tests.support.nesting import Plan, Planned
+from tests.support.openai_server import Fail, OpenAIServer, Say, Use
+from tests.support.replays import replayed, same, tape, untimed
+from tests.support.scripted import Paid, Scripted, call
+from tests.support.windows import tight_window
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "a.jsonl"
+
+
+def ask(*prompts: str) -> Any:
+    """A script that runs some prompts."""
+
+    def script(session: Session) -> None:
+        for prompt in prompts:
+            session.run(prompt)
+
+    return script
+
+
+WRITE = Use("write_file", {"file_path": "/a.md", "content": 'a "quoted" line\n茶\n'})
+ANSWERS = [WRITE, Say("It is written."), Say("Good bye.")]
+
+
+def openai(server: OpenAIServer, **settings: Any) -> ChatOpenAI:
+    settings = {"model": "some-model", "api_key": "x", "max_retries": 0, **settings}
+    return ChatOpenAI(base_url=server.url, **settings)
+
+
+def anthropic(server: AnthropicServer) -> ChatAnthropic:
+    return ChatAnthropic(model="claude-test", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[call-arg, arg-type]
+
+
+def test_the_main_agent_over_the_protocol_of_openai(file):
+    with OpenAIServer(list(ANSWERS)) as server:
+        a, b = replayed(Session, openai(server), ask("write it", "thanks"), file)
+        sent = len(server.requests)
+    same(a, b)
+    assert sent == 3 and b.files["/a.md"] == WRITE.args["content"]
+    assert [t.model for t in b.turns] == ["tape a.jsonl"] * 2 and b.model == "tape a.jsonl"
+    assert b.turns[0].usage == a.turns[0].usage and b.turns[0].usage.input == 200
+
+
+def test_the_main_agent_over_the_protocol_of_anthropic(file):
+    both = [Say("I will write it."), WRITE]
+    with AnthropicServer([both, Say("It is written."), Say("Good bye.")]) as server:
+        a, b = replayed(Session, anthropic(server), ask("write it", "thanks"), file)
+    same(a, b)
+    assert a.turns[1].usage.cached == b.turns[1].usage.cached > 0
+    assert b'"cache_control"' not in file.read_bytes()
+
+
+def test_the_pieces_come_as_they_were_streamed(file):
+    with OpenAIServer([Say("one two three")]) as server:
+        s = Session(model=openai(server))
+        s.record(file)
+        pieces = [e.text for e in s.stream("hi") if isinstance(e, TextDelta)]
+    r = Session()
+    r.replay(file)
+    assert pieces == ["one", " two", " three"]
+    assert [e.text for e in r.stream("hi") if isinstance(e, TextDelta)] == pieces
+
+
+def test_the_teaching_model_with_its_compactions_flushes_and_summaries(file):
+    made = partial(Session, namespace={}, max_input_tokens=tight_window() + 300)
+    prompts = [f"Remember that the answer to question {i} is {i * i}" for i in range(9)]
+    a, b = replayed(made, TeachingModel(), ask(*prompts), file)
+    same(a, b, tokens=8)
+    assert compactions(a) and len(compactions(a)) == len(compactions(b))
+    assert {e.purpose for e in tape(file).exchanges} == {"answer", "summary", "flush"}
+
+
+def test_summaries_and_flushes_of_a_model_and_those_by_hand(file):
+    made = partial(Session, trigger=("messages", 4), keep=("messages", 1))
+    model = Phased(answers=list("abcdefg"), summary="what was said", flush=call("note", text="- a decision"))
+
+    def script(s: Session) -> None:
+        ask("one", "two", "three", "four")(s)
+        s.flush()
+        s.configure(trigger=("messages", 40))
+        ask("five", "six")(s)
+        s.compact()
+        s.run("seven")
+
+    a, b = replayed(made, model, script, file)
+    same(a, b, tokens=8)
+    assert any(isinstance(e, Compacted) for t in b.turns for e in t.events)
+    assert {"answer", "summary", "flush"} == {e.purpose for e in tape(file).exchanges}
+    assert [untimed(tape(file))] == [untimed(recorded_again(made, script, file))]
+
+
+def recorded_again(made: Any, script: Any, file: Path) -> Any:
+    """The tape of a session that plays a tape."""
+    s, copy = made(), file.with_name("copy.jsonl")
+    s.replay(file)
+    s.record(copy)
+    script(s)
+    return tape(copy)
+
+
+PLAN = Plan(
+    "root",
+    tuple(
+        ("general-purpose", Plan(f"a{i}", tuple(("general-purpose", Plan(f"a{i}b{j}")) for j in range(2))))
+        for i in range(4)
+    ),
+)
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_parallel_subagents_are_matched_by_request(file, turn):
+    a, b = replayed(Session, Planned(), ask(str(PLAN)), file)
+    assert a.text == b.text == "root(" + ", ".join(f"a{i}(a{i}b0(), a{i}b1())" for i in range(4)) + ")"
+    by_path = [sorted((e.path, e.call.purpose) for e in s.last.events if isinstance(e, ModelEnded)) for s in (a, b)]
+    assert by_path[0] == by_path[1] and len(by_path[0]) == 18
+    assert sorted(map(repr, untimed(recorded_again(Session, ask(str(PLAN)), file)))) == sorted(
+        map(repr, untimed(tape(file)))
+    )
+
+
+def test_a_subagent_with_a_model_of_its_own_needs_no_provider_when_it_is_replayed(file):
+    own = Scripted(answers=["I looked."], profile={"max_input_tokens": 50_000})
+    task = call("task", description="look", subagent_type="looker")
+    looker = {"name": "looker", "description": "Looks", "system_prompt": "Look.", "model": "my_model"}
+    s = Session(model=Scripted(answers=[task, "It looked."]), subagents=[looker], namespace={"my_model": own})
+    s.record(file)
+    s.run("look")
+    assert [(m.name, m.profile["max_input_tokens"]) for m in tape(file).models] == [
+        ("ScriptedModel", 100_000),
+        ("my_model", 50_000),
+    ]
+    r = Session(subagents=[looker], namespace={"other": 1})
+    r.replay(file)
+    turn = r.run("look")
+    assert turn.text == "It looked." and len(own.requests) == 1
+    windows = [e.call.budget.rule.window for e in turn.events if isinstance(e, ModelEnded)]
+    assert windows == [100_000, 50_000, 100_000]
+
+
+def test_an_error_and_what_came_before_it_are_replayed(file):
+    with OpenAIServer([Fail(429, "slow down"), Say("Now.")]) as server:
+        s = Session(model=openai(server))
+        s.record(file)
+        with pytest.raises(DeepnbError) as first:
+            s.run("hi")
+        s.run("hi")
+    r = Session()
+    r.replay(file)
+    with pytest.raises(DeepnbError) as second:
+        r.run("hi")
+    assert str(first.value) == str(second.value) and "RateLimitError" in str(first.value)
+    assert isinstance(second.value.__cause__, ModelRateLimitError)
+    assert r.run("hi").text == "Now."
+
+
+def test_a_window_that_overflows_compacts_when_replayed_too(file):
+    class Full(Phased):
+        def _next(self, messages: Any) -> AIMessage:
+            if sum(len(str(m.content)) for m in messages[1:]) > 4_000 and "<" not in str(messages[-1].content):
+                raise ContextOverflowError("prompt is too long")
+            return super()._next(messages)
+
+    prompts = [f"{i} " + "word " * 150 for i in range(7)]
+    a, b = replayed(partial(Session, keep=("messages", 1)), Full(answers=["ok"]), ask(*prompts), file)
+    same(a, b)
+    assert compactions(b) and any(e.error for e in tape(file).exchanges)
+
+
+def test_a_model_that_does_not_stream_and_one_that_reports_usage(file):
+    class Whole(Scripted):
+        def _should_stream(self, **_: Any) -> bool:
+            return False
+
+    for i, kind in enumerate((Whole, Paid)):
+        one = file.with_name(f"{i}.jsonl")
+        answers = [call("write_file", file_path="/a.md", content="x"), "done"]
+        a, b = replayed(Session, kind(answers=answers), ask("go"), one)
+        same(a, b)
+        assert b.text == "done" and b.files["/a.md"] == "x"
+
+
+def test_an_answer_that_thinks_keeps_its_thoughts(file):
+    thought: Any = [
+        {"type": "thinking", "thinking": "let me see", "signature": "c2ln", "index": 0},
+        {"type": "text", "text": "yes", "index": 1},
+    ]
+    kept = AIMessage(thought, response_metadata={"model_provider": "anthropic"})
+
+    class Thinks(Scripted):
+        def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            from langchain_core.messages import AIMessageChunk
+            from langchain_core.outputs import ChatGenerationChunk
+
+            self.requests.append(messages)
+            for block in thought:
+                metadata = {"model_provider": "anthropic"}
+                yield ChatGenerationChunk(message=AIMessageChunk([dict(block)], response_metadata=metadata))
+
+    model = Thinks(answers=[kept])
+    a, b = replayed(Session, model, ask("hi", "again"), file)
+    same(a, b)
+    assert b.text == "yes"
+    messages = b.graph.get_state(b.config).values["messages"]
+    assert [m.content for m in messages if m.type == "ai"] == [
+        m.content for m in model.requests[1] if m.type == "ai"
+    ] * 2
+
+
+def test_equal_requests_are_answered_in_the_order_recorded_and_then_from_the_first(file):
+    model = Scripted(answers=["one", "two", "three"])
+
+    def script(s: Session) -> None:
+        for name in "abc":
+            s.new(name)
+            s.run("the same")
+
+    a, b = replayed(Session, model, script, file)
+    texts = [[s.workspace.threads[name].turns[0].text for name in "abc"] for s in (a, b)]
+    assert texts == [["one", "two", "three"]] * 2
+    b.new("d")
+    assert b.run("the same").text == "one"
+
+
+def test_a_request_that_is_not_on_the_tape_is_one_line_with_the_nearest_and_the_diff(file):
+    _, b = replayed(
+        Session, Scripted(answers=["one", "two", "three"]), ask("how many whales are there?", "and bears?"), file
+    )
+    with pytest.raises(NotOnTapeError) as caught:
+        b.run("and seals?")
+    line = str(caught.value)
+    assert "\n" not in line and "the request is not on tape a.jsonl: the nearest, request 2 of 2," in line
+    c = Session()
+    c.replay(file)
+    with pytest.raises(NotOnTapeError) as caught:
+        c.run("how many wales are there?")
+    assert "the nearest, request 1 of 2, differs in message 2 (user)" in str(caught.value)
+    assert caught.value.diff is not None
+    assert [x for x in caught.value.diff.unified().splitlines() if x[:1] in "+-"][2:] == [
+        "-how many whales are there?",
+        "+how many wales are there?",
+    ]
+    assert [m.text for m in c.snapshot.messages] == []
+    assert c.run("how many whales are there?").text == "one"
+
+
+@pytest.mark.parametrize("purpose", ["summary", "flush"])
+def test_a_summary_or_a_flush_that_is_not_on_the_tape_is_an_error_too(file, purpose):
+    made = partial(Session, trigger=("messages", 4), keep=("messages", 1))
+    model = Phased(answers=list("abcdef"), summary="said", flush=call("note", text="- a decision"))
+    s = made(model=model)
+    s.record(file)
+    ask("one", "two", "three", "four")(s)
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(x for x in lines if json.loads(x).get("purpose") != purpose))
+    r = made()
+    r.replay(file)
+    with pytest.raises(NotOnTapeError):
+        ask("one", "two", "three", "four")(r)
+
+
+def test_a_subagents_request_that_is_not_on_the_tape_ends_the_turn(file):
+    a, _ = replayed(Session, Planned(), ask(str(Plan("r", (("general-purpose", Plan("x")),)))), file)
+    lines = file.read_bytes().splitlines(keepends=True)
+    kept = [x for x in lines if not (json.loads(x).get("purpose") and b'{"text": "x()"}' in x)]
+    assert 0 < len(lines) - len(kept) < 3
+    file.write_bytes(b"".join(kept))
+    r = Session()
+    r.replay(file)
+    with pytest.raises(NotOnTapeError):
+        r.run(a.turns[0].prompt)
+
+
+def test_another_tool_is_another_request(file):
+    replayed(Session, Scripted(answers=["one"]), ask("hi"), file)
+    r = Session(enable_subagents=False)
+    r.replay(file)
+    with pytest.raises(NotOnTapeError, match="differs in its tools") as caught:
+        r.run("hi")
+    assert caught.value.diff is not None and "-task: " in caught.value.diff.unified()
+
+
+def test_the_calls_of_a_tape_need_approval_as_those_of_any_model(file):
+    def erase(what: str) -> str:
+        """Erase something."""
+        erased.append(what)
+        return "erased"
+
+    erased: list[str] = []
+    model = Scripted(answers=[call("erase", what="all"), "It is gone."])
+    s = Session(model=model, tools=[erase], approve={"erase": "allow"})
+    s.record(file)
+    assert s.run("erase it").text == "It is gone." and erased == ["all"]
+    r = Session(tools=[erase])
+    r.replay(file)
+    turn = r.run("erase it")
+    assert [c.name for c in turn.asked] == ["erase"] and erased == ["all"]
+    for _ in r.resume(r.asked[0].approve()):
+        pass
+    assert r.text == "It is gone." and erased == ["all", "all"]
+    denied = Session(tools=[erase], approve={"erase": "deny"})
+    denied.replay(file)
+    with pytest.raises(NotOnTapeError):
+        denied.run("erase it")
+    assert erased == ["all", "all"]
+
+
+def test_a_tape_is_for_this_user_only_and_every_exchange_is_in_it_as_it_ends(file):
+    model = Scripted(answers=[call("look"), "looked"])
+    s = Session(model=model)
+    recording = s.record(file)
+    assert file.stat().st_mode & 0o777 == 0o600
+    sizes: list[int] = []
+
+    def look() -> str:
+        """Look at the tape."""
+        sizes.append(len(tape(file).exchanges))
+        return "looked"
+
+    s.configure(tools=[look], approve={"look": "allow"})
+    s.run("go")
+    assert sizes == [1] and recording.active
+    with pytest.raises(BusyError, match=r"already recording to .*: session\.recording\.stop"):
+        s.record(file.with_name("b.jsonl"))
+    recording.stop()
+    with pytest.raises(RefusedError) as caught:
+        s.record(file)
+    assert str(caught.value) == f"{file} exists already: session.record('{file}', overwrite=True) overwrites it"
+    s.record(file, overwrite=True)
+    assert tape(file).exchanges == ()
+
+
+def test_nothing_is_recorded_before_the_recording_and_after_it(file):
+    s = Session(model=Scripted(answers=["one", "two", "three"]))
+    s.run("a")
+    s.record(file)
+    s.run("b")
+    assert s.recording is not None
+    s.recording.stop()
+    s.run("c")
+    assert [p for e in tape(file).exchanges for _, p in e.pieces] == [{"text": "two"}]
+
+
+def test_a_background_turn_is_recorded(file):
+    s = Session(model=Scripted(answers=["one"]))
+    s.record(file)
+    s.start("go").wait(60)
+    assert len(tape(file).exchanges) == 1
+
+
+def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypatch, caplog):
+    s = Session(model=Scripted(answers=["one"]))
+    recording = s.record(file)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("deepnb.models.tapes.recorder._append", full)
+    assert s.run("a").text == "one"
+    assert not recording.active and recording.problem == "No space left on device"
+    assert "stopped, 0 requests (No space left on device)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "line"),
+    [
+        ("a.txt", InvalidError, "a.txt is no name of a tape: end the name in .jsonl"),
+        ("missing.jsonl", NotFoundError, "missing.jsonl: session.record(FILE) makes one"),
+        ("d.jsonl", InvalidError, "d.jsonl is a directory"),
+        ("a\0.jsonl", InvalidError, "can't be a file"),
+    ],
+)
+def test_a_name_that_is_no_tape_is_one_line(name, kind, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.jsonl").mkdir()
+    with pytest.raises(kind) as caught:
+        Session().replay(name)
+    assert line in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_another_model_ends_the_replay(file):
+    _, b = replayed(Session, Scripted(answers=["one"]), ask("hi"), file)
+    b.use("offline")
+    assert b.run("what can you do?").model == "offline"
+
+
+def test_a_note_of_the_tape_is_part_of_its_name(file):
+    s = Session(model=Scripted(answers=["one"]))
+    s.record(file, note="scripted, no LLM")
+    s.run("hi")
+    r = Session()
+    assert r.replay(file).note == "scripted, no LLM"
+    assert r.run("hi").model == "tape a.jsonl (scripted, no LLM)"
+
+
+def test_a_paced_replay_waits_as_long_as_was_recorded_and_not_over_two_seconds(file, monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr("deepnb.models.tapes.model._wait", lambda seconds: waits.append(round(seconds, 3)))
+    with OpenAIServer([Say("one two three four")]) as server:
+        s = Session(model=openai(server))
+        s.record(file)
+        s.run("hi")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for i, piece in enumerate(lines[-1]["answer"]):
+        piece[0] = 100 * i if i < 3 else 90_000
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    r = Session()
+    r.replay(file)
+    assert r.run("hi").text == "one two three four" and waits == []
+    r.new()
+    r.replay(file, pace=True)
+    assert r.run("hi").text == "one two three four"
+    assert waits[:4] == [0.0, 0.1, 0.1, 2.0] and set(waits[4:]) == {0.0}
