@@ -56,6 +56,7 @@ class Names:
         by_kind["file"] = self.memory
         by_kind["job"] = self.jobs
         by_kind["provider"] = self.providers
+        by_kind["recording"] = ("stop",)
         by_kind["subagents"] = ("add", "remove", *self.subagents)
         turns = tuple(str(n) for n in range(self.turns, 0, -1))
         by_kind |= {"turn": turns, "call": (*turns, *self.calls)}

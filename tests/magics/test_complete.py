@@ -40,6 +40,8 @@ SUBS = [
     "history",
     "transcript",
     "export",
+    "record",
+    "replay",
     "explain",
     "fix",
     "code",

@@ -312,6 +312,7 @@ USAGES = {
         " edit [N] JSON; jobs [stop|join [N]]; turns; budget [--items]; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
         " export FILE.ipynb|FILE.html|FILE.jsonl [--thread NAME] [--yes];"
+        " record [FILE.jsonl|stop] [--yes]; replay [FILE.jsonl] [--pace];"
         " explain; fix; code [N];"
         " tools [ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
@@ -377,6 +378,8 @@ def test_every_row_can_be_told_from_a_prompt():
         "place": "/a",
         "backend": "disk:d",
         "export": "a.html",
+        "recording": "a.jsonl",
+        "tape": "a.jsonl",
         "tools": "add f",
         "provider": "openai",
     }

@@ -71,7 +71,9 @@ class Recording:
         so_far = f"{self.requests} request{'s' if self.requests != 1 else ''}"
         if self.active:
             return f"recording to {self.file}, {so_far} so far"
-        return f"recording to {self.file} stopped, {so_far}" + (f" ({self.problem})" if self.problem else "")
+        if self.problem:
+            return f"the recording to {self.file} stopped after {so_far} ({self.problem})"
+        return f"{so_far} recorded to {self.file}"
 
     def stop(self) -> None:
         """Record no more; the file is complete."""
