@@ -1,0 +1,113 @@
+"""The two tapes that come with the notebooks: one script, over OpenAI's protocol and over Anthropic's.
+
+The answers are scripted and come from local servers; no LLM is asked. `python -m tests.support.tapes` makes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from deepnb import Session
+from tests import ROOT
+from tests.support.anthropic_server import AnthropicServer
+from tests.support.chat_server import Say, Think, Use
+from tests.support.openai_server import OpenAIServer
+from tests.support.prefix_cache import PrefixCache
+
+HERE = ROOT / "notebooks" / "tapes"
+NOTE = "scripted, no LLM"
+WINDOW = 16_000
+PACE = 40
+"""Milliseconds from piece to piece."""
+
+PROMPTS = (
+    "Remember that the report is due on 12 March. Then write two openings for it: a dry one in /a.md, a warm one in /b.md.",
+    "Have a subagent compare the two openings.",
+    "When is the report due?",
+)
+DRY = "This report covers the first quarter. Sales rose by 4 %.\n"
+WARM = "Thank you for a good quarter: with your help, sales rose by 4 %.\n"
+COMPARED = """| opening | tone | length |
+|---|---|---|
+| `/a.md` | dry | two short sentences |
+| `/b.md` | warm | one longer sentence |
+
+For a report to customers I would take `/b.md`."""
+ANSWERS: list[Any] = [
+    [
+        Think("The date is worth remembering, so it goes into memory. The openings are files of their own."),
+        Say("I will keep the date in memory and write both openings."),
+        Use("write_file", {"file_path": "/AGENTS.md", "content": "- The report is due on 12 March\n"}, "call_memory"),
+        Use("write_file", {"file_path": "/a.md", "content": DRY}, "call_dry"),
+        Use("write_file", {"file_path": "/b.md", "content": WARM}, "call_warm"),
+    ],
+    Say("The date is in `/AGENTS.md`, and the openings are in `/a.md` and `/b.md`."),
+    Use(
+        "task",
+        {"description": "Read /a.md and /b.md and compare their tone.", "subagent_type": "general-purpose"},
+        "call_compare",
+    ),
+    [
+        Use("read_file", {"file_path": "/a.md"}, "call_read_dry"),
+        Use("read_file", {"file_path": "/b.md"}, "call_read_warm"),
+    ],
+    Say("/a.md is dry: two short sentences. /b.md is warm and thanks the reader in one longer sentence."),
+    Say(COMPARED),
+    Say("On **12 March**: it is in `/AGENTS.md`."),
+]
+
+
+@contextmanager
+def openai() -> Iterator[Any]:
+    """A model of OpenAI's protocol that gives the answers."""
+    from langchain_openai import ChatOpenAI
+
+    with OpenAIServer(list(ANSWERS), cache=PrefixCache()) as server:
+        yield ChatOpenAI(model="scripted-openai", base_url=server.url, api_key="none", profile=_profile(False))  # type: ignore[arg-type]
+
+
+@contextmanager
+def anthropic() -> Iterator[Any]:
+    """A model of Anthropic's protocol that gives them."""
+    from langchain_anthropic import ChatAnthropic
+
+    with AnthropicServer(list(ANSWERS)) as server:
+        yield ChatAnthropic(model="scripted-anthropic", base_url=server.url, api_key="none", profile=_profile(True))  # type: ignore[call-arg, arg-type]
+
+
+MODELS: dict[str, Callable[[], Any]] = {"openai": openai, "anthropic": anthropic}
+
+
+def make(name: str, file: Path) -> Session:
+    """Make one of the tapes; gives the session that it is of."""
+    with MODELS[name]() as model:
+        session = Session(model=model, namespace={}, clock=lambda: datetime(2026, 1, 15, 9, 30, tzinfo=UTC))
+        recording = session.record(file, note=NOTE, overwrite=True)
+        for prompt in PROMPTS:
+            session.run(prompt)
+        recording.stop()
+    file.write_text("".join(map(_paced, file.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
+    return session
+
+
+def _paced(line: str) -> str:
+    """A line of a tape, its pieces at an even pace: how fast this machine was is no part of the script."""
+    value = json.loads(line)
+    if "answer" in value:
+        value["answer"] = [[PACE * i, piece] for i, (_, piece) in enumerate(value["answer"])]
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def _profile(thinks: bool) -> Any:
+    return {"max_input_tokens": WINDOW, "reasoning_output": thinks}
+
+
+if __name__ == "__main__":
+    for one in MODELS:
+        made = make(one, HERE / f"{one}.jsonl")
+        print(f"{HERE.name}/{one}.jsonl: {made.recording!r}")
