@@ -218,7 +218,7 @@ def test_an_answer_that_thinks_keeps_its_thoughts(file):
             self.requests.append(messages)
             for block in thought:
                 metadata = {"model_provider": "anthropic"}
-                yield ChatGenerationChunk(message=AIMessageChunk([dict(block)], response_metadata=metadata))
+                yield ChatGenerationChunk(message=AIMessageChunk(content=[dict(block)], response_metadata=metadata))
 
     model = Thinks(answers=[kept])
     a, b = replayed(Session, model, ask("hi", "again"), file)
@@ -228,6 +228,22 @@ def test_an_answer_that_thinks_keeps_its_thoughts(file):
     assert [m.content for m in messages if m.type == "ai"] == [
         m.content for m in model.requests[1] if m.type == "ai"
     ] * 2
+
+
+def test_what_is_recorded_counts_the_same_where_the_encoding_is_not_at_hand(file, monkeypatch):
+    with OpenAIServer([Say("one")]) as server:
+        monkeypatch.setattr("deepnb.wiring.model.encoding_of", lambda model: lambda: len)
+        s = Session(model=openai(server))
+        assert s.run("hi").budget.exact
+        s.record(file)
+        s.new()
+        recorded = s.run("hi").budget
+    monkeypatch.undo()
+    r = Session()
+    r.replay(file)
+    replayed_ = r.run("hi").budget
+    assert recorded is not None and not recorded.exact and replayed_ is not None
+    assert recorded.parts == replayed_.parts
 
 
 def test_equal_requests_are_answered_in_the_order_recorded_and_then_from_the_first(file):

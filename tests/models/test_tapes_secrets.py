@@ -34,12 +34,12 @@ class Pieces(Scripted):
         args_ = json.dumps({"text": text})
         for i in range(0, len(text), 5):
             more = {"reasoning_content": text[i : i + 5]}
-            yield ChatGenerationChunk(message=AIMessageChunk(text[i : i + 5], additional_kwargs=more))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=text[i : i + 5], additional_kwargs=more))
             block: Any = {"type": "thinking", "thinking": text[i : i + 5], "index": 0}
-            yield ChatGenerationChunk(message=AIMessageChunk([block]))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=[block]))
         for i in range(0, len(args_), 5):
             part: Any = {"name": "go" if i == 0 else None, "args": args_[i : i + 5], "id": "c1", "index": 0}
-            yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[part]))
+            yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[part]))
 
 
 def left(file: Path, value: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from deepnb import Session
 from deepnb.core.masks import days_near, masked
-from deepnb.core.tape import Exchange, Tape, read_tape
+from deepnb.core.tape import Tape, read_tape
 
 Script = Callable[[Session], None]
 """What is done in a session."""
@@ -43,7 +43,7 @@ def same(a: Session, b: Session, tokens: int = 0) -> None:
         _alike(left["events"], right["events"], tokens)
         _alike(left, right, tokens)
     assert without_run(dict(a.files), days) == without_run(dict(b.files), days)
-    _alike(*(_rows(s, days) for s in (a, b)), tokens)
+    _alike(_rows(a, days), _rows(b, days), tokens)
 
 
 def _alike(a: Any, b: Any, tokens: int) -> None:
@@ -91,8 +91,4 @@ def tape(file: Path) -> Tape:
 
 def untimed(tape: Tape) -> list[tuple[Any, ...]]:
     """The exchanges of a tape without their times and the names of models."""
-    return [(e.purpose, e.tools, e.messages, tuple(p for _, p in e.pieces), _error(e)) for e in tape.exchanges]
-
-
-def _error(one: Exchange) -> Any:
-    return one.error
+    return [(e.purpose, e.tools, e.messages, tuple(p for _, p in e.pieces), e.error) for e in tape.exchanges]
