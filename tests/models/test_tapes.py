@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_anthropic import ChatAnthropic
-from langchain_core.exceptions import ContextOverflowError, ModelRateLimitError
+from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelRateLimitError
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
@@ -17,6 +17,7 @@ from deepnb import Session
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.tape_index import NotOnTapeError
 from deepnb.core.values import Compacted, ModelEnded, TextDelta
+from deepnb.models.tapes.errors import recorded
 from deepnb.models.teaching import TeachingModel
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.compactions import Phased, compactions
@@ -175,6 +176,22 @@ def test_an_error_and_what_came_before_it_are_replayed(file):
     assert str(first.value) == str(second.value) and "RateLimitError" in str(first.value)
     assert isinstance(second.value.__cause__, ModelRateLimitError)
     assert r.run("hi").text == "Now."
+
+
+def test_an_error_answers_what_else_asks_it(file):
+    slow = Fail(529, "busy", headers={"retry-after": "7", "x-request-id": "req_1"}, kind="overloaded_error")
+    with OpenAIServer([slow]) as server:
+        s = Session(model=openai(server))
+        s.record(file)
+        with pytest.raises(DeepnbError):
+            s.run("hi")
+    (one,) = tape(file).exchanges
+    assert one.error is not None and b"req_1" not in file.read_bytes()
+    error: Any = recorded(one.error)
+    assert isinstance(error, ModelAPIError) and error.status_code == 529
+    assert error.body["error"]["type"] == "overloaded_error" and error.body["error"]["message"] == "busy"
+    assert float(error.response.headers["retry-after"]) == 7 and error.request.url.host == "127.0.0.1"
+    assert {"InternalServerError", "OpenAIError"} <= {kind.__name__ for kind in type(error).__mro__}
 
 
 def test_a_window_that_overflows_compacts_when_replayed_too(file):

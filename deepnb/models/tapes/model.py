@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from langchain_core import exceptions
 from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel, ModelProfile
 from langchain_core.messages import BaseMessage
@@ -17,10 +16,11 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from deepnb.core.errors import NotFoundError, RefusedError
 from deepnb.core.masks import days_near
-from deepnb.core.tape import Exchange, Json, Tape, TapedModel, read_tape
+from deepnb.core.tape import Exchange, Tape, TapedModel, read_tape
 from deepnb.core.tape_index import NotOnTapeError, TapeIndex
 from deepnb.core.tape_request import Parts, TapeForm, keys_of
 from deepnb.models.names import PROVIDERS
+from deepnb.models.tapes.errors import recorded
 from deepnb.models.tapes.pieces import chunk_of
 from deepnb.models.tapes.request import in_form, messages_of, tools_of
 
@@ -28,10 +28,6 @@ LONGEST = 2.0
 """Seconds of the longest pause between two pieces, where a tape is played at its own pace."""
 _STEP = 0.05
 """Seconds after which a pause looks whether the run was interrupted."""
-
-
-class RecordedError(Exception):
-    """An error that was recorded; its class has the name of the one it was."""
 
 
 class _NotOnTape(NotOnTapeError, ModelError):
@@ -109,7 +105,7 @@ class TapeModel(BaseChatModel):
             at = ms
             yield ChatGenerationChunk(message=chunk_of(piece))
         if one.error is not None:
-            raise _recorded(one.error)
+            raise recorded(one.error)
 
     def _generate(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
@@ -135,17 +131,6 @@ def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> Tap
 def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
     profile = cast(ModelProfile, dict(taped.profile))
     return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace)
-
-
-def _recorded(error: Json) -> Exception:
-    """The error of a request that failed when it was recorded."""
-    name = str(error.get("type"))
-    kind = getattr(exceptions, str(error.get("kind")), None)
-    bases = (RecordedError, kind) if isinstance(kind, type) and issubclass(kind, ModelError) else (RecordedError,)
-    made: Exception = type(name if name.isidentifier() else "RecordedError", bases, {})(error.get("message", ""))
-    if isinstance(status := error.get("status"), int):
-        made.status_code = status  # type: ignore[attr-defined]
-    return made
 
 
 def _wait(seconds: float) -> None:

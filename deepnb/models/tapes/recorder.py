@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from langchain_core import exceptions
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
@@ -27,12 +25,11 @@ from deepnb.core.short_repr import short_repr
 from deepnb.core.tape import Exchange, TapedModel, exchange_line, head_line, model_line, part_line
 from deepnb.core.tape_request import Parts, TapeForm, keys_of
 from deepnb.models.names import PROVIDERS
+from deepnb.models.tapes.errors import error_of
 from deepnb.models.tapes.pieces import piece_of, without_credentials
 from deepnb.models.tapes.request import form_of, messages_of, tools_of
 
 _LOG = logging.getLogger("deepnb")
-_MESSAGE = 2_000
-"""Characters of an error that are kept."""
 
 
 class Recording:
@@ -181,12 +178,7 @@ class _Listener(BaseCallbackHandler):
         call = self._calls.pop(run_id, None)
         if call is None or not isinstance(error, Exception) or isinstance(error, DeepnbError):
             return  # an interrupt is no answer
-        said: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
-        status = getattr(error, "status_code", None)
-        said |= {"status": status} if isinstance(status, int) else {}
-        kinds = (kind.__name__ for kind in type(error).__mro__ if issubclass(kind, ModelError))
-        known = next((name for name in kinds if hasattr(exceptions, name)), None)
-        self._ended(call, {**said, "kind": known} if known else said)
+        self._ended(call, error_of(error))
 
     def _ended(self, call: _Call, error: dict[str, Any] | None) -> None:
         clean = self._recording.form().clean
