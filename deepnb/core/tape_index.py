@@ -60,13 +60,14 @@ class TapeIndex:
         return NotOnTapeError(f"{what}: the nearest, {of}, differs in {_differs(nearest, asked, texts)}", do, diff)
 
     def _nearest(self, asked: Parts) -> int:
-        """The exchange that has most parts of a request; of several, the one whose other parts are most alike."""
+        """The exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
         wanted = Counter(asked.key)
 
-        def common(number: int) -> int:
-            return sum((wanted & Counter(self._requests[number].key)).values())
+        def common(number: int) -> tuple[int, int]:
+            key = self._requests[number].key
+            return sum((wanted & Counter(key)).values()), -abs(len(key) - len(asked.key))
 
-        best = sorted(range(len(self._requests)), key=lambda n: (-common(n), n))[:_LOOKED_AT]
+        best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
         return max(best, key=lambda n: (common(n), self._alike(self._requests[n], asked), -n))
 
     def _alike(self, one: Parts, asked: Parts) -> float:

@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 from deepnb import Session
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.tape_index import NotOnTapeError
-from deepnb.core.values import Compacted, ModelEnded, TextDelta
+from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta
 from deepnb.models.tapes.errors import recorded
 from deepnb.models.teaching import TeachingModel
 from tests.support.anthropic_server import AnthropicServer
@@ -311,8 +311,10 @@ def test_a_summary_or_a_flush_that_is_not_on_the_tape_is_an_error_too(file, purp
     file.write_bytes(b"".join(x for x in lines if json.loads(x).get("purpose") != purpose))
     r = made()
     r.replay(file)
-    with pytest.raises(NotOnTapeError):
+    with pytest.raises(NotOnTapeError) as caught:
         ask("one", "two", "three", "four")(r)
+    opening = {"summary": "<messages>", "flush": "<leaving>"}[purpose]
+    assert caught.value.diff is not None and opening in str(caught.value.diff.after)
 
 
 def test_a_subagents_request_that_is_not_on_the_tape_ends_the_turn(file):
@@ -325,6 +327,7 @@ def test_a_subagents_request_that_is_not_on_the_tape_ends_the_turn(file):
     r.replay(file)
     with pytest.raises(NotOnTapeError):
         r.run(a.turns[0].prompt)
+    assert [len(e.path) for e in r.turns[0].events if isinstance(e, ModelStarted)] == [0, 1]
 
 
 def test_another_tool_is_another_request(file):
