@@ -3,7 +3,8 @@
 The first line says what the file is. After it come, in the order in which they happened, the models that were used,
 parts (a message of a request, or its list of tools, each written once and named by its digest) and exchanges: a
 request as the names of its parts, and the answer in the pieces it was streamed in, with the milliseconds from the
-request. Everything in it is masked and has no credentials before it comes here.
+request. Its requests are masked, and nothing in it has credentials, before it comes here; an exchange keeps the moment
+it was made at, since a day near it that stands in a request is masked too.
 """
 
 import json
@@ -68,7 +69,7 @@ class Tape:
     """Whether its last line is incomplete, and left out."""
 
     def __repr__(self) -> str:
-        return short_repr(self, f"{self.label}: {len(self.exchanges)} requests, version {self.version}")
+        return short_repr(self, "; ".join((f"{self.label}: {len(self.exchanges)} requests", *self.notices)))
 
     @property
     def label(self) -> str:

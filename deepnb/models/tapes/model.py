@@ -18,11 +18,10 @@ from deepnb.core.errors import NotFoundError, RefusedError
 from deepnb.core.masks import days_near
 from deepnb.core.tape import Exchange, Tape, TapedModel, read_tape
 from deepnb.core.tape_index import NotOnTapeError, TapeIndex
-from deepnb.core.tape_request import Parts, TapeForm, keys_of
-from deepnb.models.names import PROVIDERS
+from deepnb.core.tape_request import Parts, TapeForm
 from deepnb.models.tapes.errors import recorded
 from deepnb.models.tapes.pieces import chunk_of
-from deepnb.models.tapes.request import in_form, messages_of, tools_of
+from deepnb.models.tapes.request import in_form, messages_of, provider_keys, tools_of
 
 LONGEST = 2.0
 """Seconds of the longest pause between two pieces, where a tape is played at its own pace."""
@@ -61,7 +60,7 @@ class Player:
     def _index(self) -> tuple[TapeForm, TapeIndex]:
         days = self.tape.days | days_near(self._now())
         if self._made is None or self._made[0] != days:
-            form = TapeForm(days, keys_of(filter(None, (key for _, key in PROVIDERS.values()))))
+            form = TapeForm(days, provider_keys())
             self._made = days, form, TapeIndex(self.tape, form)
         return self._made[1:]
 

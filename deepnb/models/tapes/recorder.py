@@ -23,11 +23,10 @@ from deepnb.core.errors import DeepnbError, RefusedError
 from deepnb.core.masks import days_near
 from deepnb.core.short_repr import short_repr
 from deepnb.core.tape import Exchange, TapedModel, exchange_line, head_line, model_line, part_line
-from deepnb.core.tape_request import Parts, TapeForm, keys_of
-from deepnb.models.names import PROVIDERS
+from deepnb.core.tape_request import Parts, TapeForm
 from deepnb.models.tapes.errors import error_of
 from deepnb.models.tapes.pieces import piece_of, without_credentials
-from deepnb.models.tapes.request import form_of, messages_of, tools_of
+from deepnb.models.tapes.request import form_of, messages_of, provider_keys, tools_of
 
 _LOG = logging.getLogger("deepnb")
 
@@ -99,8 +98,7 @@ class Recording:
         """What brings requests into the form of a tape, with the keys there are now."""
         state = (days_near(self._now()), dict(os.environ), self._secrets)
         if self._form is None or self._form[0] != state:
-            keys = keys_of(filter(None, (key for _, key in PROVIDERS.values())))
-            self._form = state, TapeForm(state[0], keys | self._secrets)
+            self._form = state, TapeForm(state[0], provider_keys() | self._secrets)
         return self._form[1]
 
     def add(self, model: TapedModel, request: Parts, one: Exchange) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from deepnb.core.tape_request import keys_of
 from deepnb.engine.request import message_text, tool_name
+from deepnb.models.names import PROVIDERS
 
 _ROLES = {"human": "user", "ai": "assistant"}
 _MEDIA = ("image", "image_url", "audio", "input_audio", "video", "file")
@@ -25,6 +27,11 @@ def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
     """(name, description) of the tools that are bound."""
     flat = [one for tool in tools for one in _declared(tool)]
     return [(tool_name(tool), _description(tool)) for tool in flat]
+
+
+def provider_keys() -> frozenset[str]:
+    """The keys of providers, and others, that the environment holds now."""
+    return keys_of(key for _, key in PROVIDERS.values() if key is not None)
 
 
 def form_of(tool: Any) -> str:
