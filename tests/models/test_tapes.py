@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from langchain_anthropic import ChatAnthropic
 from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelRateLimitError
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import Session
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.tape_index import NotOnTapeError
-from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta
+from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta, ThinkingDelta
 from deepnb.models.tapes.errors import recorded
 from deepnb.models.teaching import TeachingModel
 from tests.support.anthropic_server import AnthropicServer
@@ -188,7 +189,7 @@ def test_an_error_answers_what_else_asks_it(file):
     (one,) = tape(file).exchanges
     assert one.error is not None and b"req_1" not in file.read_bytes()
     error: Any = recorded(one.error)
-    assert isinstance(error, ModelAPIError) and error.status_code == 529
+    assert ModelAPIError in type(error).__mro__ and error.status_code == 529
     assert error.body["error"]["type"] == "overloaded_error" and error.body["error"]["message"] == "busy"
     assert float(error.response.headers["retry-after"]) == 7 and error.request.url.host == "127.0.0.1"
     assert {"InternalServerError", "OpenAIError"} <= {kind.__name__ for kind in type(error).__mro__}
@@ -229,9 +230,6 @@ def test_an_answer_that_thinks_keeps_its_thoughts(file):
 
     class Thinks(Scripted):
         def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            from langchain_core.messages import AIMessageChunk
-            from langchain_core.outputs import ChatGenerationChunk
-
             self.requests.append(messages)
             for block in thought:
                 metadata = {"model_provider": "anthropic"}
@@ -245,6 +243,21 @@ def test_an_answer_that_thinks_keeps_its_thoughts(file):
     assert [m.content for m in messages if m.type == "ai"] == [
         m.content for m in model.requests[1] if m.type == "ai"
     ] * 2
+
+
+def test_thoughts_beside_the_answer_are_kept(file):
+    class Thinks(Scripted):
+        def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            for piece in ("let me", " see"):
+                yield ChatGenerationChunk(
+                    message=AIMessageChunk(content="", additional_kwargs={"reasoning_content": piece})
+                )
+            yield ChatGenerationChunk(message=AIMessageChunk(content="yes"))
+
+    a, b = replayed(Session, Thinks(answers=[]), ask("hi"), file)
+    same(a, b)
+    thoughts = "".join(e.text for e in b.last.events if isinstance(e, ThinkingDelta))
+    assert (thoughts, b.text) == ("let me see", "yes")
 
 
 def test_what_is_recorded_counts_the_same_where_the_encoding_is_not_at_hand(file, monkeypatch):

@@ -57,6 +57,13 @@ def test_other_words_make_another_request(turns, others):
     assert messages_of(thread(turns, "x", False)) != messages_of(thread(others, "x", False))
 
 
+@given(turns, arguments, arguments)
+def test_another_argument_makes_another_request(turns, one, other):
+    assume(one != other)
+    a, b = (messages_of(thread([*turns, ("", [(args, "")], "")], "x", False)) for args in (one, other))
+    assert a != b
+
+
 def look(at: str) -> str:
     """Look at something.
 
