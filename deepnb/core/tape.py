@@ -33,6 +33,8 @@ class TapedModel:
     """How its tokens were counted: "by script", or "teaching"."""
     schemas: str = "openai"
     """The form in which it was sent the schemas of tools, "openai" or "anthropic": they count as they are sent."""
+    retries: int = 0
+    """How often a request of it that failed was sent again."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,15 @@ def head_line(made: str, note: str) -> bytes:
 
 def model_line(model: TapedModel) -> bytes:
     """The line that tells of a model."""
-    return _line({"model": model.name, "profile": model.profile, "counts": model.counts, "schemas": model.schemas})
+    return _line(
+        {
+            "model": model.name,
+            "profile": model.profile,
+            "counts": model.counts,
+            "schemas": model.schemas,
+            "retries": model.retries,
+        }
+    )
 
 
 def part_line(name: str, part: Any) -> bytes:
@@ -152,7 +162,9 @@ def read_tape(data: bytes, name: str) -> Tape:
 
 
 def _model(line: Json) -> TapedModel:
-    return TapedModel(str(line["model"]), dict(line["profile"]), str(line["counts"]), str(line["schemas"]))
+    return TapedModel(
+        str(line["model"]), dict(line["profile"]), str(line["counts"]), str(line["schemas"]), int(line["retries"])
+    )
 
 
 def _exchange(line: Json, parts: Json) -> Exchange:

@@ -79,8 +79,9 @@ def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = 
                 if (again := next_try(error, number, retries, answer)) is None:
                     hide_credentials(error, _texts(messages))
                     raise
+                pause = _pause(again, error)
         tell(again.at)
-        _wait(again.seconds)
+        _wait(pause)
     raise AssertionError
 
 
@@ -128,14 +129,20 @@ class RetryMiddleware(AgentMiddleware):
                     if (again := next_try(error, number, self._retries, answer)) is None:
                         hide_credentials(error, _texts(request.messages))
                         raise
+                    pause = _pause(again, error)
             tell(again.at)
-            await asyncio.sleep(again.seconds)
+            await asyncio.sleep(pause)
         raise AssertionError
 
 
 def _texts(messages: Sequence[Any]) -> Iterator[str]:
     """The texts of the end of a request, which a provider may quote."""
     return (message_text(one) for one in messages[-_QUOTED:])
+
+
+def _pause(again: Retry, error: Exception) -> float:
+    """Seconds to wait; none where the error is played from a tape."""
+    return 0.0 if getattr(error, "is_played", False) else again.seconds
 
 
 def _wait(seconds: float) -> None:

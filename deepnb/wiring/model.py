@@ -53,9 +53,9 @@ def own_model(options: Options, model: Any, main: Measured) -> Measured:
 
 def _measured(model: Any, label: str, options: Options, recording: Recording | None) -> Measured:
     rule = rule_for(window_of(model), options.trigger, options.keep)
-    model, retries = (model, 0) if is_teaching(model) else taken_over(model)
+    model, retries = _retried(model)
     if recording is not None:
-        model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script")
+        model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
     meter = _meter(model, rule, recorded=recording is not None)
     return Measured(model, label, rule, meter, retries, not is_teaching(model), recording)
 
@@ -77,6 +77,13 @@ def _meter(model: Any, rule: Rule, *, recorded: bool) -> Meter:
         return None if count is None else Counter(count, exact=True, name="tiktoken")
 
     return Meter(BY_SCRIPT, rule, better)
+
+
+def _retried(model: Any) -> tuple[Any, int]:
+    """The model, and how often its requests are sent again: of a tape, as often as they were."""
+    if is_teaching(model):
+        return model, 0
+    return (model, model.taped.retries) if is_tape(model) else taken_over(model)
 
 
 def _on_tape(main: Any, model: Any) -> Resolved | None:

@@ -144,7 +144,7 @@ def test_whatever_a_model_is_sent_is_part_of_the_key(change):
 
 PART = {"role": "user", "text": "one 茶 \ud800"}
 TOOLS: list[Any] = []
-MODEL = TapedModel("some-model", {"max_input_tokens": 5}, "teaching", "anthropic")
+MODEL = TapedModel("some-model", {"max_input_tokens": 5}, "teaching", "anthropic", 3)
 EXCHANGE = Exchange(
     NOW, "some-model", "answer", digest(TOOLS), (digest(PART),), ((3, {"text": "two\n"}),), {"type": "Oops"}
 )

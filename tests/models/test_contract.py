@@ -27,12 +27,15 @@ from deepnb.core.values import (
     Turn,
     Usage,
 )
-from tests.support.contract import SERVED, Play, Played, Scenario, record, served
+from tests.support.contract import SERVED, Play, Played, Scenario, record, served, taped
 from tests.support.images import png
 from tests.support.openai_server import Cut, Fail, Hold, Say, Think, Use
 
-ROWS: Mapping[str, Play] = {name: served(make) for name, make in SERVED.items()}
-THINK = ("responses", "anthropic")
+ROWS: Mapping[str, Play] = {
+    **{name: served(make) for name, make in SERVED.items()},
+    "tape": taped(SERVED["anthropic"]),
+}
+THINK = ("responses", "anthropic", "tape")
 """Those whose protocol has thoughts."""
 AGAIN = {"retry-after": "0"}
 TEXT = 'a "quoted" line\n茶 & <b>\n'
@@ -172,7 +175,7 @@ def test_thoughts_go_back_as_the_provider_gave_them(row):
         assert signature in sent[number + 1]
     blocks = [b for m in requests[1].get("messages", ()) if m["role"] == "assistant" for b in m["content"]]
     items = [i for i in requests[1].get("input", ()) if i.get("type") == "reasoning"]
-    if row == "anthropic":
+    if row in ("anthropic", "tape"):
         assert blocks[0] == {"type": "thinking", "thinking": "first I look", "signature": "sign 1"}
     else:
         (item,) = items
@@ -186,7 +189,7 @@ def test_an_image_goes_to_those_that_see(row, sees):
     name = "an image" if sees else "an image that is not seen"
     (request,) = played(row, name).requests
     sent = json.dumps(request)
-    form = {"openai": "image_url", "responses": "input_image", "anthropic": "media_type"}[row]
+    form = {"openai": "image_url", "responses": "input_image", "anthropic": "media_type", "tape": "media_type"}[row]
     assert (form in sent) == sees
     assert "does not see images" in "".join(e.text for e in events(row, name, Notice)) or sees
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_anthropic import ChatAnthropic
-from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelRateLimitError
+from langchain_core.exceptions import ContextOverflowError, ModelAPIError
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
@@ -48,8 +48,8 @@ WRITE = Use("write_file", {"file_path": "/a.md", "content": 'a "quoted" line\nèŒ
 ANSWERS = [WRITE, Say("It is written."), Say("Good bye.")]
 
 
-def openai(server: OpenAIServer, **settings: Any) -> ChatOpenAI:
-    settings = {"model": "some-model", "api_key": "x", "max_retries": 0, **settings}
+def openai(server: OpenAIServer, **more: Any) -> ChatOpenAI:
+    settings: dict[str, Any] = {"model": "some-model", "api_key": "x", "max_retries": 0, **more}
     return ChatOpenAI(base_url=server.url, **settings)
 
 
@@ -62,7 +62,7 @@ def test_the_main_agent_over_the_protocol_of_openai(file):
         a, b = replayed(Session, openai(server), ask("write it", "thanks"), file)
         sent = len(server.requests)
     same(a, b)
-    assert sent == 3 and b.files["/a.md"] == WRITE.args["content"]
+    assert sent == 3 and b.files["/a.md"] == 'a "quoted" line\nèŒ¶\n'
     assert [t.model for t in b.turns] == ["tape a.jsonl"] * 2 and b.model == "tape a.jsonl"
     assert b.turns[0].usage == a.turns[0].usage and b.turns[0].usage.input == 200
 
@@ -174,8 +174,7 @@ def test_an_error_and_what_came_before_it_are_replayed(file):
     r.replay(file)
     with pytest.raises(DeepnbError) as second:
         r.run("hi")
-    assert str(first.value) == str(second.value) and "RateLimitError" in str(first.value)
-    assert isinstance(second.value.__cause__, ModelRateLimitError)
+    assert str(first.value) == str(second.value) and "rate limited (429: slow down)" in str(first.value)
     assert r.run("hi").text == "Now."
 
 

@@ -7,8 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from langchain_anthropic import ChatAnthropic
@@ -22,6 +24,7 @@ from tests.support.clock import Clock
 from tests.support.openai_server import OpenAIServer
 
 PROFILE = {"max_input_tokens": 200_000, "image_inputs": True}
+TAPE = "a.jsonl"
 SETTINGS: Mapping[str, Any] = {"model": "some-model", "api_key": "x", "max_retries": 2, "profile": PROFILE}
 
 
@@ -88,9 +91,24 @@ def served(make: Served) -> Play:
     return play
 
 
-def run(scenario: Scenario, model: Any, server: Any) -> Played:
-    """Play the prompts of a scenario; those that fail are turns, too."""
+def taped(make: Served) -> Play:
+    """A scenario played by such a model and recorded, then played by the tape alone."""
+
+    def play(scenario: Scenario) -> Played:
+        profile = {**PROFILE, "image_inputs": scenario.sees}
+        with TemporaryDirectory() as directory:
+            file = Path(directory) / TAPE
+            with make(scenario.answers, profile=profile) as (model, server):
+                requests = run(scenario, model, server, lambda s: s.record(file)).requests
+            return replace(run(scenario, "offline", server, lambda s: s.replay(file)), requests=requests)
+
+    return play
+
+
+def run(scenario: Scenario, model: Any, server: Any, begin: Callable[[Session], object] = lambda s: None) -> Played:
+    """Play the prompts of a scenario; those that fail are turns, too. `begin` is what is done first."""
     s = Session(model, clock=Clock("2026-03-02T09:00"), enable_skills=False, **scenario.options)
+    begin(s)
     for number, prompt in enumerate(scenario.prompts):
         with suppress(DeepnbError):
             s.run(prompt, images=scenario.images if number == 0 else ())
@@ -107,7 +125,10 @@ def record(s: Session, *, thoughts: bool = True) -> dict[str, Any]:
         "turns": [_turn(turn, ids, thoughts) for turn in s.turns],
         "messages": [_plain(m, ids) for m in s.snapshot.messages],
         "files": {path: re.sub(r"<!-- .*? -->", "", text) for path, text in s.files.items()},
-        "ledger": [list(map(str, row)) for row in s.ledger().drop(columns=[*_OWN, "seconds"]).to_numpy().tolist()],
+        "ledger": [
+            [_named_as_recorded(str(cell)) for cell in row]
+            for row in s.ledger().drop(columns=[*_OWN, "seconds"]).to_numpy().tolist()
+        ],
         **_transcript(s, ids),
     }
 
@@ -163,7 +184,14 @@ def _plain(value: Any, ids: dict[str, str]) -> Any:
         return {str(k): _plain(_named(str(k), v, ids), ids) for k, v in value.items() if k not in _LEFT_OUT}
     if isinstance(value, list | tuple):
         return [_plain(one, ids) for one in value]
-    return value if isinstance(value, str | int | float | bool | None) else json.loads(json.dumps(value, default=str))
+    if isinstance(value, str):
+        return _named_as_recorded(value)
+    return value if isinstance(value, int | float | bool | None) else json.loads(json.dumps(value, default=str))
+
+
+def _named_as_recorded(text: str) -> str:
+    """A text in which a tape, which is named as what it is, has the name of the model it is of."""
+    return text.replace(f"tape {TAPE}", SETTINGS["model"])
 
 
 def _named(name: str, value: Any, ids: dict[str, str]) -> Any:

@@ -22,6 +22,9 @@ _DEEPEST = 8
 class RecordedError(Exception):
     """An error that was recorded; its class has the name of the one it was."""
 
+    is_played = True
+    """Whether the next try need not wait: it is on the tape."""
+
 
 def error_of(error: BaseException) -> dict[str, Any]:
     """What is kept of an error."""

@@ -75,10 +75,10 @@ class Recording:
         """Record no more; the file is complete."""
         self.active = False
 
-    def heard(self, model: BaseChatModel, label: str, counts: str) -> BaseChatModel:
+    def heard(self, model: BaseChatModel, label: str, counts: str, retries: int = 0) -> BaseChatModel:
         """The model, telling this recording of its calls."""
         self._secrets |= _secrets(model)
-        taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts)
+        taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts, retries=retries)
         before = model.callbacks
         listener = _Listener(self, taped)
         if isinstance(before, BaseCallbackManager):

@@ -31,7 +31,7 @@ def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
 
 def provider_keys() -> frozenset[str]:
     """The keys of providers, and others, that the environment holds now."""
-    return keys_of(key for _, key in PROVIDERS.values() if key is not None)
+    return keys_of(one.key for one in PROVIDERS.values() if one.key is not None)
 
 
 def form_of(tool: Any) -> str:
