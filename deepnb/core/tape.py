@@ -15,9 +15,13 @@ from typing import Any
 
 from deepnb.core.errors import InvalidError
 from deepnb.core.masks import days_near
-from deepnb.core.short_repr import short_repr
+from deepnb.core.short_repr import excerpt, short_repr
 
 VERSION = 1
+_TRIES = 10
+"""Retries at most, whatever a tape says."""
+_SHOWN = 80
+"""Characters of a note, or of a model's name."""
 Json = Mapping[str, Any]
 Piece = tuple[int, Json]
 """(milliseconds since the request, a piece of the answer)"""
@@ -81,7 +85,7 @@ class Tape:
     @property
     def days(self) -> frozenset[str]:
         """The days on which it was recorded, and those round them."""
-        moments = {self.made, *(one.at for one in self.exchanges)} - {""}
+        moments = {one.at for one in self.exchanges}
         return frozenset[str]().union(*map(days_near, moments))
 
     @property
@@ -157,14 +161,23 @@ def read_tape(data: bytes, name: str) -> Tape:
             raise InvalidError(
                 f"{name} is damaged in line {number}", "get the file again, or record it again: %agent record FILE"
             ) from None
-    made, note = str(head.get("made", "")), str(head.get("note", ""))
+    made, note = _words(head.get("made", "")), _words(head.get("note", ""))
     return Tape(name, version, made, note, tuple(models), parts, tuple(exchanges), cut)
 
 
 def _model(line: Json) -> TapedModel:
-    return TapedModel(
-        str(line["model"]), dict(line["profile"]), str(line["counts"]), str(line["schemas"]), int(line["retries"])
-    )
+    profile = {
+        key: value
+        for key, value in dict(line["profile"]).items()
+        if isinstance(value, bool | str) or (isinstance(value, int) and value > 0)
+    }
+    retries = min(max(int(line["retries"]), 0), _TRIES)
+    return TapedModel(_words(line["model"]), profile, str(line["counts"]), str(line["schemas"]), retries)
+
+
+def _words(text: Any) -> str:
+    """A text of somebody else's as it is shown: one short line."""
+    return excerpt("".join(char if char.isprintable() else " " for char in str(text)), _SHOWN)
 
 
 def _exchange(line: Json, parts: Json) -> Exchange:

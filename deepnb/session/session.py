@@ -679,8 +679,9 @@ class Session:
     def replay(self, path: str | Path, *, pace: bool = False) -> Tape:
         """Play a tape from the next turn on: it answers in the place of all models, until `use` names another.
 
-        It needs no key and no provider's package. A request that is not on the tape is an error, whose `diff` is from
-        the nearest one. Its tool calls need approval as those of any model. `pace` also keeps the time between pieces.
+        It needs no key and no provider's package. It answers the requests that were recorded, so begin as the recording
+        did: with the same prompts, options, tools and memory. Any other request is an error whose `diff` is from the
+        nearest one. Its tool calls need approval as those of any model. `pace` also keeps the time between pieces.
         """
         from deepnb.session.tapes import replay
 

@@ -210,6 +210,14 @@ def test_a_newer_tape_is_refused_and_an_older_one_says_so():
     ]
 
 
+def test_what_a_tape_says_of_itself_is_one_short_line():
+    head = json.dumps({**json.loads(HEAD), "note": "no\x1b[31m\nLLM" + "x" * 500}).encode() + b"\n"
+    model = json.dumps({**json.loads(LINES[1]), "profile": {"max_input_tokens": -5, "image_inputs": True, "x": [1]}})
+    tape = read_tape(b"".join([head, model.encode() + b"\n", *LINES[2:]]), "a.jsonl")
+    assert tape.label.startswith("tape a.jsonl (no [31m LLMxxx") and len(tape.label) < 100 and tape.label.isprintable()
+    assert tape.models[0].profile == {"image_inputs": True}
+
+
 def request(*texts: str, tools: list[tuple[str, str]] | None = None) -> Parts:
     return TapeForm(days_near(NOW)).parts([{"role": "user", "text": text} for text in texts], tools or [])
 

@@ -449,6 +449,24 @@ def test_a_name_that_is_no_tape_is_one_line(name, kind, line, tmp_path, monkeypa
     assert line in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [{"text": 3}, {"calls": 1}, {"calls": [{"name": []}]}, {"usage": {"a": "b"}}, {"text": None}],
+)
+def test_an_answer_that_is_none_is_damage(file, piece):
+    s = Session(model=Scripted(answers=["one"]))
+    s.record(file)
+    s.run("hi")
+    *lines, last = file.read_text().splitlines()
+    damaged = {**json.loads(last), "answer": [[0, piece]]}
+    file.write_text("".join(f"{line}\n" for line in (*lines, json.dumps(damaged))))
+    r = Session()
+    r.replay(file)
+    with pytest.raises(DeepnbError, match=r"tape a\.jsonl is damaged: it has an answer that is none") as caught:
+        r.run("hi")
+    assert "\n" not in str(caught.value)
+
+
 def test_another_model_ends_the_replay(file):
     _, b = replayed(Session, Scripted(answers=["one"]), ask("hi"), file)
     b.use("offline")

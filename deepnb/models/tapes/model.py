@@ -10,13 +10,13 @@ from typing import Any, cast
 
 from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel, ModelProfile
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.core.errors import NotFoundError, RefusedError
+from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.core.masks import days_near
-from deepnb.core.tape import Exchange, Tape, TapedModel, read_tape
+from deepnb.core.tape import Exchange, Json, Tape, TapedModel, read_tape
 from deepnb.core.tape_index import NotOnTapeError, TapeIndex
 from deepnb.core.tape_request import Parts, TapeForm
 from deepnb.models.tapes.errors import recorded
@@ -102,9 +102,18 @@ class TapeModel(BaseChatModel):
             if self.pace:
                 _wait(min((ms - at) / 1000, LONGEST))
             at = ms
-            yield ChatGenerationChunk(message=chunk_of(piece))
+            yield ChatGenerationChunk(message=self._chunk(piece))
         if one.error is not None:
             raise recorded(one.error)
+
+    def _chunk(self, piece: Json) -> AIMessageChunk:
+        try:
+            return chunk_of(piece)
+        except (AttributeError, TypeError, ValueError):
+            raise InvalidError(
+                f"{self.model_name} is damaged: it has an answer that is none",
+                "get the file again, or record it again: %agent record FILE",
+            ) from None
 
     def _generate(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
