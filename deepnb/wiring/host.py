@@ -22,6 +22,9 @@ class Host(Protocol):
     def checkpointer(self) -> Any:
         """Where its threads are checkpointed."""
 
+    def sign(self, value: Any) -> str:
+        """The signature of a question or an answer that is stored; empty where none is needed."""
+
     def now(self) -> str:
         """The time as an ISO timestamp in the user's time zone."""
 
