@@ -227,6 +227,11 @@ def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Si
     return tuple(to_call(i.value, i.id, thread) for i in found if not _used(checkpointer, thread, i.value, sign))
 
 
+def has_unsigned(tasks: Iterable[Any], sign: Sign) -> bool:
+    """Whether a task waits with a call that this user's kernels did not ask about."""
+    return any(not _is_signed(i.value, sign) for task in tasks for i in task.interrupts if is_bound(i.value))
+
+
 def answers(decisions: Iterable[Decision], sign: Sign) -> Command[Any]:
     """What a graph is given to go on with: each answer names the one call it is for."""
     given: dict[str, dict[str, Any]] = {}

@@ -58,7 +58,9 @@ def stored_threads(checkpointer: Any) -> dict[str, str]:
 def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
     if isinstance(checkpointer, InMemorySaver):
         return [(t, max(spaces[""])) for t, spaces in checkpointer.storage.items() if spaces.get("")]
-    if any(base.__name__ == "SqliteSaver" for base in type(checkpointer).__mro__):  # its `list` decodes every checkpoint of every thread
+    if any(
+        base.__name__ == "SqliteSaver" for base in type(checkpointer).__mro__
+    ):  # its `list` decodes every checkpoint of every thread
         checkpointer.setup()
         query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
         with closing(checkpointer.conn.cursor()) as cursor:

@@ -208,6 +208,8 @@ def _places(session: Session) -> tuple[str, ...]:
     storage, held = session.workspace.home.storage, len(session.memory.pending())
     lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
     lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
+    kept = session.workspace.persistence
+    lines += [f"this session is kept in {kept.database.where}"] if kept else []
     if held:
         lines.append(f"{counted(held, 'change')} {'needs' if held == 1 else 'need'} your approval: %memory pending")
     return tuple(lines)

@@ -75,7 +75,7 @@ class Writer:
 
     def _object(self, value: Any) -> dict[str, Any]:
         out: dict[str, Any] = {_CLASS: type(value).__name__}
-        for name, default in _fields(type(value)):
+        for name, default in _fields(cast(Any, type(value))):
             held = getattr(value, name)
             if not (type(held) is type(default) and held == default):
                 out[name] = self.plain(held)
@@ -144,7 +144,8 @@ class Reader:
     def _request(self, plain: Mapping[str, Any]) -> Request:
         try:
             if "same" in plain:
-                return self._requests[plain["same"]]
+                same: Request = self._requests[plain["same"]]
+                return same
             base = plain["base"]
             body = GrowingList[tuple[Sent, ...]]() if base is None else self._requests[base].body
             new = [tuple(Sent(*piece) for piece in message) for message in plain["new"]]
@@ -189,7 +190,12 @@ def _common(a: GrowingList[Any], b: GrowingList[Any]) -> int:
 
 def _is_image(key: object, value: object) -> bool:
     """Whether a value is base64, which is full of what looks drawn by chance."""
-    return isinstance(key, str) and key.startswith(("image/", "application/pdf")) and isinstance(value, str) and key != "image/svg+xml"
+    return (
+        isinstance(key, str)
+        and key.startswith(("image/", "application/pdf"))
+        and isinstance(value, str)
+        and key != "image/svg+xml"
+    )
 
 
 @cache
@@ -197,8 +203,6 @@ def _fields(made: type) -> Sequence[tuple[str, Any]]:
     """(name, default) of each field of a dataclass; a value that nothing equals where there is none."""
     out = []
     for field in fields(cast(Any, made)):
-        default: Any = field.default
-        if default is MISSING:
-            default = field.default_factory() if field.default_factory is not MISSING else MISSING
-        out.append((field.name, default))
+        make: Any = field.default_factory
+        out.append((field.name, field.default if make is MISSING else make()))
     return tuple(out)

@@ -83,7 +83,8 @@ class Database(ABC):
         found = self.holder(thread)
         by = f" ({found.who}, since {found.since})" if found else ""
         return BusyError(
-            f"thread {thread} is busy in another kernel{by}", f"wait, or %agent fork, from turn to turn apart from {thread}"
+            f"thread {thread} is busy in another kernel{by}",
+            f"wait, or %agent fork, from turn to turn apart from {thread}",
         )
 
     def migrate(self, version: int | None) -> None:

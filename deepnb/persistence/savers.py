@@ -25,7 +25,8 @@ class RedactedSaver(BaseCheckpointSaver[Any]):
 
     def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
         values = {name: _plain(name, value) for name, value in checkpoint["channel_values"].items()}
-        return super().put(config, {**checkpoint, "channel_values": values}, metadata, new_versions)
+        masked: Any = {**checkpoint, "channel_values": values}
+        return super().put(config, masked, metadata, new_versions)
 
     def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
         super().put_writes(config, [(name, _plain(name, value)) for name, value in writes], task_id, task_path)

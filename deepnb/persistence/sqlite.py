@@ -43,8 +43,10 @@ class SqliteDatabase(Database):
 
     def _connection(self, *, autocommit: bool) -> sqlite3.Connection:
         mode: dict[str, Any] = {"isolation_level": None} if autocommit else {}
-        made = sqlite3.connect(self.path, check_same_thread=False, timeout=_WAIT, **mode)
-        made.execute("PRAGMA synchronous=NORMAL")  # with a log of writes ahead: all but the last writes survive a power cut
+        made: sqlite3.Connection = sqlite3.connect(self.path, check_same_thread=False, timeout=_WAIT, **mode)
+        made.execute(
+            "PRAGMA synchronous=NORMAL"
+        )  # with a log of writes ahead: all but the last writes survive a power cut
         return made
 
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -18,8 +18,10 @@ from deepnb.persistence.records import Records, TurnRow
 FilesAt = Callable[[Snapshot], Mapping[str, str]]
 """The text files of a thread at a checkpoint."""
 
-_FACTS = ("number", "prompt", "text", "events", "usage", "budget", "model", "seconds", "started", "cell", "interrupted")
-_FACTS += ("error", "asked")
+_FACTS = (
+    *("number", "prompt", "text", "events", "usage", "budget", "model", "seconds", "started", "cell"),
+    *("interrupted", "error", "asked"),
+)
 
 
 class KeptTurns:
@@ -102,9 +104,7 @@ class KeptTurns:
         self._ids[thread] = kept
         return [turn for turn, _ in kept]
 
-    def _turn(
-        self, thread: str, row: TurnRow, before: Request | None, state: Callable[[Any], Snapshot]
-    ) -> Turn:
+    def _turn(self, thread: str, row: TurnRow, before: Request | None, state: Callable[[Any], Snapshot]) -> Turn:
         try:
             reader = Reader(self._records.get, before)
             facts = {name: reader.value(row.record[name]) for name in _FACTS}

@@ -14,9 +14,9 @@ from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
 from deepnb.running.current import Current
 from deepnb.running.kept_turns import FilesAt, KeptTurns
+from deepnb.running.place import Place
 from deepnb.running.stored_threads import ENDED
-from deepnb.running.thread import Thread
-from deepnb.running.transcripts import Place
+from deepnb.running.thread import UNSIGNED, Thread
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -34,14 +34,46 @@ class Restored:
     """What a database gave back to a session."""
 
     threads: int = 0
+    thread: str = ""
+    """The current one."""
     turns: int = 0
+    """Of the current thread."""
     files: int = 0
     asked: int = 0
-    """Calls that need approval."""
+    """Calls of it that need approval."""
+    unsigned: bool = False
+    """Whether it waits with a call that this user's kernels did not ask about."""
     names: tuple[str, ...] = ()
     """Variables that the agent's code made in earlier turns, and that this kernel does not have."""
-    again: tuple[str, ...] = ()
-    """Threads with a call that this user's kernels did not ask about."""
+    where: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is said of it: what is back, and what is gone with the kernel."""
+        if not self.threads:
+            return (f"this session is kept in {self.where} from now on",)
+        parts = [_counted(self.threads, "thread"), f"{_counted(self.turns, 'turn')} in thread {self.thread}"]
+        parts += [_counted(self.files, "file")] if self.files else []
+        parts += (
+            [f"{_counted(self.asked, 'call')} that {'needs' if self.asked == 1 else 'need'} your approval"]
+            if self.asked
+            else []
+        )
+        lines = [f"back from {self.where}: {', '.join(parts)}"]
+        if self.unsigned:
+            lines.append(UNSIGNED)
+        if self.names:
+            gone = f"{', '.join(self.names[:_SHOWN])}{' and more' if len(self.names) > _SHOWN else ''}"
+            lines.append(f"gone with the kernel: the variables {gone} of earlier turns; run the cells that made them")
+        return tuple(lines)
+
+
+_SHOWN = 12
+"""Names of variables in a line."""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 class Persistence:
@@ -93,7 +125,9 @@ class Persistence:
         named = {name: getattr(turn, name) for name in ("number", "prompt", "model", "started", "cell")}
         self._begun[turn.thread] = {**named, "before": self._turns.state(turn.before)}
         row = self._rows.get(turn.thread) or ThreadRow(turn.thread, None, {})
-        self._write(replace(row, facts={**row.facts, "begun": Writer(self.records.put).plain(self._begun[turn.thread])}))
+        self._write(
+            replace(row, facts={**row.facts, "begun": Writer(self.records.put).plain(self._begun[turn.thread])})
+        )
 
     def end(self, thread: str) -> None:
         """The turn of a thread has ended."""
@@ -212,6 +246,13 @@ class Persistence:
         )
         facts = {name: begun[name] for name in ("model", "started", "cell")}
         return Turn(begun["number"], thread.name, begun["prompt"], "", (), before, before, Usage(), None, **facts)
+
+    def restored(self, thread: Thread, namespace: Mapping[str, Any]) -> Restored:
+        """What is back, of which one thread is current, in a kernel with these variables."""
+        gone = tuple(name for name in made_names(thread.turns) if name not in namespace)
+        count, files = len(self.records.threads()), kept_files(thread.snapshot)
+        facts: dict[str, Any] = {"asked": len(thread.asked), "unsigned": thread.unsigned, "names": gone}
+        return Restored(count, thread.name, len(thread.turns), files, where=self.database.where, **facts)
 
     def place(self, thread: str) -> Place:
         """Where the transcript of a thread is."""

@@ -78,6 +78,10 @@ class State:
         newest = dict(sorted(self.persistence.database.newest(), key=lambda one: one[1], reverse=True))
         return {**newest, **{name: newest.get(name, "") for name in self.persistence.names()}}
 
+    def made_order(self) -> tuple[str, ...]:
+        """The threads that are kept, in the order they were made."""
+        return self.persistence.names() if self.persistence else ()
+
     def metadata(self, name: str) -> Mapping[str, Any] | None:
         """What is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
         if self._given is None:
@@ -125,6 +129,7 @@ class State:
 
         todo: tuple[str, ...] = ()
         asked: tuple[PendingCall, ...] = ()
+        thread.unsigned = False
         if values is None:
             state = self._graphs.built.graph.get_state(thread.config)
             values, todo = state.values, state.next
@@ -362,8 +367,9 @@ class State:
         """The calls among a state's steps that need the user's approval."""
         if not any(task.interrupts for task in tasks):
             return ()
-        from deepnb.engine.approvals import pending_calls
+        from deepnb.engine.approvals import has_unsigned, pending_calls
 
+        thread.unsigned = has_unsigned(tasks, self._graphs.sign)
         return pending_calls(self._graphs.checkpointer, thread.name, tasks, self._graphs.sign)
 
     def _newest(self, thread: Thread) -> Newest:

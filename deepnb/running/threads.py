@@ -66,8 +66,9 @@ class Threads:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all, read or not."""
-        unread = self._unread()
-        return tuple(dict.fromkeys((*self._threads, *unread)))
+        found = dict.fromkeys((*self._threads, *self._unread()))
+        order = {name: n for n, name in enumerate(self._state.made_order())}
+        return tuple(sorted(found, key=lambda name: order.get(name, len(order))))
 
     @property
     def kept_names(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Where transcripts go: in this process, and on a disk from when memory is kept there."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 from deepnb.backends.append_file import AppendFile
@@ -13,31 +13,10 @@ from deepnb.core.messages import Added, Message
 from deepnb.core.values import Event, Notice, Turn
 from deepnb.running.current import Current
 from deepnb.running.home import Home
+from deepnb.running.place import Place
 from deepnb.running.threads import Threads
 
 FOLDER = (".deepnb", "transcripts")
-
-
-class Lines(Protocol):
-    """Where the lines of a transcript are kept; operations raise OSError."""
-
-    def append(self, lines: bytes) -> bool:
-        """Write whole lines behind what is there; gives whether one was found that was cut short."""
-
-    def read(self) -> bytes:
-        """All of them."""
-
-    def replace(self, data: bytes) -> None:
-        """Make `data` the whole content."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a transcript is kept."""
-
-    name: str
-    """As it is shown."""
-    lines: Lines
 
 
 class Transcript:

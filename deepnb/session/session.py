@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from deepnb.core.stack import Stack
     from deepnb.core.subagents import Subagent
     from deepnb.core.xray import Xray
+    from deepnb.running.persistence import Restored
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
@@ -74,6 +75,8 @@ class Session:
     - backend: where files are kept: "disk:DIR", or a deepagents backend; None keeps them in the kernel
     - checkpointer: where threads are kept: a LangGraph checkpointer; None keeps them in memory
     - store: a LangGraph store
+    - persist: a file, or "postgresql://...", in which threads, turns, files, memory with its journal, calls that need
+      approval and the policy outlive the kernel; it takes the place of `checkpointer`
     - assistant_id: keeps the files of this assistant in the store apart from those of others
     - max_input_tokens: the context window in tokens; None takes what the model's profile says
     - trigger: when the context is compacted: ("fraction", 0.85), or a number of "tokens" or "messages"
@@ -113,6 +116,7 @@ class Session:
         backend: BackendProtocol | str | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
+        persist: str | Path | None = None,
         assistant_id: str | None = None,
         max_input_tokens: int | None = None,
         trigger: Size | None = None,
@@ -145,6 +149,10 @@ class Session:
         """The turns that were started in the background."""
         self.approvals = SessionApprovals(self._workspace, self._runner)
         """Which calls need approval, and which run unasked."""
+        self.restored: Restored | None = None
+        """What was back when the session was first kept in a file or database; None while it is not."""
+        if persist is not None:
+            self.persist(persist)
 
     def __repr__(self) -> str:
         model = self.options.model
@@ -490,6 +498,17 @@ class Session:
         mount = work.home.storage.mount(path, spec, base=Path.cwd(), whole=whole, **given)
         work.current.tell()
         return mount
+
+    def persist(self, where: str | Path) -> Restored:
+        """Keep this session in a file, or in a `postgresql://` database, from now on; returns what was there.
+
+        What the session has until then goes with it. Where sessions are kept already, this one continues them, if it
+        has not begun.
+        """
+        from deepnb.session.persistence import persist
+
+        self.restored = persist(self._workspace, where)
+        return self.restored
 
     # -- threads
 

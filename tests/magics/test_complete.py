@@ -44,6 +44,7 @@ SUBS = [
     "tools",
     "subagents",
     "mount",
+    "persist",
     "graph",
     "panel",
     "dashboard",
