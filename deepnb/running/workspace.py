@@ -93,16 +93,17 @@ class Workspace:
         """Where the session is kept; None for this process."""
         return self.state.persistence
 
-    def keep_in(self, database: Database) -> Persistence:
-        """Keep all of it in a database from now on; what that holds is there when it is looked at."""
+    def keep_in(self, database: Database, *, begun: bool) -> Persistence:
+        """Keep all of it in a database from now on; unless this has `begun`, what is there is read when it is looked at."""
         from deepnb.running.persistence import Persistence
 
+        self.home.storage.keep_in_database(database)
         kept = Persistence(database, self.current, self.home.paths.shared)
         self.current.options = replace(self.current.options, checkpointer=database.saver)
         self.graphs.keep_in(database.saver, kept.sign)
-        self.home.storage.keep_in_database(database)
         self.state.persistence = kept
-        self.threads.reread()
+        if not begun:
+            self.threads.reread()
         self.transcripts.database = kept.place
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept

@@ -37,7 +37,7 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     except BaseException:
         database.close()
         raise
-    kept = workspace.keep_in(database)
+    kept = workspace.keep_in(database, begun=begun)
     if not begun:
         _go_on(workspace, kept)
     restored = kept.restored(workspace.threads.current, workspace.options.namespace)
