@@ -101,6 +101,8 @@ def hold_file(path: Path) -> Callable[[], None] | None:
     fd = _try_lock(tree, (path.name,))
     if fd is None:
         return None
+    with suppress(OSError, AttributeError):  # not on Windows
+        os.fchmod(fd, 0o600)
 
     def release() -> None:
         try:

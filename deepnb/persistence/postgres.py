@@ -138,12 +138,12 @@ def _classes() -> tuple[Any, Any, Any]:
         raise NotInstalledError("PostgreSQL needs langgraph-checkpoint-postgres and psycopg", INSTALL) from None
     from psycopg.rows import dict_row
 
-    from deepnb.persistence.savers import RedactedSaver, serializer
+    from deepnb.persistence.savers import PlainSerializer, RedactedSaver
 
     class Saver(RedactedSaver, PostgresSaver):
         def __init__(self, connection: Any) -> None:
             connection.row_factory = dict_row
-            super().__init__(connection, serde=serializer())
+            super().__init__(connection, serde=PlainSerializer())
 
     def store(connection: Any) -> Any:
         connection.row_factory = dict_row

@@ -1,7 +1,7 @@
 """What only deepnb knows of a session, as rows: threads, turns, transcripts, and facts of the session."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -19,6 +19,8 @@ class ThreadRow:
     head: str | None
     """The id of its last turn."""
     facts: Mapping[str, Any]
+    begun: Mapping[str, Any] | None = None
+    """The turn that plays in it, or played when its kernel ended."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class Records:
         self._put: set[str] = set()
         """Names of texts that are known to be there."""
         self._texts: dict[str, str] = {}
+
+    def forget(self) -> None:
+        """Know no more which texts are there."""
+        self._put.clear()
 
     # -- the session
 
@@ -85,20 +91,37 @@ class Records:
 
     def threads(self) -> dict[str, ThreadRow]:
         """All threads, in the order they were made."""
-        rows = self._database.execute("SELECT name, head, facts FROM deepnb_threads ORDER BY seq")
-        return {name: ThreadRow(name, head, self._json(facts)) for name, head, facts in rows}
+        rows = self._database.execute("SELECT name, head, facts, begun FROM deepnb_threads ORDER BY seq")
+        return {row[0]: self._row(row) for row in rows}
 
     def thread(self, name: str) -> ThreadRow | None:
         """A thread, if it is there."""
-        rows = self._database.execute("SELECT head, facts FROM deepnb_threads WHERE name = ?", name)
-        return ThreadRow(name, rows[0][0], self._json(rows[0][1])) if rows else None
+        rows = self._database.execute("SELECT name, head, facts, begun FROM deepnb_threads WHERE name = ?", name)
+        return self._row(rows[0]) if rows else None
 
-    def set_thread(self, row: ThreadRow) -> None:
-        """Keep a thread in the place of what was known of it."""
+    def _row(self, row: Sequence[Any]) -> ThreadRow:
+        name, head, facts, begun = row
+        return ThreadRow(name, head, self._json(facts), self._json(begun) if begun else None)
+
+    def set_facts(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Keep facts of a thread, which is made where it is new."""
         self._database.execute(
-            "INSERT INTO deepnb_threads (name, head, facts) VALUES (?, ?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET head = excluded.head, facts = excluded.facts",
-            *(row.name, row.head, dumps(row.facts)),
+            "INSERT INTO deepnb_threads (name, facts) VALUES (?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET facts = excluded.facts",
+            *(name, dumps(facts)),
+        )
+
+    def set_head(self, name: str, head: str | None, before: str | None) -> bool:
+        """Let a thread end with another turn, if it ends with `before` now; whether it does."""
+        moved = "UPDATE deepnb_threads SET head = ? WHERE name = ? AND COALESCE(head, '') = ? RETURNING name"
+        return bool(self._database.execute(moved, head, name, before or ""))
+
+    def set_begun(self, name: str, begun: Mapping[str, Any] | None) -> None:
+        """Keep which turn plays in a thread; None where none does."""
+        self._database.execute(
+            "INSERT INTO deepnb_threads (name, facts, begun) VALUES (?, '{}', ?)"
+            " ON CONFLICT (name) DO UPDATE SET begun = excluded.begun",
+            *(name, None if begun is None else dumps(begun)),
         )
 
     def remove_thread(self, name: str) -> None:

@@ -7,13 +7,23 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from deepnb.core.errors import RefusedError
 from deepnb.engine import keys
 from deepnb.persistence.redaction import without_credentials
 
 
-def serializer() -> JsonPlusSerializer:
-    """One that makes LangChain's messages and plain values again, and of other classes their data; it never unpickles."""
-    return JsonPlusSerializer(pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=None)
+class PlainSerializer(JsonPlusSerializer):
+    """Makes LangChain's messages and plain values again, and of other classes their data; it never unpickles."""
+
+    def __init__(self) -> None:
+        super().__init__(pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=None)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        try:
+            return super().loads_typed(data)
+        except Exception as error:  # whatever bytes can do to a decoder
+            what = f"a checkpoint of this session is damaged ({type(error).__name__})"
+            raise RefusedError(what, "restore a copy of its file or database") from None
 
 
 class RedactedSaver(BaseCheckpointSaver[Any]):

@@ -12,7 +12,9 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE deepnb_values (id TEXT PRIMARY KEY, value TEXT NOT NULL)",
         # each turn names the one before it: a fork shares its beginning, a rewind moves the head of its thread
         "CREATE TABLE deepnb_turns (id TEXT PRIMARY KEY, parent TEXT, record TEXT NOT NULL)",
-        "CREATE TABLE deepnb_threads (seq {serial}, name TEXT UNIQUE NOT NULL, head TEXT, facts TEXT NOT NULL)",
+        # `begun` is the turn that plays: should its kernel end before it, it is known what was asked
+        "CREATE TABLE deepnb_threads"
+        " (seq {serial}, name TEXT UNIQUE NOT NULL, head TEXT, facts TEXT NOT NULL, begun TEXT)",
         # transcripts, line by line
         "CREATE TABLE deepnb_lines (seq {serial}, thread TEXT NOT NULL, line TEXT NOT NULL)",
         "CREATE INDEX deepnb_lines_thread ON deepnb_lines (thread, seq)",

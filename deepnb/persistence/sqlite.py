@@ -31,7 +31,9 @@ class SqliteDatabase(Database):
         self.path = path
         self.where = str(path)
         version = _checked(path)
-        _make_private(path)
+        self._lock_file = path.with_name(f"{path.name}.lock")
+        for file in (path, self._lock_file):
+            _make_private(file)
         self._lock = threading.RLock()
         self._rows = self._connection(autocommit=True)
         self._rows.execute("PRAGMA journal_mode=WAL")
@@ -68,7 +70,7 @@ class SqliteDatabase(Database):
             self._rows.execute("COMMIT")
 
     def lock(self) -> Any:
-        return file_lock(self.path.with_name(f"{self.path.name}.lock"), self.path.name)
+        return file_lock(self._lock_file, self.path.name)
 
     def hold(self, thread: str) -> Callable[[], None] | None:
         return hold_file(self.path.with_name(f"{self.path.name}-{thread}.lock"))
@@ -88,11 +90,11 @@ def _classes() -> tuple[Any, Any]:
         from langgraph.store.sqlite import SqliteStore
     except ImportError:
         raise NotInstalledError("SQLite needs langgraph-checkpoint-sqlite", INSTALL) from None
-    from deepnb.persistence.savers import RedactedSaver, serializer
+    from deepnb.persistence.savers import PlainSerializer, RedactedSaver
 
     class Saver(RedactedSaver, SqliteSaver):
         def __init__(self, connection: sqlite3.Connection) -> None:
-            super().__init__(connection, serde=serializer())
+            super().__init__(connection, serde=PlainSerializer())
 
     return Saver, SqliteStore
 

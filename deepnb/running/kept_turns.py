@@ -48,9 +48,11 @@ class KeptTurns:
             kept.append((turn, self._write(turn, kept[-1] if kept else None)))
         return kept[-1][1] if kept else None
 
-    def forget(self, thread: str) -> None:
-        """Know nothing of a thread any more: it is to be read anew."""
-        self._ids.pop(thread, None)
+    def forget(self) -> None:
+        """Know no more what is there: what was written last was taken back."""
+        self._ids.clear()
+        self._known.clear()
+        self._states.clear()
 
     def _write(self, turn: Turn, before: tuple[Turn, str] | None) -> str:
         parent = before[1] if before else None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import policy_of
+from deepnb.core.errors import BusyError
 from deepnb.core.values import CodeOutput, Snapshot, Turn, Usage
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
@@ -91,8 +92,8 @@ class Persistence:
         """As they were last read or written."""
         self._claims: dict[str, tuple[int, Callable[[], None]]] = {}
         """Thread -> how often it is claimed here, and what gives it free."""
-        self._begun: dict[str, Mapping[str, Any]] = {}
-        """The turn that plays in a thread."""
+        self._begun: set[str] = set()
+        """Threads in which a turn plays here."""
 
     # -- who plays where
 
@@ -123,37 +124,49 @@ class Persistence:
     def begin(self, turn: Turn) -> None:
         """A turn begins, or goes on: should the kernel end before it, it is known what was asked."""
         named = {name: getattr(turn, name) for name in ("number", "prompt", "model", "started", "cell")}
-        self._begun[turn.thread] = {**named, "before": self._turns.state(turn.before)}
-        row = self._rows.get(turn.thread) or ThreadRow(turn.thread, None, {})
-        self._write(
-            replace(row, facts={**row.facts, "begun": Writer(self.records.put).plain(self._begun[turn.thread])})
-        )
+        begun = {**named, "before": self._turns.state(turn.before)}
+        self._begun.add(turn.thread)
+        self.records.set_begun(turn.thread, Writer(self.records.put).plain(begun))
 
-    def end(self, thread: str) -> None:
-        """The turn of a thread has ended."""
-        self._begun.pop(thread, None)
+    def end(self, thread: Thread) -> None:
+        """The turn of a thread has ended, and is in its list of turns."""
+        with self._whole():
+            self._begun.discard(thread.name)
+            self._save(thread)
+            self.records.set_begun(thread.name, None)
 
     def save(self, threads: Iterable[Thread], names: Iterable[str]) -> None:
         """Keep what has changed of the threads that were read; those of other `names` than these are no more."""
-        with self.database.transaction():
+        with self._whole():
             for thread in threads:
                 self._save(thread)
             for gone in self._rows.keys() - set(names):
                 self.records.remove_thread(gone)
                 del self._rows[gone]
-                self._turns.forget(gone)
             self._save_session()
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """All rows of the block are there afterwards, or none."""
+        try:
+            with self.database.transaction():
+                yield
+        except BaseException:
+            self.records.forget()
+            self._turns.forget()
+            raise
 
     def _save(self, thread: Thread) -> None:
         if thread.name in self._begun:
             return
-        facts = self._facts(thread)
-        self._write(ThreadRow(thread.name, self._turns.write(thread.name, thread.turns), facts))
-
-    def _write(self, row: ThreadRow) -> None:
-        if self._rows.get(row.name) != row:
-            self.records.set_thread(row)
-            self._rows[row.name] = row
+        known = self._rows.get(thread.name)
+        row = ThreadRow(thread.name, self._turns.write(thread.name, thread.turns), self._facts(thread))
+        if known is None or known.facts != row.facts:
+            self.records.set_facts(row.name, row.facts)
+        before = known.head if known else None
+        if row.head != before and not self.records.set_head(row.name, row.head, before):
+            raise BusyError(f"another kernel continued thread {thread.name} meanwhile", "do it again")
+        self._rows[thread.name] = row
 
     def _facts(self, thread: Thread) -> dict[str, Any]:
         made = {"scope": thread.scope.words, "parent": thread.parent, "pool": thread.pool.name}
@@ -212,21 +225,21 @@ class Persistence:
         row = self.records.thread(thread.name)
         if row is None:
             return
-        self._rows[thread.name] = row
         rights = {k: v for k, v in row.facts.items() if k in _RIGHTS}
         trusted = row.facts.get("signature") == self.sign([thread.name, rights])
         facts = {k: v for k, v in row.facts.items() if k in _FACTS and (trusted or k not in _RIGHTS)}
         for name, value in Reader(self.records.get).value(facts).items():
             setattr(thread, name, frozenset(value) if name in ("granted", "offered") else value)
+        self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
 
     def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn]:
         """The turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages."""
         row = self.records.thread(thread.name)
         if row is None:
             return []
-        self._rows[thread.name] = row
+        self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
         turns = self._turns.read(thread.name, row.head, thread.snapshot.messages, files_at)
-        begun = row.facts.get("begun")
+        begun = row.begun
         if begun is None or thread.name in self._begun or self.is_busy(thread.name):
             return turns
         last = turns[-1] if turns and turns[-1].number == begun["number"] else None

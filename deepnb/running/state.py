@@ -49,7 +49,9 @@ class State:
 
     def start(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
-        if thread.root is None:
+        if thread.root is None and self._given is not None and self._newest(thread).id is not None:
+            self.open(thread)  # another kernel has made it since it was looked for
+        elif thread.root is None:
             thread.base = self._common(thread)
             self._update(thread.config, {"files": dict(thread.base)})
             self.look(thread)
@@ -95,8 +97,8 @@ class State:
         return None if found.id is None else found.metadata
 
     def refresh(self, thread: Thread) -> None:
-        """See what another kernel did in a thread that was read before; nothing where there can be none."""
-        if self.persistence is not None and thread.root is not None:
+        """See what another kernel did in a thread; nothing where there can be none."""
+        if self.persistence is not None:
             self.start(thread)
 
     def open(self, thread: Thread) -> None:
@@ -280,6 +282,8 @@ class State:
 
         What its scope keeps from the thread goes to its pool alone.
         """
+        if self.persistence is not None and self.is_busy(thread):
+            raise self.persistence.database.busy(thread.name)
         later = self._current.plays(thread) or thread.unfinished
         is_shared = self._home.paths.shared()
         common = {p: d for p, d in update.items() if is_shared(p) and (later or not thread.scope.may_read(p))}

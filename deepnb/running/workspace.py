@@ -116,7 +116,7 @@ class Workspace:
     def end(self, thread: Thread) -> None:
         """The turn of a thread has ended."""
         if self.persistence is not None:
-            self.persistence.end(thread.name)
+            self.persistence.end(thread)
 
     def configure(self, changes: Mapping[str, Any]) -> Built:
         """Change options from the next turn on; a bad one changes nothing."""
