@@ -84,7 +84,7 @@ class Database(ABC):
         by = f" ({found.who}, since {found.since})" if found else ""
         return BusyError(
             f"thread {thread} is busy in another kernel{by}",
-            f"wait, or %agent fork, from turn to turn apart from {thread}",
+            "wait, or %agent fork NAME, which goes on from its last turn",
         )
 
     def migrate(self, version: int | None) -> None:

@@ -24,7 +24,7 @@ _FAMILY = 0x64656570
 
 
 class PostgresDatabase(Database):
-    """Connections of one kernel: for LangGraph's checkpointer, its store, our rows, and one that holds locks.
+    """Connections of one kernel: for LangGraph's checkpointer, its store, our rows, the lock of memory, and claims.
 
     Advisory locks belong to their connection: the server lets them go when the kernel has ended.
     """
@@ -37,11 +37,11 @@ class PostgresDatabase(Database):
         self._url = url
         self.where = _without_password(url)
         self._local = threading.RLock()
-        self._writing = 0
         self._holding = threading.RLock()
+        self._claiming = threading.Lock()
         self._open: list[Any] = []
         self._rows = self._connection()
-        self._locks = self._connection()
+        self._locks, self._claims = self._connection(), self._connection()
         with self._exclusive(_MIGRATE):
             version = self._format()
             check_format(version, self.where)
@@ -108,16 +108,14 @@ class PostgresDatabase(Database):
 
     def hold(self, thread: str) -> Callable[[], None] | None:
         numbers = _FAMILY + _THREAD, int.from_bytes(sha256(thread.encode()).digest()[:4], "big", signed=True)
-        held = self._errors.connect(self._url, autocommit=True)
-        try:
-            (free,) = held.execute("SELECT pg_try_advisory_lock(%s, %s)", numbers).fetchone()
-        except BaseException:
-            held.close()
-            raise
-        if not free:
-            held.close()
-            return None
-        return lambda: held.close()  # with its connection the server lets the lock go
+        with self._claiming:
+            (free,) = self._claims.execute("SELECT pg_try_advisory_lock(%s, %s)", numbers).fetchone()
+
+        def release() -> None:
+            with self._claiming, suppress(self._errors.Error):  # where the connection is gone, so is the lock
+                self._claims.execute("SELECT pg_advisory_unlock(%s, %s)", numbers)
+
+        return release if free else None
 
     def newest(self) -> list[tuple[str, str]]:
         query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"

@@ -211,7 +211,7 @@ class Runner:
             notices = (*self._rule_notes(built), *self._taken_back(thread, cell, rerun), *_unseen(built, images))
             work.state.settle(thread)
             work.backend.begin()
-            before = replace(thread.snapshot, next=())
+            before = replace(work.state.snapshot(thread), next=())
             work.threads.use(thread, model)
             prompt = with_markers(prompt, images)
             draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)

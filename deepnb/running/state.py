@@ -252,6 +252,10 @@ class State:
         """Take the whole of this thread's memory, notes and skills as its pool's."""
         thread.pool.files = {**self._withheld(thread), **self._own(thread)}
 
+    def put_back(self, thread: Thread, to: Snapshot, note: str) -> Callable[[], None] | None:
+        """Take memory back where it is kept outside of the kernel's state, as `Home.put_back` does."""
+        return self._home.put_back(thread, to, note)
+
     def unrestore(self, pool: Pool, before: Mapping[str, Any], restored: Mapping[str, Any]) -> None:
         """Take `restore` back: the pool's files as `before` it, with what was changed since."""
         now = pool.files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import SplitBackend
+from deepnb.backends.writer import writing
 from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
 from deepnb.memory.searching import MemorySearch
@@ -48,7 +49,8 @@ class Storage:
         self._source_mounts: dict[SourceMount, Mount] = {}
         self.kept: str | None = None
         """The directory in which memory, notes, skills and the journal are kept; None for the kernel or a database."""
-        self._database: Database | None = None
+        self.database: Database | None = None
+        """The database in whose store they are kept."""
         self._current, self._paths, self._outside = current, paths, outside
         self._given = given
         kernel, root = KernelBackend(outside), given.root
@@ -74,7 +76,7 @@ class Storage:
     @property
     def is_elsewhere(self) -> bool:
         """Whether any file may be outside of the kernel's state."""
-        return bool(self.mounts or self._is_moved or self._given.root)
+        return bool(self.mounts or self.is_moved or self._given.root)
 
     def in_kernel(self, path: str) -> bool:
         """Whether a file or directory is in the kernel's state, as far as memory is not kept elsewhere."""
@@ -121,10 +123,19 @@ class Storage:
         )
         return self._move(store.backend, lambda there: self._keep_in_store(database, there))
 
+    def put_back(self, texts: Mapping[str, str], now: Mapping[str, str], note: str) -> None:
+        """Make memory, notes and skills what they were, where they are `now`; what is written meanwhile is merged."""
+        with writing(note=note):
+            for path in sorted({*texts, *now}):
+                if path not in texts:
+                    self.guard.delete(path)
+                elif texts[path] != now.get(path):
+                    self.guard.merge(path, texts[path], now.get(path, ""))
+
     @property
-    def _is_moved(self) -> bool:
+    def is_moved(self) -> bool:
         """Whether memory is not in the kernel's state."""
-        return self.kept is not None or self._database is not None
+        return self.kept is not None or self.database is not None
 
     def _move(self, there: Any, settle: Callable[[Any], None]) -> int:
         files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}
@@ -148,9 +159,9 @@ class Storage:
         self.user_mounts, self._source_mounts = dict(other.user_mounts), dict(other._source_mounts)
         if other.kept is not None:
             self._keep_in(Path(other.kept), DiskBackend(Path(other.kept)))
-        elif other._database is not None:
-            self.keep_in_database(other._database)
-        self._rewire(forget_home=other._is_moved)
+        elif other.database is not None:
+            self.keep_in_database(other.database)
+        self._rewire(forget_home=other.is_moved)
 
     def check_directories(self) -> None:
         """An error where a directory that files are kept in has become something else."""
@@ -160,7 +171,7 @@ class Storage:
 
     def elsewhere(self, paths: Iterable[str]) -> dict[str, str]:
         """path -> text of the files among these that are not in the kernel's state."""
-        away = [p for p in paths if self._is_moved or not self.in_kernel(p)]
+        away = [p for p in paths if self.is_moved or not self.in_kernel(p)]
         found = zip(away, self.guard.download_files(away), strict=True) if away else ()
         texts = {}
         for path, response in found:
@@ -176,7 +187,7 @@ class Storage:
 
     def _keep_in_store(self, database: Database, there: Any) -> None:
         self._default = SplitBackend(self._default, there, self._is_remembered)
-        self._shared, self._database = True, database
+        self._shared, self.database = True, database
         self._lock = database.lock
 
     def _rewire(self, *, forget_home: bool = False) -> None:

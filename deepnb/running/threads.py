@@ -224,7 +224,9 @@ class Threads:
             state.back(thread, now.snapshot)
             thread.turns, thread.held, thread.rewound = now.turns, now.held, now.rewound
             state.look(thread, share=False)
-            if memory:
+            if memory_back is not None:
+                memory_back()
+            elif memory:
                 state.unrestore(thread.pool, common, restored)
 
         state.back(thread, to)
@@ -232,7 +234,8 @@ class Threads:
         thread.turns, thread.held = now.turns[:number], {}
         thread.rewound = (*now.rewound, (len(now.turns), number))
         state.look(thread, share=False)
-        if memory:
+        memory_back = state.put_back(thread, to, f"rewind to turn {number}") if memory else None
+        if memory and memory_back is None:
             state.restore(thread)
         restored = thread.pool.files
 

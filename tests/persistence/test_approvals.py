@@ -75,7 +75,7 @@ def test_a_call_that_another_users_kernel_asked_about_is_asked_anew(where, home)
         first.run("send hi")
     another_user(home)
     with session(where, "Sent.") as second:
-        assert second.asked == ()
+        assert not second.asked
         line = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
         assert second.pending == line and line in second.restored.lines
         list(second.resume())
@@ -111,7 +111,7 @@ def test_a_call_that_was_changed_in_the_file_is_not_the_one_that_was_shown(tmp_p
     db.close()
     assert changed == 1
     with session(where, "Sent.") as second:
-        assert second.asked == ()
+        assert not second.asked
         list(second.resume())
         assert [c.args for c in second.asked] == [{"text": "harmless"}] and RAN == []
 
