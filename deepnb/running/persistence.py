@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import policy_of
 from deepnb.core.errors import BusyError
-from deepnb.core.values import CodeOutput, Snapshot, Turn, Usage
+from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
 from deepnb.running.current import Current
@@ -244,7 +244,7 @@ class Persistence:
             return turns
         last = turns[-1] if turns and turns[-1].number == begun["number"] else None
         base = last or self._begun_turn(thread, begun, turns)
-        if len(messages) <= len(base.after.messages):  # it had not begun
+        if len(messages) <= len(base.after.messages) and (last is None or thread.asked):  # it had not begun
             return turns
         return [*turns[: base.number - 1], _cut(thread, base, messages)]
 
@@ -287,18 +287,31 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     from deepnb.engine.request import message_text
     from deepnb.engine.stored_threads import stored_events
 
-    new = messages[len(base.after.messages) :]
+    new, asked = messages[len(base.after.messages) :], {call.id for call in thread.asked}
     answers = [m for m in new if isinstance(m, AIMessage)]
     stopped = thread.unfinished and not thread.asked
     return replace(
         base,
         text=next((text for m in reversed(answers) if (text := message_text(m))), base.text),
-        events=(*base.events, *stored_events(new, {call.id for call in thread.asked})),
+        events=(*base.events, *stored_events(new, asked), *_cut_tools(thread, base, messages, asked)),
         after=thread.snapshot,
         usage=sum((used for m in answers if (used := usage(m))), base.usage),
         asked=thread.asked,
         interrupted=ENDED if stopped else None,
     )
+
+
+def _cut_tools(
+    thread: Thread, base: Turn, messages: Sequence[BaseMessage], asked: Collection[str]
+) -> Iterator[ToolEnded]:
+    """The calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
+    if not thread.unfinished or thread.unsigned:
+        return
+    results = {getattr(m, "tool_call_id", None) for m in messages}
+    for message in messages[len(base.before.messages) : len(base.after.messages)]:
+        for call in getattr(message, "tool_calls", ()):
+            if call["id"] not in results and call["id"] not in asked:
+                yield ToolEnded(call["id"] or "", call["name"], "interrupted", "cut", 0.0)
 
 
 _NAMES = re.compile(r"(?:new|changed): ([^;]+)")

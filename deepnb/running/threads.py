@@ -66,7 +66,8 @@ class Threads:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all, read or not."""
-        found = dict.fromkeys((*self._threads, *self._unread()))
+        unread = self._unread()
+        found = dict.fromkeys((*self._threads, *unread))
         order = {name: n for n, name in enumerate(self._state.made_order())}
         return tuple(sorted(found, key=lambda name: order.get(name, len(order))))
 

@@ -75,8 +75,6 @@ class Session:
     - backend: where files are kept: "disk:DIR", or a deepagents backend; None keeps them in the kernel
     - checkpointer: where threads are kept: a LangGraph checkpointer; None keeps them in memory
     - store: a LangGraph store
-    - persist: a file, or "postgresql://...", in which threads, turns, files, memory with its journal, calls that need
-      approval and the policy outlive the kernel; it takes the place of `checkpointer`
     - assistant_id: keeps the files of this assistant in the store apart from those of others
     - max_input_tokens: the context window in tokens; None takes what the model's profile says
     - trigger: when the context is compacted: ("fraction", 0.85), or a number of "tokens" or "messages"
@@ -100,6 +98,8 @@ class Session:
     - tool_text: how tools are described to the model: "short" or "full"; None is short under a window of 32,000 tokens
     - namespace: the variables that the agent may look at; in a dict its code also runs, once it is approved
     - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
+    - persist: a file, or "postgresql://...", in which threads, turns, files, memory with its journal, calls that need
+      approval and the policy outlive the kernel; it takes the place of `checkpointer`
     """
 
     def __init__(
@@ -116,7 +116,6 @@ class Session:
         backend: BackendProtocol | str | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
-        persist: str | Path | None = None,
         assistant_id: str | None = None,
         max_input_tokens: int | None = None,
         trigger: Size | None = None,
@@ -139,6 +138,7 @@ class Session:
         tool_text: ToolText | None = None,
         namespace: Mapping[str, Any] | None = None,
         clock: Callable[[], datetime] | None = None,
+        persist: str | Path | None = None,
         **unknown: Never,
     ) -> None:
         self._workspace = Workspace(changed(Options(), known_only("Session", locals(), unknown)), clock)
