@@ -106,19 +106,23 @@ class Writer:
 class Reader:
     """Reads what a `Writer` wrote. `get` gives a text by its name."""
 
-    def __init__(self, get: Callable[[str], str], before: Request | None = None) -> None:
+    def __init__(
+        self, get: Callable[[str], str], before: Request | None = None, heads: dict[str, tuple[Sent, ...]] | None = None
+    ) -> None:
+        """`heads` are those of requests that were read before: they are the same ones for a whole thread."""
         self._get = get
+        self._heads: dict[str, tuple[Sent, ...]] = {} if heads is None else heads
         self._requests: list[Request] = [before] if before is not None else []
 
     def value(self, plain: Any) -> Any:
         """The value; DamagedError for what is none."""
+        if type(plain) in _SCALARS:
+            return plain
         if isinstance(plain, list):
             return tuple(map(self.value, plain))
-        if not isinstance(plain, dict):
-            return plain
         kind = plain.get(_CLASS)
         if kind is None:
-            return {k: self.value(v) for k, v in plain.items()}
+            return {k: v if type(v) in _SCALARS else self.value(v) for k, v in plain.items()}
         if kind in CLASSES:
             return self._object(CLASSES[kind], plain)
         match kind:
@@ -135,9 +139,9 @@ class Reader:
         raise DamagedError(f"no value is a {kind!r}")
 
     def _object(self, made: type, plain: Mapping[str, Any]) -> Any:
-        names = {name for name, _ in _fields(made)}
+        value = self.value
         try:
-            return made(**{k: self.value(v) for k, v in plain.items() if k in names})
+            return made(**{k: v if type(v) in _SCALARS else value(v) for k, v in plain.items() if k != _CLASS})
         except TypeError as error:
             raise DamagedError(str(error)) from None
 
@@ -149,12 +153,19 @@ class Reader:
             base = plain["base"]
             body = GrowingList[tuple[Sent, ...]]() if base is None else self._requests[base].body
             new = [tuple(Sent(*piece) for piece in message) for message in plain["new"]]
-            head = tuple(Sent(*piece) for piece in json.loads(self._get(plain["head"])))
-            made = Request(head, body.replace_from(plain["kept"], new))
+            made = Request(self._head(plain["head"]), body.replace_from(plain["kept"], new))
         except (LookupError, TypeError) as error:
             raise DamagedError(str(error)) from None
         self._requests.append(made)
         return made
+
+    def _head(self, name: str) -> tuple[Sent, ...]:
+        if name not in self._heads:
+            self._heads[name] = tuple(Sent(*piece) for piece in json.loads(self._get(name)))
+        return self._heads[name]
+
+
+_SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def dumps(value: Any) -> str:

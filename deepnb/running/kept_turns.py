@@ -10,7 +10,7 @@ from typing import Any
 from deepnb.context.ledger import last_request
 from deepnb.core.lazy_mapping import LazyMapping
 from deepnb.core.messages import Messages
-from deepnb.core.request import Request
+from deepnb.core.request import Request, Sent
 from deepnb.core.values import Snapshot, Turn
 from deepnb.persistence.codec import DamagedError, Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
@@ -37,6 +37,7 @@ class KeptTurns:
         """id() of the state after a turn -> the turn, its id and that of the one before: forks have turns in common."""
         self._states: dict[int, tuple[Snapshot, dict[str, Any]]] = {}
         self._values: dict[str, Any] = {}
+        self._heads: dict[str, tuple[Sent, ...]] = {}
 
     def write(self, thread: str, turns: Sequence[Turn]) -> str | None:
         """Keep what is new of a thread's turns; gives the id of the last one."""
@@ -108,7 +109,7 @@ class KeptTurns:
 
     def _turn(self, thread: str, row: TurnRow, before: Request | None, state: Callable[[Any], Snapshot]) -> Turn:
         try:
-            reader = Reader(self._records.get, before)
+            reader = Reader(self._records.get, before, self._heads)
             facts = {name: reader.value(row.record[name]) for name in _FACTS}
             return Turn(thread=thread, before=state(row.record["before"]), after=state(row.record["after"]), **facts)
         except (DamagedError, LookupError, TypeError) as error:

@@ -236,7 +236,7 @@ class Persistence:
         """The turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages."""
         row = self.records.thread(thread.name)
         if row is None:
-            return []
+            return self._turns.read(thread.name, self._fork_head(thread), thread.snapshot.messages, files_at)
         self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
         turns = self._turns.read(thread.name, row.head, thread.snapshot.messages, files_at)
         begun = row.begun
@@ -247,6 +247,13 @@ class Persistence:
         if len(messages) <= len(base.after.messages) and (last is None or thread.asked):  # it had not begun
             return turns
         return [*turns[: base.number - 1], _cut(thread, base, messages)]
+
+    def _fork_head(self, thread: Thread) -> str | None:
+        """The id of the turn that a fork begins with whose kernel ended as it made it: that of the thread it comes from."""
+        source, _, number = (thread.parent or "").rpartition("@")
+        row = self.records.thread(source) if source else None
+        line = self.records.turns(row.head) if row else []
+        return line[int(number) - 1].id if 0 < int(number or 0) <= len(line) else None
 
     def _begun_turn(self, thread: Thread, begun: Mapping[str, Any], turns: Sequence[Turn]) -> Turn:
         before = turns[-1].after if turns else thread.snapshot
