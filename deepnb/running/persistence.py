@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.approvals import policy_of
+from deepnb.core.approvals import PendingCall, policy_of
 from deepnb.core.errors import BusyError
 from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 from deepnb.persistence.codec import Reader, Writer, dumps
@@ -244,7 +244,8 @@ class Persistence:
             return turns
         last = turns[-1] if turns and turns[-1].number == begun["number"] else None
         base = last or self._begun_turn(thread, begun, turns)
-        if len(messages) <= len(base.after.messages) and (last is None or thread.asked):  # it had not begun
+        went_on = all(call.key in thread.decided for call in thread.asked)
+        if len(messages) <= len(base.after.messages) and (last is None or not went_on):  # it had not begun
             return turns
         return [*turns[: base.number - 1], _cut(thread, base, messages)]
 
@@ -294,7 +295,8 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     from deepnb.engine.request import message_text
     from deepnb.engine.stored_threads import stored_events
 
-    new, asked = messages[len(base.after.messages) :], {call.id for call in thread.asked}
+    new = messages[len(base.after.messages) :]
+    asked = {call.id for call in thread.asked if not _may_have_run(thread, call)}
     answers = [m for m in new if isinstance(m, AIMessage)]
     stopped = thread.unfinished and not thread.asked
     return replace(
@@ -306,6 +308,12 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
         asked=thread.asked,
         interrupted=ENDED if stopped else None,
     )
+
+
+def _may_have_run(thread: Thread, call: PendingCall) -> bool:
+    """Whether a call is decided already, and so was on its way when its kernel ended."""
+    decision = thread.decided.get(call.key)
+    return decision is not None and decision.kind != "reject"
 
 
 def _cut_tools(

@@ -13,7 +13,7 @@ from time import perf_counter
 
 from deepnb import Session
 from deepnb.persistence.sqlite import SqliteDatabase
-from tests.bench.agents import MESSAGES, Looker, Pair, bare_turn, fill
+from tests.bench.agents import Looker, Pair, bare_turn, fill
 from tests.bench.row import Row, below, held
 
 QUICK = False
@@ -47,9 +47,9 @@ def rows() -> Iterator[Row]:
         pair = Pair(lambda: session.run(_PROMPT), bare_turn(SqliteDatabase(bare).saver))
         sizes = [_sizes(session, bare)]
         times = []
-        for seconds in pair.grow(TURNS * MESSAGES):
+        for _ in range(TURNS):
+            times.append(pair.time())
             sizes.append(_sizes(session, bare))
-            times.append(seconds)
         for name, one in (("kept session", 0), ("bare graph", 1)):
             first, last = (
                 (sizes[b][one] - sizes[a][one]) / SOME / 1000 for a, b in ((0, SOME), (len(sizes) - 1 - SOME, -1))

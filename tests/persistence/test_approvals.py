@@ -122,3 +122,24 @@ def test_a_turn_that_waits_is_decided_before_a_session_is_kept(tmp_path):
     with pytest.raises(DeepnbError, match="needs your approval for send"):
         s.persist(tmp_path / "session.db")
     assert not (tmp_path / "session.db").exists()
+
+
+def test_a_call_that_may_have_been_run_when_its_kernel_ended_is_not_run_again_unasked(where, monkeypatch):
+    first = session(where, call("send", text="hi"))
+    first.run("send hi")
+
+    def ends(*args: Any) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(first.workspace.graphs.checkpointer, "put_writes", ends)
+    monkeypatch.setattr(first.workspace, "end", ends)
+    with pytest.raises(SystemExit):
+        list(first.resume(first.asked[0].approve()))
+    assert RAN == ["hi"]
+    first.workspace.persistence.close()
+    with session(where, "Sent.") as second:
+        assert second.pending == "the tool send was interrupted: %agent resume again, or %agent resume skip"
+        with pytest.raises(DeepnbError, match="may have done part of its work"):
+            list(second.resume())
+        list(second.resume("skip"))
+        assert RAN == ["hi"] and second.pending is None and second.turns[0].text == "Sent."

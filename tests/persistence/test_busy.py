@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -88,6 +90,30 @@ def test_edits_of_many_writers_are_all_there(where):
         assert [e.id for e in log] == [str(n) for n in range(1, 41)]
         assert replay("/AGENTS.md", log) == s.files["/AGENTS.md"]
         s.close()
+
+
+@pytest.mark.slow
+def test_eight_kernels_with_fifty_edits_each_lose_none(where):
+    with session(where) as s:
+        command = [sys.executable, "-m", "tests.support.memory_writer", where]
+        kernels = [
+            subprocess.Popen([*command, f"k{n}", "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for n in range(8)
+        ]
+        for one in kernels:
+            assert one.stdout is not None and one.stdout.readline() == "ready\n"
+        for one in kernels:
+            assert one.stdin is not None
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        for one in kernels:
+            one.communicate()
+        assert [one.returncode for one in kernels] == [0] * 8
+        lines = s.files["/AGENTS.md"].splitlines()
+        assert sorted(lines) == sorted(f"- fact k{a}-{b}" for a in range(8) for b in range(50))
+        log = s.memory.log_entries()
+        assert [e.id for e in log] == [str(n) for n in range(1, 401)]
+        assert replay("/AGENTS.md", log) == s.files["/AGENTS.md"]
 
 
 def test_two_writers_of_one_line_keep_both_texts(where):

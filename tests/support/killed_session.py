@@ -87,10 +87,12 @@ class Life:
         for info in self.s.threads:
             self.s.switch(info.name)
             for _ in range(9):
-                if self.s.asked:
+                if self.s.workspace.thread.cut:
+                    list(self.s.resume("skip"))
+                elif self.s.asked:
                     list(self.s.resume([one.approve() for one in self.s.asked]))
                 elif self.s.pending:
-                    list(self.s.resume("skip" if self.s.workspace.thread.cut else None))
+                    list(self.s.resume())
                 else:
                     break
             assert self.s.pending is None, self.s.pending
