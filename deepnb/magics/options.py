@@ -216,7 +216,7 @@ def _argument(arg: Arg, rest: str) -> tuple[str, str]:
     """The text of one argument and what follows it; `--` may stand before a text."""
     if arg.kind == "search" and (quoted := re.match(r'(?:"[^"]+"\s*)+', rest)):
         return quoted[0].strip(), rest[quoted.end() :]
-    if arg.kind == "export" and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
+    if arg.kind in ("export", "database") and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
         return quoted[0], rest[quoted.end() :].lstrip()
     if arg.kind not in TAKES_THE_REST:
         return _word(rest)
