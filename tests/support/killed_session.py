@@ -36,13 +36,15 @@ class Story(Scripted):
     """Does what the last prompt says."""
 
     answers: list[Any] = []  # noqa: RUF012
+    sent: Path = Path()
+    """What was sent: a call whose result a compaction took out of sight is not made again."""
 
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
         asked = next((str(m.content) for m in reversed(messages) if m.type == "human" and not m.additional_kwargs), "")
         kind, _, key = asked.partition(" ")
         if "<messages>" in asked or "<leaving>" in asked:
             return AIMessage("- in short")
-        if isinstance(messages[-1], ToolMessage):
+        if isinstance(messages[-1], ToolMessage) or (kind == "send" and key in _lines(self.sent)):
             return AIMessage(f"done {key}")
         calls = {
             "write": ("write_file", {"file_path": f"/work/{key}.txt", "content": key}),
@@ -69,7 +71,7 @@ class Life:
 
         helper = Subagent(name="helper", description="Looks things up.", system_prompt="Look it up.")
         options: dict[str, Any] = {"trigger": ("messages", 14), "keep": ("messages", 4), "subagents": [helper]}
-        self.s = Session(Story(), tools=[send], persist=where, **options)
+        self.s = Session(Story(sent=self.sent), tools=[send], persist=where, **options)
 
     def state(self) -> dict[str, Any]:
         """What is there: the prompts of each thread, and the lines of memory."""
@@ -216,7 +218,7 @@ def check(where: str, folder: Path) -> None:
     assert len({e.id for e in log}) == len(log)
     for path in {e.path for e in log}:
         assert replay(path, log) == life.s.files.get(path), path
-    sent = life.sent.read_text().split() if life.sent.exists() else []
+    sent = _lines(life.sent)
     assert len(sent) == len(set(sent)), "something was sent twice"
     life.s.run(f"plain after-{len(lines)}")
     _append(life.log, json.dumps({"state": life.state()}))
@@ -241,6 +243,10 @@ def _after(state: dict[str, Any], done: dict[str, Any]) -> dict[str, Any]:
 def _without_empty(state: dict[str, Any]) -> dict[str, Any]:
     """A state as it is compared: a thread that nothing happened in may be there or not."""
     return {"threads": {k: v for k, v in state["threads"].items() if v}, "facts": [f for f in state["facts"] if f]}
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text().split() if file.exists() else []
 
 
 def _append(file: Path, line: str) -> None:
