@@ -19,6 +19,7 @@ def rounds(where: str, folder: Path, seed: str, count: int) -> None:
     assert told["killed"] == count
 
 
+@pytest.mark.slow
 def test_every_restart_resumes(where, tmp_path):
     rounds(where, tmp_path, "short", 2)
 
