@@ -30,15 +30,14 @@ RECORDS = "/.deepnb/"
 class State:
     """Reads and writes checkpoints through the graph; keeps the files that threads have in common.
 
-    Imports of the engine are inside the methods: a session is made long before its engine is needed.
-
-    A mapping of files is never changed in place: one that is the same as before needs no look inside.
+    Imports of the engine are inside the methods: a session is made long before its engine is needed. A mapping of files is never changed in place: one that is the same as before needs no look inside.
     """
 
     def __init__(self, current: Current, home: Home, graphs: Graphs) -> None:
         self._current = current
         self._home = home
         self._graphs = graphs
+        self.put_back = home.put_back
         self._overlay = Memo(overlay)
         self._only = Memo(_only)
         self._known = Memo(_only)
@@ -79,10 +78,6 @@ class State:
             return stored_threads(self._given)
         newest = dict(sorted(self.persistence.database.newest(), key=lambda one: one[1], reverse=True))
         return {**newest, **{name: newest.get(name, "") for name in self.persistence.names()}}
-
-    def made_order(self) -> tuple[str, ...]:
-        """The threads that are kept, in the order they were made."""
-        return self.persistence.names() if self.persistence else ()
 
     def metadata(self, name: str) -> Mapping[str, Any] | None:
         """What is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
@@ -251,10 +246,6 @@ class State:
     def restore(self, thread: Thread) -> None:
         """Take the whole of this thread's memory, notes and skills as its pool's."""
         thread.pool.files = {**self._withheld(thread), **self._own(thread)}
-
-    def put_back(self, thread: Thread, to: Snapshot, note: str) -> Callable[[], None] | None:
-        """Take memory back where it is kept outside of the kernel's state, as `Home.put_back` does."""
-        return self._home.put_back(thread, to, note)
 
     def unrestore(self, pool: Pool, before: Mapping[str, Any], restored: Mapping[str, Any]) -> None:
         """Take `restore` back: the pool's files as `before` it, with what was changed since."""

@@ -66,9 +66,9 @@ class Threads:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all, read or not."""
-        unread = self._unread()
+        unread, kept = self._unread(), self._state.persistence
         found = dict.fromkeys((*self._threads, *unread))
-        order = {name: n for n, name in enumerate(self._state.made_order())}
+        order = {name: n for n, name in enumerate(kept.names() if kept else ())}
         return tuple(sorted(found, key=lambda name: order.get(name, len(order))))
 
     @property
