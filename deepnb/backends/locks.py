@@ -92,6 +92,28 @@ def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> Iterator[No
         yield
 
 
+def hold_file(path: Path) -> Callable[[], None] | None:
+    """Take the lock that a file of its own stands for, until what this gives is called; None where another holds it.
+
+    It belongs to this call, not to a thread. The file is removed as it is given free.
+    """
+    tree = Tree(path.parent)
+    fd = _try_lock(tree, (path.name,))
+    if fd is None:
+        return None
+    with suppress(OSError, AttributeError):  # not on Windows
+        os.fchmod(fd, 0o600)
+
+    def release() -> None:
+        try:
+            with suppress(OSError):
+                tree.remove((path.name,))
+        finally:
+            os.close(fd)
+
+    return release
+
+
 @contextmanager
 def named_lock(name: str, *, seconds: float = SECONDS) -> Iterator[None]:
     """Hold the lock of a name among this user's processes on this machine (those with the same TMPDIR)."""

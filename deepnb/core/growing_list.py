@@ -31,6 +31,12 @@ class GrowingList(Sequence[T], Generic[T]):
             return grown
         return type(self)([*self[:kept], *new])
 
+    def first(self, n: int) -> GrowingList[T]:
+        """The first `n` of these values, or all, sharing their list."""
+        made: GrowingList[T] = object.__new__(type(self))
+        made._values, made._n = self._values, min(n, self._n)
+        return made
+
     def shares(self, other: GrowingList[T]) -> bool:
         """Whether both are views of one list."""
         return self._values is other._values

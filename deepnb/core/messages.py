@@ -63,3 +63,7 @@ class Messages(GrowingList[Message]):
     def replace_from(self, kept: int, new: Sequence[Message]) -> Messages:
         """The first `kept` of these messages followed by `new`."""
         return cast(Messages, super().replace_from(kept, new))
+
+    def first(self, n: int) -> Messages:
+        """The first `n` of these messages, or all."""
+        return cast(Messages, super().first(n))

@@ -5,6 +5,7 @@ stored answer is looked for first, and counts only for the call it was given for
 its arguments. Another call in its place asks again.
 """
 
+import hmac
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,8 +28,13 @@ from deepnb.engine.request import tool_name
 _OURS = "deepnb_approval"
 """Key of the part of an interrupt's value that is ours."""
 
+_SIGNATURE = "signature"
+
 _SECRET = secrets.token_bytes(16)
 """Keys the hash of arguments that hold a credential, which the checkpoint does not."""
+
+Sign = Callable[[Any], str]
+"""The signature of a value; empty where threads are in this process alone, and none is needed."""
 
 _CLEARED: ContextVar[tuple[str, str] | None] = ContextVar("cleared", default=None)
 """(id, digest) of the call that may run just now."""
@@ -60,11 +66,13 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         seal: bool = False,
         offered: set[str] | None = None,
         problem: Callable[[str, Mapping[str, Any]], str | None] = lambda name, args: None,
+        sign: Sign = lambda value: "",
     ) -> None:
         """`effect` says what a call does, `nest` gives the ids of the `task` calls round the agent.
 
         `offered` are the tools that models were offered: some middleware runs tools of its own that the graph has not.
-        `problem` says of a call that would fail why, as the model is told; nobody is asked about such a call.
+        `problem` says of a call that would fail why, as the model is told; nobody is asked about such a call. What
+        is stored without the signature that `sign` gives is no question and no answer of this user's.
         """
         super().__init__({}, interrupt_mode="per_call", edit_notice=EDITED)
         self.tools = []
@@ -73,6 +81,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         self._nest = nest
         self._seal = seal
         self._problem = problem
+        self._sign = sign
         self._offered = set() if offered is None else offered
 
     @property
@@ -127,7 +136,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         if rule == "allow" and not answers:
             return request, None
         value = self._value(request, effect)
-        if rule == "allow" and not any(_fits(value, answer) for answer in answers):
+        if rule == "allow" and not any(_fits(value, answer, self._sign) for answer in answers):
             return request, None
         if not answers and (problem := misfit(request) or unreadable(call) or self._problem(name, args)):
             return _not_run(call, problem)
@@ -151,7 +160,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
 
     def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
         """What an answer says of the call that a value speaks of; None for any other, which asks again."""
-        return answer[_OURS] if _fits(value, answer) else None
+        return answer[_OURS] if _fits(value, answer, self._sign) else None
 
     def _value(self, request: Any, effect: Effect) -> dict[str, Any]:
         """What the interrupt carries, as upstream's does, and beside it what is ours; without credentials."""
@@ -160,7 +169,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         shown = redact_value(args)
         path = [id_ for id_ in self._nest() if id_ != call["id"]]
         parameters, required = _parameters(request.tool)
-        return {
+        value: dict[str, Any] = {
             "type": "tool_approval",
             "tool_call_id": call["id"] or "",
             "name": call["name"],
@@ -176,6 +185,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
                 "required": required,
             },
         }
+        return _with_signature(value, self._sign)
 
 
 def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
@@ -208,19 +218,27 @@ def foreign_requests(interrupts: Iterable[Any]) -> list[str]:
     return [" ".join(redact(repr(v)).split())[:120] for v in values]
 
 
-def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any]) -> tuple[PendingCall, ...]:
-    """The calls that these tasks of a thread's state wait for, less those whose answer was used already."""
-    found = [i for task in tasks for i in task.interrupts if is_bound(i.value)]
-    return tuple(to_call(i.value, i.id, thread) for i in found if not _used(checkpointer, thread, i.value))
+def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Sign) -> tuple[PendingCall, ...]:
+    """The calls that these tasks of a thread's state wait for, less those whose answer was used already.
+
+    What somebody else's kernel asked is left out: the call may be another than the one it shows.
+    """
+    found = [i for task in tasks for i in task.interrupts if is_bound(i.value) and _is_signed(i.value, sign)]
+    return tuple(to_call(i.value, i.id, thread) for i in found if not _used(checkpointer, thread, i.value, sign))
 
 
-def answers(decisions: Iterable[Decision]) -> Command[Any]:
+def has_unsigned(tasks: Iterable[Any], sign: Sign) -> bool:
+    """Whether a task waits with a call that this user's kernels did not ask about."""
+    return any(not _is_signed(i.value, sign) for task in tasks for i in task.interrupts if is_bound(i.value))
+
+
+def answers(decisions: Iterable[Decision], sign: Sign) -> Command[Any]:
     """What a graph is given to go on with: each answer names the one call it is for."""
     given: dict[str, dict[str, Any]] = {}
     for one in decisions:
         ours: dict[str, Any] = {"id": one.call.id, "digest": one.call.digest, "key": one.call.key, "kind": one.kind}
         ours |= {"args": None if one.args is None else dict(one.args), "reason": one.reason}
-        given[one.call.key] = {"type": one.kind, _OURS: ours}
+        given[one.call.key] = _with_signature({"type": one.kind, _OURS: ours}, sign)
     return Command(resume=given)
 
 
@@ -228,9 +246,23 @@ def is_bound(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get(_OURS), Mapping)
 
 
-def _fits(value: Mapping[str, Any], answer: Any) -> bool:
+def _with_signature(value: dict[str, Any], sign: Sign) -> dict[str, Any]:
+    """A question or an answer with the signature of all that it says, where one is needed."""
+    if signature := sign(value):
+        return {**value, _OURS: {**value[_OURS], _SIGNATURE: signature}}
+    return value
+
+
+def _is_signed(value: Mapping[str, Any], sign: Sign) -> bool:
+    """Whether a question or an answer is as this user's kernels wrote it."""
+    ours = dict(value[_OURS])
+    given = str(ours.pop(_SIGNATURE, ""))
+    return hmac.compare_digest(given.encode(), sign({**value, _OURS: ours}).encode()) if sign(value) else True
+
+
+def _fits(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
     """Whether an answer was given for the call that a value speaks of."""
-    if not is_bound(answer):
+    if not is_bound(answer) or not _is_signed(answer, sign):
         return False
     given = answer[_OURS]
     return (given.get("id"), given.get("digest")) == (value["tool_call_id"], value[_OURS]["digest"])
@@ -242,7 +274,7 @@ def _answers() -> list[Any]:
     return list(getattr(scratchpad, "resume", ()))
 
 
-def _used(checkpointer: Any, thread: str, value: Mapping[str, Any]) -> bool:
+def _used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) -> bool:
     """Whether the step that asked has been given an answer to this, or is not there any more.
 
     An interrupt stays beside its step until the step has ended, also where the step was cut while the call ran.
@@ -256,7 +288,7 @@ def _used(checkpointer: Any, thread: str, value: Mapping[str, Any]) -> bool:
         written if isinstance(written, list) else [written] for channel, written in writes if channel == keys.RESUME
     ]
     asked_there = any(channel == keys.INTERRUPT for channel, _ in writes)
-    return not asked_there or any(_fits(value, answer) for answers in given for answer in answers)
+    return not asked_there or any(_fits(value, answer, sign) for answers in given for answer in answers)
 
 
 def _message(call: Mapping[str, Any], text: str) -> ToolMessage:

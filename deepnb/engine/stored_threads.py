@@ -58,7 +58,9 @@ def stored_threads(checkpointer: Any) -> dict[str, str]:
 def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
     if isinstance(checkpointer, InMemorySaver):
         return [(t, max(spaces[""])) for t, spaces in checkpointer.storage.items() if spaces.get("")]
-    if type(checkpointer).__name__ == "SqliteSaver":  # its `list` decodes every checkpoint of every thread
+    if any(
+        base.__name__ == "SqliteSaver" for base in type(checkpointer).__mro__
+    ):  # its `list` decodes every checkpoint of every thread
         checkpointer.setup()
         query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
         with closing(checkpointer.conn.cursor()) as cursor:
@@ -96,7 +98,7 @@ def stored_turns(messages: Sequence[BaseMessage], waiting: Iterable[str] = ()) -
     starts = [turn_start(messages, at + 1) for at in requests]
     ends = [*starts[1:], len(messages)][: len(starts)]
     for at, start, end in zip(requests, starts, ends, strict=True):
-        events = tuple(_events(messages[at + 1 : end], asks))
+        events = tuple(stored_events(messages[at + 1 : end], asks))
         own = [m for m in messages[at:end] if isinstance(m, AIMessage)]
         spent = sum((used for m in own if (used := usage(m))), Usage())
         model = next((str(m.response_metadata["model_name"]) for m in own if m.response_metadata.get("model_name")), "")
@@ -105,7 +107,8 @@ def stored_turns(messages: Sequence[BaseMessage], waiting: Iterable[str] = ()) -
         yield StoredTurn(message_text(request), request.id or "", start, end, text, events, spent, model)
 
 
-def _events(messages: Sequence[BaseMessage], waiting: set[str]) -> Iterator[Event]:
+def stored_events(messages: Sequence[BaseMessage], waiting: set[str]) -> Iterator[Event]:
+    """What these messages tell of what happened."""
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
     for number, message in enumerate((m for m in messages if isinstance(m, AIMessage)), 1):
         if text := message_text(message):

@@ -15,6 +15,7 @@ from deepnb.magics.code_cells import AFTER_A_BUTTON, code_blocks, first_code, tu
 from deepnb.magics.interpolate import FilledPrompt, fill
 from deepnb.magics.last_error import ERR
 from deepnb.magics.options import AgentRun
+from deepnb.magics.persist_command import FORGETS
 from deepnb.magics.scene import Scene
 from deepnb.magics.stop import approval_needed
 from deepnb.running.runner import TurnStream
@@ -34,8 +35,6 @@ _ASKS = {
     "code": "Answer with one fenced block of code.",
 }
 """What `--format` adds to the prompt, as a paragraph of its own."""
-
-FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ def _footer(scene: Scene, turn: Turn, filled: FilledPrompt, notes: Sequence[str]
 
 def _first_note(session: Session) -> list[str]:
     """What the footer of a session's first turn says."""
-    return [FORGETS] if session.last is None else []
+    return [FORGETS] if session.last is None and session.workspace.persistence is None else []
 
 
 def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:

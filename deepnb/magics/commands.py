@@ -13,6 +13,7 @@ from deepnb.magics.panel_commands import (
     agent_graph,
     agent_panel,
 )
+from deepnb.magics.persist_command import agent_persist
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import agent_subagents
@@ -200,6 +201,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "tools": agent_tools,
     "subagents": agent_subagents,
     "mount": agent_mount,
+    "persist": agent_persist,
     "graph": agent_graph,
     "panel": agent_panel,
     "dashboard": agent_dashboard,

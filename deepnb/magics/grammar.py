@@ -28,12 +28,13 @@ KINDS: dict[str, str] = {
     "export": r"""[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
     "recording": r"""stop|[^\s"']\S*\.jsonl|"[^"]+\.jsonl"|'[^']+\.jsonl'""",
     "tape": r"""[^\s"']\S*\.jsonl|"[^"]+\.jsonl"|'[^']+\.jsonl'""",
+    "database": r"""\w+://\S+|[^\s"']\S*\.\w+|"[^"]+"|'[^']+'""",
     "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
 TAKES_THE_REST = ("text", "json", "file", "source", "subagents", "tools", "backend")
-QUOTED = ("export", "recording", "tape")
+QUOTED = ("export", "recording", "tape", "database")
 """Kinds of names of files, which stand in quotes where they have spaces."""
 TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove")
 """What `%agent tools` can be followed by."""

@@ -216,6 +216,8 @@ def _places(session: Session) -> tuple[str, ...]:
     if (recording := session.recording) is not None and (recording.active or recording.problem):
         lines.append(recording.line + (": %agent record stop ends it" if recording.active else ""))
     lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
+    kept = session.workspace.persistence
+    lines += [f"this session is kept in {kept.database.where}"] if kept else []
     if held:
         lines.append(f"{counted(held, 'change')} {'needs' if held == 1 else 'need'} your approval: %memory pending")
     return tuple(lines)

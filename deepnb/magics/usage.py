@@ -215,6 +215,12 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Flag("--yes"),),
     ),
     Sub(
+        "agent",
+        "persist",
+        "keep this session, through restarts, in a file or a PostgreSQL database; alone, show where it is kept",
+        (Arg("where", "FILE|URL", "database", needed=False),),
+    ),
+    Sub(
         "agent", "graph", "show the middleware in order: what each layer does, where it comes from, the tokens it adds"
     ),
     Sub(

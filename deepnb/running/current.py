@@ -50,6 +50,8 @@ class Current:
         """The tape that is being recorded, or was last."""
         self.wake: Callable[[], None] = lambda: None
         """Has `catch_up` called in the session's own thread soon; called in whichever thread."""
+        self.save: Callable[[], None] = lambda: None
+        """Keeps what has changed, where the session is kept; called before anybody is told."""
         self._later: deque[Callable[[], None]] = deque()
         self._stamped: Turn | None = None
         self._closed = False
@@ -175,5 +177,6 @@ class Current:
     def tell(self) -> None:
         """Something has changed."""
         self.catch_up()
+        self.save()
         for watcher in tuple(self._watchers):
             watcher()

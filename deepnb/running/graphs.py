@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
@@ -50,6 +51,8 @@ class Graphs:
         self._agents: tuple[Subagent, ...] = ()
         self._looked_up: tuple[Options | None, tuple[Any, ...]] = (None, ())
         self.now = current.now
+        self.sign: Callable[[Any], str] = lambda value: ""
+        """Signs what is stored of approvals; nothing is, while threads are kept in this process alone."""
         self.undoable = home.undoable
 
     # -- what a graph asks of the session
@@ -67,6 +70,10 @@ class Graphs:
         from langgraph.checkpoint.memory import InMemorySaver
 
         return InMemorySaver()
+
+    def keep_in(self, checkpointer: Any, sign: Callable[[Any], str]) -> None:
+        """Checkpoint threads there from now on."""
+        self.checkpointer, self.sign, self._made = checkpointer, sign, []
 
     def scope(self) -> Scope:
         """What the agent of the turn that plays may know of memory."""

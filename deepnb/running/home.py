@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from deepnb.core.merge import Conflict
+from deepnb.core.values import Snapshot
 from deepnb.memory.layers import ALWAYS, NOTES
 from deepnb.memory.scope import LONG_TERM
 from deepnb.running.current import Current
@@ -81,6 +82,31 @@ class Home:
         if storage := self._storages.get(pool):
             storage.guard.disagree(path, conflicts)
 
+    def put_back(self, thread: Thread, to: Snapshot, note: str) -> Callable[[], None] | None:
+        """Make a thread's memory what it was in a state, where it is kept outside the kernel's; gives what undoes it.
+
+        None where it is in the kernel's state.
+        """
+        if (storage := self._storages.get(thread.pool)) is None or not storage.is_moved:
+            return None
+        is_shared = self.paths.shared()
+        with self._current.on(thread):
+            paths = self._remembered(storage)
+            now = storage.elsewhere(paths)
+            then = {p: text for p, text in to.files.items() if is_shared(p)}
+            storage.put_back(then, now, note)
+
+        def undo() -> None:
+            with self._current.on(thread):
+                storage.put_back(now, then, f"undo of {note}")
+
+        return undo
+
+    def _remembered(self, storage: Storage) -> list[str]:
+        """The paths of memory, notes, skills and subagents."""
+        found = storage.guard.glob("**/*", "/").matches or ()
+        return [m["path"] for m in found if not m.get("is_dir") and self.paths.is_guarded(m["path"])]
+
     @property
     def sources(self) -> Sources:
         """The files of the disk that are joined in as memory, where the thread's files are that are meant."""
@@ -104,7 +130,8 @@ class Home:
         if storage is None or not storage.is_elsewhere:
             return {}
         with self._current.on(thread):
-            return storage.elsewhere(filter(thread.scope.may_read, self.memory_paths()))
+            paths = self._remembered(storage) if storage.database else self.memory_paths()
+            return storage.elsewhere(filter(thread.scope.may_read, paths))
 
     def memory_paths(self) -> tuple[str, ...]:
         """The memory files and notes that exist."""

@@ -202,7 +202,8 @@ class Runner:
         work = self._workspace
         work.current.idle()
         thread = work.threads[name] if name else work.threads.current
-        with work.current.on(thread):
+        with work.state.claimed(thread.name), work.current.on(thread):
+            work.state.refresh(thread)
             if thread.asked:
                 raise waits(thread, thread is work.current.thread)
             work.graphs.begin(work.catalogs.usable_agents())
@@ -210,7 +211,7 @@ class Runner:
             notices = (*self._rule_notes(built), *self._taken_back(thread, cell, rerun), *_unseen(built, images))
             work.state.settle(thread)
             work.backend.begin()
-            before = replace(thread.snapshot, next=())
+            before = replace(work.state.snapshot(thread), next=())
             work.threads.use(thread, model)
             prompt = with_markers(prompt, images)
             draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), before, before, Usage(), None, cell=cell)
@@ -222,7 +223,8 @@ class Runner:
         work = self._workspace
         work.current.idle()
         thread = work.threads[name] if name else work.threads.current
-        with work.current.on(thread):
+        with work.state.claimed(thread.name), work.current.on(thread):
+            work.state.refresh(thread)
             if thread.asked:
                 work.state.start(thread)
             last = thread.to_resume(choice)
@@ -234,7 +236,7 @@ class Runner:
             elif thread.asked:
                 from deepnb.engine import approvals
 
-                answers = approvals.answers(thread.decided.values())
+                answers = approvals.answers(thread.decided.values(), work.graphs.sign)
             built = self._built_for(thread.model)
             yield from self._play(ended, built, thread, last, False, (), None, answers, notify=notify)
 
@@ -276,6 +278,7 @@ class Runner:
 
         work.current.play(thread, draft)
         try:
+            work.begin(draft)
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
             yield from play(run, (*notices, *excerpt.notices(there), *opening), record, record_event)
         finally:
@@ -299,6 +302,7 @@ class Runner:
         work.transcripts.end(turn)
         work.state.release(thread)
         work.backend.save(whole=played.whole)
+        work.end(thread)
         work.current.tell()
         return turn
 

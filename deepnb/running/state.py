@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from deepnb.running.thread import Pool, Thread, waits
 
 if TYPE_CHECKING:
     from deepnb.engine.checkpoints import Newest
+    from deepnb.running.persistence import Persistence
 
 RECORDS = "/.deepnb/"
 """Where deepnb keeps the journal."""
@@ -28,24 +30,27 @@ RECORDS = "/.deepnb/"
 class State:
     """Reads and writes checkpoints through the graph; keeps the files that threads have in common.
 
-    Imports of the engine are inside the methods: a session is made long before its engine is needed.
-
-    A mapping of files is never changed in place: one that is the same as before needs no look inside.
+    Imports of the engine are inside the methods: a session is made long before its engine is needed. A mapping of files is never changed in place: one that is the same as before needs no look inside.
     """
 
     def __init__(self, current: Current, home: Home, graphs: Graphs) -> None:
         self._current = current
         self._home = home
         self._graphs = graphs
+        self.put_back = home.put_back
         self._overlay = Memo(overlay)
         self._only = Memo(_only)
         self._known = Memo(_only)
+        self.persistence: Persistence | None = None
+        """Where what the checkpoints do not hold is kept; None while the session is not."""
 
     # -- one thread's checkpoints
 
     def start(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
-        if thread.root is None:
+        if thread.root is None and self._given is not None and self._newest(thread).id is not None:
+            self.open(thread)  # another kernel has made it since it was looked for
+        elif thread.root is None:
             thread.base = self._common(thread)
             self._update(thread.config, {"files": dict(thread.base)})
             self.look(thread)
@@ -55,7 +60,8 @@ class State:
             if self._given is not None:
                 from deepnb.running.stored_threads import joined
 
-                thread.turns = joined(thread.turns, self._stored_turns(thread, values))
+                stored = self._stored_turns(thread, values)
+                thread.turns = list(stored) if self.persistence else joined(thread.turns, stored)
 
     @property
     def _given(self) -> Any:
@@ -68,7 +74,10 @@ class State:
             return {}
         from deepnb.engine.stored_threads import stored_threads
 
-        return stored_threads(self._given)
+        if self.persistence is None:
+            return stored_threads(self._given)
+        newest = dict(sorted(self.persistence.database.newest(), key=lambda one: one[1], reverse=True))
+        return {**newest, **{name: newest.get(name, "") for name in self.persistence.names()}}
 
     def metadata(self, name: str) -> Mapping[str, Any] | None:
         """What is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
@@ -76,13 +85,23 @@ class State:
             return None
         from deepnb.engine.checkpoints import newest
 
+        kept = self.persistence.metadata(name) if self.persistence else None
+        if kept is not None:
+            return kept
         found = newest(self._given, {"configurable": {"thread_id": name}})
         return None if found.id is None else found.metadata
 
+    def refresh(self, thread: Thread) -> None:
+        """See what another kernel did in a thread; nothing where there can be none."""
+        if self.persistence is not None:
+            self.start(thread)
+
     def open(self, thread: Thread) -> None:
         """Read a thread that another session made: its state, and its turns."""
+        if self.persistence is not None:
+            self.persistence.open(thread)
         values = self.look(thread, share=False)
-        thread.root = thread.snapshot
+        thread.root = thread.snapshot if thread.snapshot.checkpoint else None
         thread.turns = list(self._stored_turns(thread, values))
 
     def _stored_turns(self, thread: Thread, values: Mapping[str, Any]) -> Sequence[Turn]:
@@ -94,6 +113,10 @@ class State:
         def files_at(state: Snapshot) -> Mapping[str, str]:
             return file_texts(self._graphs.built.graph.get_state(_at(state)).values.get(keys.FILES) or {})[0]
 
+        if self.persistence is not None and (
+            kept := self.persistence.turns(thread, values.get(keys.MESSAGES) or (), files_at)
+        ):
+            return kept
         begun = begins(self._given, {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}})
         return turns(thread, values.get(keys.MESSAGES) or (), begun, files_at)
 
@@ -103,6 +126,7 @@ class State:
 
         todo: tuple[str, ...] = ()
         asked: tuple[PendingCall, ...] = ()
+        thread.unsigned = False
         if values is None:
             state = self._graphs.built.graph.get_state(thread.config)
             values, todo = state.values, state.next
@@ -134,7 +158,8 @@ class State:
         from deepnb.engine.repair import becoming
 
         if to.thread == thread.name:
-            self._graphs.built.graph.update_state({**thread.config, **_at(to)}, None, as_node=keys.COPY_NODE)
+            with self.claimed(thread.name):
+                self._graphs.built.graph.update_state({**thread.config, **_at(to)}, None, as_node=keys.COPY_NODE)
         else:
             now = self._graphs.built.graph.get_state(thread.config).values
             self._update(thread.config, becoming(now, self._graphs.built.graph.get_state(_at(to)).values))
@@ -169,7 +194,8 @@ class State:
 
     def delete(self, thread: Thread) -> None:
         """Delete the thread's checkpoints."""
-        self._graphs.checkpointer.delete_thread(thread.name)
+        with self.claimed(thread.name):
+            self._graphs.checkpointer.delete_thread(thread.name)
 
     def copy(self, source: Snapshot, target: Thread) -> None:
         """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
@@ -251,6 +277,8 @@ class State:
 
         What its scope keeps from the thread goes to its pool alone.
         """
+        if self.persistence is not None and self.is_busy(thread):
+            raise self.persistence.database.busy(thread.name)
         later = self._current.plays(thread) or thread.unfinished
         is_shared = self._home.paths.shared()
         common = {p: d for p, d in update.items() if is_shared(p) and (later or not thread.scope.may_read(p))}
@@ -281,7 +309,8 @@ class State:
         if thread.asked:
             raise waits(thread)
         if thread.unfinished:
-            land(self._graphs.built.graph, thread.config)
+            with self.claimed(thread.name):
+                land(self._graphs.built.graph, thread.config)
             self.look(thread)
         if self.unsent(thread):
             self._put(thread, {})
@@ -322,15 +351,25 @@ class State:
         return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}
 
     def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
-        self._graphs.built.graph.update_state(config, values, as_node=self._graphs.built.exit)
+        with self.claimed(config["configurable"]["thread_id"]):
+            self._graphs.built.graph.update_state(config, values, as_node=self._graphs.built.exit)
+
+    def claimed(self, thread: str) -> AbstractContextManager[None]:
+        """Within the block no other kernel writes to a thread; an error where one does."""
+        return self.persistence.claimed(thread) if self.persistence else nullcontext()
+
+    def is_busy(self, thread: Thread) -> bool:
+        """Whether another kernel plays a turn in a thread."""
+        return self.persistence is not None and self.persistence.is_busy(thread.name)
 
     def _asked(self, thread: Thread, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
         """The calls among a state's steps that need the user's approval."""
         if not any(task.interrupts for task in tasks):
             return ()
-        from deepnb.engine.approvals import pending_calls
+        from deepnb.engine.approvals import has_unsigned, pending_calls
 
-        return pending_calls(self._graphs.checkpointer, thread.name, tasks)
+        thread.unsigned = has_unsigned(tasks, self._graphs.sign)
+        return pending_calls(self._graphs.checkpointer, thread.name, tasks, self._graphs.sign)
 
     def _newest(self, thread: Thread) -> Newest:
         from deepnb.engine.checkpoints import newest

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
@@ -17,12 +17,16 @@ from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import SplitBackend
+from deepnb.backends.writer import writing
 from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.running.current import Current
 from deepnb.running.paths import Paths
 from deepnb.running.sources import SourceMount, Sources
+
+if TYPE_CHECKING:
+    from deepnb.persistence.database import Database
 
 
 class Storage:
@@ -44,7 +48,9 @@ class Storage:
         self.user_mounts: dict[str, Mount] = dict(given.mounts)
         self._source_mounts: dict[SourceMount, Mount] = {}
         self.kept: str | None = None
-        """The directory in which memory, notes, skills and the journal are kept; None for the kernel."""
+        """The directory in which memory, notes, skills and the journal are kept; None for the kernel or a database."""
+        self.database: Database | None = None
+        """The database in whose store they are kept."""
         self._current, self._paths, self._outside = current, paths, outside
         self._given = given
         kernel, root = KernelBackend(outside), given.root
@@ -70,7 +76,7 @@ class Storage:
     @property
     def is_elsewhere(self) -> bool:
         """Whether any file may be outside of the kernel's state."""
-        return bool(self.mounts or self.kept or self._given.root)
+        return bool(self.mounts or self.is_moved or self._given.root)
 
     def in_kernel(self, path: str) -> bool:
         """Whether a file or directory is in the kernel's state, as far as memory is not kept elsewhere."""
@@ -106,15 +112,40 @@ class Storage:
 
         What is there already stays, and is joined with what the kernel holds.
         """
-        disk = DiskBackend(directory)
+        return self._move(DiskBackend(directory), lambda disk: self._keep_in(directory, disk))
+
+    def keep_in_database(self, database: Database) -> int:
+        """Keep memory, notes, skills and journal in a database's store from now on, as `keep` does; not what a directory has."""
+        if self.kept is not None:
+            return 0
+        store = parse_mount(
+            "store", base=Path.cwd(), store=database.store, assistant_id=self._current.options.assistant_id
+        )
+        return self._move(store.backend, lambda there: self._keep_in_store(database, there))
+
+    def put_back(self, texts: Mapping[str, str], now: Mapping[str, str], note: str) -> None:
+        """Make memory, notes and skills what they were, where they are `now`; what is written meanwhile is merged."""
+        with writing(note=note):
+            for path in sorted({*texts, *now}):
+                if path not in texts:
+                    self.guard.delete(path)
+                elif texts[path] != now.get(path):
+                    self.guard.merge(path, texts[path], now.get(path, ""))
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether memory is not in the kernel's state."""
+        return self.kept is not None or self.database is not None
+
+    def _move(self, there: Any, settle: Callable[[Any], None]) -> int:
         files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}
         texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._paths.is_guarded(p)}
         here = [(p, content) for p, content in texts.items() if content is not None]
-        there = {r.path for r in disk.download_files(list(texts)) if r.content is not None}
-        disk.upload_files([(p, content) for p, content in here if p not in there])
-        both = [(p, content) for p, content in here if p in there]
+        old = {r.path for r in there.download_files(list(texts)) if r.content is not None}
+        there.upload_files([(p, content) for p, content in here if p not in old])
+        both = [(p, content) for p, content in here if p in old]
         log = self.guard.root("/").journal.entries
-        self._keep_in(directory, disk)
+        settle(there)
         self._rewire(forget_home=True)
         home = self.guard.root("/")
         home.journal.read()
@@ -128,7 +159,9 @@ class Storage:
         self.user_mounts, self._source_mounts = dict(other.user_mounts), dict(other._source_mounts)
         if other.kept is not None:
             self._keep_in(Path(other.kept), DiskBackend(Path(other.kept)))
-        self._rewire(forget_home=other.kept is not None)
+        elif other.database is not None:
+            self.keep_in_database(other.database)
+        self._rewire(forget_home=other.is_moved)
 
     def check_directories(self) -> None:
         """An error where a directory that files are kept in has become something else."""
@@ -138,7 +171,7 @@ class Storage:
 
     def elsewhere(self, paths: Iterable[str]) -> dict[str, str]:
         """path -> text of the files among these that are not in the kernel's state."""
-        away = [p for p in paths if self.kept or not self.in_kernel(p)]
+        away = [p for p in paths if self.is_moved or not self.in_kernel(p)]
         found = zip(away, self.guard.download_files(away), strict=True) if away else ()
         texts = {}
         for path, response in found:
@@ -151,6 +184,11 @@ class Storage:
         self._shared, self.kept = True, str(directory)
         self.search.recalls.keep(self.kept)
         self._lock = lambda: directory_lock(directory)
+
+    def _keep_in_store(self, database: Database, there: Any) -> None:
+        self._default = SplitBackend(self._default, there, self._is_remembered)
+        self._shared, self.database = True, database
+        self._lock = database.lock
 
     def _rewire(self, *, forget_home: bool = False) -> None:
         self.mounts = {**self.user_mounts, **{m.prefix: m for m in self._source_mounts.values()}}

@@ -10,6 +10,8 @@ from deepnb.core.offload import BroughtBack
 from deepnb.core.values import Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
+UNSIGNED = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
+
 
 @dataclass(eq=False)
 class Pool:
@@ -48,6 +50,8 @@ class Thread:
     """What was brought back from the history and no model has answered to yet."""
     asked: tuple[PendingCall, ...] = ()
     """The calls of its last turn that need the user's approval."""
+    unsigned: bool = False
+    """Whether it waits with a call that this user's kernels did not ask about."""
     decided: dict[str, Decision] = field(default_factory=dict)
     """The decisions on some of them, by their key, until all are made."""
     granted: frozenset[str] = frozenset()
@@ -90,6 +94,8 @@ class Thread:
         if left := [call.name for call in self.asked if call.key not in self.decided]:
             needs = "needs" if len(left) == 1 else "need"
             return f"{', '.join(left)} {needs} your approval: {todo(len(self.asked))}"
+        if self.unsigned:
+            return UNSIGNED
         if self.cut:
             return f"the tool {self.cut[0]} was interrupted: %agent resume again, or %agent resume skip"
         return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"

@@ -66,8 +66,15 @@ class Threads:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all, read or not."""
-        unread = self._unread()
-        return tuple(dict.fromkeys((*self._threads, *unread)))
+        unread, kept = self._unread(), self._state.persistence
+        found = dict.fromkeys((*self._threads, *unread))
+        order = {name: n for n, name in enumerate(kept.names() if kept else ())}
+        return tuple(sorted(found, key=lambda name: order.get(name, len(order))))
+
+    @property
+    def kept_names(self) -> tuple[str, ...]:
+        """The names of all that are there, those included in which a background turn runs."""
+        return (*self.names, *self._lent)
 
     def _unread(self) -> dict[str, str]:
         """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
@@ -75,6 +82,10 @@ class Threads:
             self._stored = {name: at for name, at in self._state.stored().items() if name not in self._lent}
             self._fill(self.pool)
         return self._stored
+
+    def reread(self) -> None:
+        """Threads are kept elsewhere from now on: what is there is looked for when somebody asks."""
+        self._stored = None
 
     def _fill(self, pool: Pool) -> None:
         """Find what threads have in common: the newest that knows all of it tells, and those that are newer still."""
@@ -166,7 +177,10 @@ class Threads:
     def fork(self, name: str | None = None, at: int | None = None) -> Thread:
         """A new thread that begins as the current one stood after turn `at` (the last, if not given)."""
         source = self.current
-        self._state.start(source)
+        if self._state.is_busy(source):  # its state is one in the middle of a turn
+            at = len(source.turns) if at is None else at
+        else:
+            self._state.start(source)
         number = len(source.turns) if at is None else at
         begin = source.snapshot if at is None else self._after(source, number)
         return self._branched(source, self.new(name, of=(source, number)), begin, number, at is None)
@@ -211,7 +225,9 @@ class Threads:
             state.back(thread, now.snapshot)
             thread.turns, thread.held, thread.rewound = now.turns, now.held, now.rewound
             state.look(thread, share=False)
-            if memory:
+            if memory_back is not None:
+                memory_back()
+            elif memory:
                 state.unrestore(thread.pool, common, restored)
 
         state.back(thread, to)
@@ -219,7 +235,8 @@ class Threads:
         thread.turns, thread.held = now.turns[:number], {}
         thread.rewound = (*now.rewound, (len(now.turns), number))
         state.look(thread, share=False)
-        if memory:
+        memory_back = state.put_back(thread, to, f"rewind to turn {number}") if memory else None
+        if memory and memory_back is None:
             state.restore(thread)
         restored = thread.pool.files
 
@@ -286,15 +303,18 @@ class Threads:
     def offer(self, thread: Thread, tools: Collection[str]) -> None:
         """Skills asked to have these tools approved, and the user has seen that."""
         thread.offered |= frozenset(tools)
+        self._current.save()
 
     def withdraw(self, tool: str) -> None:
         """No thread allows calls of a tool any more because they were allowed there once."""
         for thread in self:
             thread.granted -= {tool}
+        self._current.save()
 
     def bring(self, thread: Thread, brought: BroughtBack | None) -> None:
         """Put messages of the history before the next prompt of a thread, or take them away."""
         thread.brought = brought
+        self._current.save()
 
     def use(self, thread: Thread, model: Any) -> None:
         """The model of the turn that begins, where it is another than the session's."""
@@ -303,6 +323,7 @@ class Threads:
     def pin(self, thread: Thread, pins: Mapping[str, str]) -> None:
         """The skills that go before the next prompt of a thread: name -> id of the message."""
         thread.pins = dict(pins)
+        self._current.save()
 
     @staticmethod
     def _after(thread: Thread, number: int) -> Snapshot:

@@ -1,6 +1,6 @@
 """Where transcripts go: in this process, and on a disk from when memory is kept there."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -13,22 +13,23 @@ from deepnb.core.messages import Added, Message
 from deepnb.core.values import Event, Notice, Turn
 from deepnb.running.current import Current
 from deepnb.running.home import Home
+from deepnb.running.place import Place
 from deepnb.running.threads import Threads
 
 FOLDER = (".deepnb", "transcripts")
 
 
 class Transcript:
-    """One thread's: its lines wait here until they are on a disk; without one they stay."""
+    """One thread's: its lines wait here until they are in their place; without one they stay."""
 
     def __init__(self, thread: str, session: str) -> None:
         self.thread = thread
         self.session = session
         self.chain = Chain()
-        self.directory: str | None = None
+        self.kept: Place | None = None
         """Where it is kept; None for this process."""
         self.problem: str | None = None
-        """Why the last lines are not on the disk yet."""
+        """Why the last lines are not there yet."""
         self.mended = False
         """Whether a line that was cut short was found at the file's end."""
         self._n = 0
@@ -37,7 +38,7 @@ class Transcript:
     @property
     def place(self) -> str | None:
         """The file it is kept in."""
-        return "/".join((self.directory, *FOLDER, f"{self.thread}.jsonl")) if self.directory else None
+        return self.kept.name if self.kept else None
 
     @property
     def begun(self) -> bool:
@@ -51,21 +52,21 @@ class Transcript:
             self._waiting.append(to_json(Line(type_, at, self.session, self._n, data, turn, path)))
         self._flush()
 
-    def keep(self, directory: str | None) -> None:
-        """Keep it in a directory from now on, what this session wrote until now included."""
-        if directory is None or directory == self.directory:
+    def keep(self, place: Place | None) -> None:
+        """Keep it in a place from now on, what this session wrote until now included."""
+        if place is None or (self.kept is not None and place.name == self.kept.name):
             return
         mine = [line for line in self.read()[0] if line.session == self.session]
-        self.directory = directory
+        self.kept = place
         self._waiting = [to_json(line) for line in mine]
         self._flush()
 
     def read(self) -> tuple[tuple[Line, ...], int]:
         """(its lines, those of other sessions in the same file included; how many were cut short)."""
         there = b""
-        if self.directory is not None:
+        if self.kept is not None:
             try:
-                there = self._file.read()
+                there = self.kept.lines.read()
             except OSError as error:
                 self.problem = error.strerror or type(error).__name__
         return read(b"\n".join((there, *self._waiting)))
@@ -78,10 +79,10 @@ class Transcript:
     def blot(self, words: str) -> None:
         """Take some words out of it, in the lines of other sessions too; a cut line goes."""
         lines = [to_json(replace(line, data=_blotted(words, line.data))) for line in self.read()[0]]
-        if self.directory is None:
+        if self.kept is None:
             self._waiting = lines
         else:
-            self._file.replace(b"".join(lines))
+            self.kept.lines.replace(b"".join(lines))
             self._waiting.clear()
 
     def notices(self) -> Iterator[str]:
@@ -92,16 +93,11 @@ class Transcript:
             self.mended = False
             yield f"the last line of {self.place} was incomplete and is left out"
 
-    @property
-    def _file(self) -> AppendFile:
-        assert self.directory is not None
-        return AppendFile(self.directory, (*FOLDER, f"{self.thread}.jsonl"))
-
     def _flush(self) -> None:
-        if self.directory is None or not self._waiting:
+        if self.kept is None or not self._waiting:
             return
         try:
-            self.mended |= self._file.append(b"".join(self._waiting))
+            self.mended |= self.kept.lines.append(b"".join(self._waiting))
         except OSError as error:
             self.problem = error.strerror or type(error).__name__
         else:
@@ -119,6 +115,8 @@ class Transcripts:
         self._session = uuid4().hex[:12]
         self._threads: dict[str, Transcript] = {}
         self._turn: tuple[Transcript, int] | None = None
+        self.database: Callable[[str], Place | None] = lambda thread: None
+        """Where the transcript of a thread is in a database; None while there is none."""
 
     def __getitem__(self, thread: str) -> Transcript:
         """The transcript of a thread; one that nothing was written to yet is empty."""
@@ -135,9 +133,12 @@ class Transcripts:
         found = {name: one.count(words) for name, one in self._threads.items() if one.begun}
         return {name: n for name, n in found.items() if n}
 
-    def _kept(self, thread: str) -> str | None:
-        """The directory in which a thread's memory is kept."""
-        return self._home.kept(self._known[thread])
+    def _kept(self, thread: str) -> Place | None:
+        """Where a thread's memory is kept."""
+        if (directory := self._home.kept(self._known[thread])) is not None:
+            name = "/".join((directory, *FOLDER, f"{thread}.jsonl"))
+            return Place(name, AppendFile(directory, (*FOLDER, f"{thread}.jsonl")))
+        return self.database(thread)
 
     def keep(self, thread: str) -> Transcript:
         """The transcript of a thread, moved to where its memory is kept now."""

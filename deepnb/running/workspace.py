@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.budget import asked_rule
-from deepnb.core.values import Snapshot, Turns
+from deepnb.core.values import Snapshot, Turn, Turns
 from deepnb.running.catalogs import Catalogs
 from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
@@ -22,6 +23,8 @@ from deepnb.wiring.options import Options, changed, check_sizes, sizes_in
 
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
+    from deepnb.persistence.database import Database
+    from deepnb.running.persistence import Persistence
     from deepnb.wiring.build import Built
 
 _LOG = logging.getLogger("deepnb")
@@ -80,6 +83,40 @@ class Workspace:
         """Give back what is held open; no turn can be begun after it."""
         self.current.close()
         self.home.close()
+        if self.persistence is not None:
+            self.persistence.close()
+
+    # -- a database
+
+    @property
+    def persistence(self) -> Persistence | None:
+        """Where the session is kept; None for this process."""
+        return self.state.persistence
+
+    def keep_in(self, database: Database, *, begun: bool) -> Persistence:
+        """Keep all of it in a database from now on; unless this has `begun`, what is there is read when it is looked at."""
+        from deepnb.running.persistence import Persistence
+
+        self.home.storage.keep_in_database(database)
+        kept = Persistence(database, self.current, self.home.paths.shared)
+        self.current.options = replace(self.current.options, checkpointer=database.saver)
+        self.graphs.keep_in(database.saver, kept.sign)
+        self.state.persistence = kept
+        if not begun:
+            self.threads.reread()
+        self.transcripts.database = kept.place
+        self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
+        return kept
+
+    def begin(self, turn: Turn) -> None:
+        """A turn begins: should this kernel end before it does, that is known."""
+        if self.persistence is not None:
+            self.persistence.begin(turn)
+
+    def end(self, thread: Thread) -> None:
+        """The turn of a thread has ended."""
+        if self.persistence is not None:
+            self.persistence.end(thread)
 
     def configure(self, changes: Mapping[str, Any]) -> Built:
         """Change options from the next turn on; a bad one changes nothing."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from deepnb.core.tape import Tape
     from deepnb.core.xray import Xray
     from deepnb.models.tapes.recorder import Recording
+    from deepnb.running.persistence import Restored
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
@@ -100,6 +101,8 @@ class Session:
     - tool_text: how tools are described to the model: "short" or "full"; None is short under a window of 32,000 tokens
     - namespace: the variables that the agent may look at; in a dict its code also runs, once it is approved
     - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
+    - persist: a file, or "postgresql://...", in which threads, turns, files, memory with its journal, calls that need
+      approval and the policy outlive the kernel; it takes the place of `checkpointer`
     """
 
     def __init__(
@@ -138,6 +141,7 @@ class Session:
         tool_text: ToolText | None = None,
         namespace: Mapping[str, Any] | None = None,
         clock: Callable[[], datetime] | None = None,
+        persist: str | Path | None = None,
         **unknown: Never,
     ) -> None:
         self._workspace = Workspace(changed(Options(), known_only("Session", locals(), unknown)), clock)
@@ -148,6 +152,10 @@ class Session:
         """The turns that were started in the background."""
         self.approvals = SessionApprovals(self._workspace, self._runner)
         """Which calls need approval, and which run unasked."""
+        self.restored: Restored | None = None
+        """What was back when the session was first kept in a file or database; None while it is not."""
+        if persist is not None:
+            self.persist(persist)
 
     def __repr__(self) -> str:
         model = self.options.model
@@ -506,6 +514,17 @@ class Session:
         mount = work.home.storage.mount(path, spec, base=Path.cwd(), whole=whole, **given)
         work.current.tell()
         return mount
+
+    def persist(self, where: str | Path) -> Restored:
+        """Keep this session in a file, or in a `postgresql://` database, from now on; returns what was there.
+
+        What the session has until then goes with it. Where sessions are kept already, this one continues them, if it
+        has not begun.
+        """
+        from deepnb.session.persistence import persist
+
+        self.restored = persist(self._workspace, where)
+        return self.restored
 
     # -- threads
 

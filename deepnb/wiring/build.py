@@ -120,7 +120,13 @@ def _approvals(host: Host, does: Effects) -> tuple[ApprovalMiddleware, ApprovalM
 
     def made(*, seal: bool) -> ApprovalMiddleware:
         return ApprovalMiddleware(
-            host.policy, does.of, lambda: writer().agent, seal=seal, offered=offered, problem=does.problem
+            host.policy,
+            does.of,
+            lambda: writer().agent,
+            seal=seal,
+            offered=offered,
+            problem=does.problem,
+            sign=host.sign,
         )
 
     return made(seal=False), made(seal=True)

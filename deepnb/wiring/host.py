@@ -31,6 +31,9 @@ class Host(Protocol):
     def recording(self) -> Recording | None:
         """What calls of models are recorded to; asked when a graph is made."""
 
+    def sign(self, value: Any) -> str:
+        """The signature of a question or an answer that is stored; empty where none is needed."""
+
     def now(self) -> str:
         """The time as an ISO timestamp in the user's time zone."""
 

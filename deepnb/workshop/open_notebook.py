@@ -26,6 +26,11 @@ def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) ->
     return not set(ran).isdisjoint(cells) and not any(_holds(path, ran) for path in paths)
 
 
+def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
+    """The notebook that is open, as far as the front end tells."""
+    return next(_paths(namespace), None)
+
+
 def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
     for name in (namespace.get(_VSCODE), os.environ.get(_JUPYTER)):
         if type(name) is str and name.endswith(".ipynb"):

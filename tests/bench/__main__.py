@@ -20,6 +20,7 @@ NAMES = (
     "stream",
     "turn",
     "disk",
+    "persist",
     "talks",
     "speed",
     "credentials",

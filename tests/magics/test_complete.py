@@ -48,6 +48,7 @@ SUBS = [
     "tools",
     "subagents",
     "mount",
+    "persist",
     "graph",
     "panel",
     "dashboard",

@@ -28,7 +28,7 @@ def lines(function: Any) -> dict[str, str]:
 
 
 def test_a_session_spells_out_each_option_with_a_line():
-    assert [*parameters(Session)] == [*lines(Session)] == [*OPTIONS, "clock"]
+    assert [*parameters(Session)] == [*lines(Session)] == [*OPTIONS, "clock", "persist"]
 
 
 def test_what_is_shown_as_default_is_the_default():
@@ -36,7 +36,7 @@ def test_what_is_shown_as_default_is_the_default():
     for name, one in parameters(Session).items():
         if name in ("prices", "namespace"):
             assert one.default is None and getattr(there, name) == {}
-        elif name != "clock":
+        elif name not in ("clock", "persist"):
             assert one.default == getattr(there, name), name
 
 

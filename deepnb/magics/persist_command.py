@@ -1,0 +1,36 @@
+"""`%agent persist`: keeping the session in a file or a database, and the file that is proposed for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from deepnb.magics.scene import Args, Result, Scene, notice
+from deepnb.views.notice import notice_view
+from deepnb.workshop.open_notebook import notebook_path
+
+FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
+
+
+def agent_persist(scene: Scene, args: Args) -> Result:
+    if args["where"]:
+        for line in scene.session.persist(args["where"].strip("\"'")).lines:
+            scene.show(notice_view(line, "ok"))
+        return None
+    kept = scene.session.workspace.persistence
+    if kept is not None:
+        return notice(f"this session is kept in {kept.database.where}")
+    name = proposed_file(scene.namespace)
+    quoted = f'"{name}"' if " " in name else name
+    return notice(f"{FORGETS}; to keep them: %agent persist {quoted}")
+
+
+def proposed_file(namespace: Mapping[str, Any]) -> str:
+    """A file beside the notebook, as it is typed in the current directory; `session.deepnb.db` where there is no notebook."""
+    notebook = notebook_path(namespace)
+    if notebook is None:
+        return "session.deepnb.db"
+    file = notebook.with_suffix(".deepnb.db")
+    return os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)

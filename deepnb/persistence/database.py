@@ -1,0 +1,126 @@
+"""What a session asks of a database, whichever it is: rows, LangGraph's two parts, one writer at a time, claims."""
+
+from __future__ import annotations
+
+import os
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from deepnb.core.errors import BusyError, RefusedError
+from deepnb.persistence.schema import FORMAT, STEPS, VERSIONS
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who plays a turn in a thread."""
+
+    who: str
+    """`process 4242 on lab, in /home/me`."""
+    since: str
+    """ISO timestamp."""
+
+
+class Database(ABC):
+    """A place that sessions are kept in. Several kernels may have it open."""
+
+    where: str
+    """How it is called, without a password: a file, or an address."""
+    saver: Any
+    """LangGraph's checkpointer: the states of threads."""
+    store: Any
+    """LangGraph's store: memory, notes, skills and their journal."""
+
+    @abstractmethod
+    def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a statement whose values are written `?`."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """All statements within are there afterwards, or none; one transaction at a time."""
+
+    @abstractmethod
+    def lock(self) -> AbstractContextManager[Any]:
+        """One writer of memory at a time, of all kernels; the same thread of a kernel may take it again."""
+
+    @abstractmethod
+    def hold(self, thread: str) -> Callable[[], None] | None:
+        """What gives a thread free again; None where another kernel holds it. It ends with its process."""
+
+    @abstractmethod
+    def newest(self) -> list[tuple[str, str]]:
+        """(thread, id of its newest checkpoint)."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Nothing is read or written any more."""
+
+    # -- what is the same for all
+
+    def claim(self, thread: str) -> Callable[[], None]:
+        """What gives a thread free again; an error that names the kernel which plays a turn in it."""
+        release = self.hold(thread)
+        if release is None:
+            raise self.busy(thread)
+        self.execute(
+            "INSERT INTO deepnb_claims (thread, holder, since) VALUES (?, ?, ?)"
+            " ON CONFLICT (thread) DO UPDATE SET holder = excluded.holder, since = excluded.since",
+            *(thread, _here(), datetime.now().astimezone().isoformat(timespec="seconds")),
+        )
+        return release
+
+    def holder(self, thread: str) -> Holder | None:
+        """Who claimed a thread last, whether or not it still does."""
+        found = self.execute("SELECT holder, since FROM deepnb_claims WHERE thread = ?", thread)
+        return Holder(*found[0]) if found else None
+
+    def busy(self, thread: str) -> BusyError:
+        """That another kernel plays a turn in a thread: which, and since when."""
+        found = self.holder(thread)
+        by = f" ({found.who}, since {found.since})" if found else ""
+        return BusyError(
+            f"thread {thread} is busy in another kernel{by}",
+            "wait, or %agent fork NAME, which goes on from its last turn",
+        )
+
+    def migrate(self, version: int | None) -> None:
+        """Bring the tables up to date, step by step, in one transaction; `version` is the format found, if any."""
+        if version == FORMAT:
+            return
+        with self.transaction():
+            self.execute(VERSIONS)
+            found = self.execute("SELECT version FROM deepnb_format")
+            begin = int(found[0][0]) if found else 0
+            for step in STEPS[begin:]:
+                for statement in step:
+                    self.execute(statement.replace("{serial}", self.serial))
+            self.execute("DELETE FROM deepnb_format")
+            self.execute("INSERT INTO deepnb_format (version) VALUES (?)", FORMAT)
+
+    serial: str
+    """The type of a column that counts rows."""
+
+
+def check_format(version: int | None, where: str) -> None:
+    """An error for a format that a later deepnb wrote; nothing was written until then."""
+    if version is not None and version > FORMAT:
+        what = f"{where} was written by a later deepnb (format {version}; this one reads up to {FORMAT})"
+        raise RefusedError(what, "pip install -U deepnb, or choose another file")
+
+
+def _here() -> str:
+    """This kernel, as another one names it."""
+    return f"process {os.getpid()} on {platform.node() or 'this machine'}, in {os.getcwd()}"
+
+
+@contextmanager
+def held(release: Callable[[], None]) -> Iterator[None]:
+    """A claim for the time of a block."""
+    try:
+        yield
+    finally:
+        release()

@@ -1,0 +1,165 @@
+"""A session in a PostgreSQL database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import Any
+
+from deepnb.core.errors import BusyError, InvalidError, NotInstalledError
+from deepnb.persistence.database import Database, check_format
+
+INSTALL = 'pip install "deepnb[postgres]"'
+
+_WAIT = 30
+"""Seconds that a lock is waited for."""
+
+_MIGRATE, _WRITE, _THREAD = 1, 2, 3
+"""First numbers of the advisory locks: of those who migrate, of those who write memory, of threads by their hash."""
+
+_FAMILY = 0x64656570
+"""Set into the locks' first number, so that another program's are others."""
+
+
+class PostgresDatabase(Database):
+    """Connections of one kernel: for LangGraph's checkpointer, its store, our rows, the lock of memory, and claims.
+
+    Advisory locks belong to their connection: the server lets them go when the kernel has ended.
+    """
+
+    serial = "BIGSERIAL PRIMARY KEY"
+
+    def __init__(self, url: str) -> None:
+        psycopg, saver_class, store_class = _classes()
+        self._errors = psycopg
+        self._url = url
+        self.where = _without_password(url)
+        self._local = threading.RLock()
+        self._holding = threading.RLock()
+        self._claiming = threading.Lock()
+        self._open: list[Any] = []
+        self._rows = self._connection()
+        self._locks, self._claims = self._connection(), self._connection()
+        with self._exclusive(_MIGRATE):
+            version = self._format()
+            check_format(version, self.where)
+            self.migrate(version)
+            self.saver = saver_class(self._connection())
+            self.saver.setup()
+            self.store = store_class(self._connection())
+            self.store.setup()
+
+    def _connection(self) -> Any:
+        from psycopg.rows import tuple_row
+
+        try:
+            made = self._errors.connect(self._url, autocommit=True, prepare_threshold=0, row_factory=tuple_row)
+        except self._errors.Error as error:
+            for one in self._open:
+                one.close()
+            why = " ".join(str(error).split())[:160]
+            do = "see that the server runs and that the address is right"
+            raise InvalidError(f"{self.where} can't be opened ({why})", do) from None
+        self._open.append(made)
+        return made
+
+    def _format(self) -> int | None:
+        if not self.execute(
+            "SELECT 1 FROM information_schema.tables WHERE table_name = ? AND table_schema = current_schema()",
+            "deepnb_format",
+        ):
+            return None
+        found = self.execute("SELECT version FROM deepnb_format")
+        return int(found[0][0]) if found else 0
+
+    def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._local, self._rows.cursor() as cursor:
+            cursor.execute(sql.replace("?", "%s"), [_storable(value) for value in values] or None)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._local, self._rows.transaction():
+            yield
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        with self._exclusive(_WRITE):
+            yield
+
+    @contextmanager
+    def _exclusive(self, what: int) -> Iterator[None]:
+        """Hold an advisory lock; the server counts how often this connection took it, and another thread waits here."""
+        with self._holding:
+            numbers = _FAMILY + what, 0
+            try:
+                self._locks.execute(f"SET lock_timeout = '{_WAIT}s'")
+                self._locks.execute("SELECT pg_advisory_lock(%s, %s)", numbers)
+            except self._errors.errors.LockNotAvailable:
+                raise BusyError(
+                    f"{self.where} has been locked by another kernel for {_WAIT} s", "try again, or stop that kernel"
+                ) from None
+            try:
+                yield
+            finally:
+                self._locks.execute("SELECT pg_advisory_unlock(%s, %s)", numbers)
+
+    def hold(self, thread: str) -> Callable[[], None] | None:
+        numbers = _FAMILY + _THREAD, int.from_bytes(sha256(thread.encode()).digest()[:4], "big", signed=True)
+        with self._claiming:
+            (free,) = self._claims.execute("SELECT pg_try_advisory_lock(%s, %s)", numbers).fetchone()
+
+        def release() -> None:
+            with self._claiming, suppress(self._errors.Error):  # where the connection is gone, so is the lock
+                self._claims.execute("SELECT pg_advisory_unlock(%s, %s)", numbers)
+
+        return release if free else None
+
+    def newest(self) -> list[tuple[str, str]]:
+        query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
+        return [(str(thread), str(id_)) for thread, id_ in self.execute(query)]
+
+    def close(self) -> None:
+        for one in self._open:
+            with suppress(self._errors.Error):
+                one.close()
+
+
+def _classes() -> tuple[Any, Any, Any]:
+    try:
+        import psycopg
+        from langgraph.checkpoint.postgres import PostgresSaver
+        from langgraph.store.postgres import PostgresStore
+    except ImportError:
+        raise NotInstalledError("PostgreSQL needs langgraph-checkpoint-postgres and psycopg", INSTALL) from None
+    from psycopg.rows import dict_row
+
+    from deepnb.persistence.savers import PlainSerializer, RedactedSaver
+
+    class Saver(RedactedSaver, PostgresSaver):
+        def __init__(self, connection: Any) -> None:
+            connection.row_factory = dict_row
+            super().__init__(connection, serde=PlainSerializer())
+
+    def store(connection: Any) -> Any:
+        connection.row_factory = dict_row
+        return PostgresStore(connection)
+
+    return psycopg, Saver, store
+
+
+def _without_password(url: str) -> str:
+    """The address as it may be shown."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    user = f"{parts.username}@" if parts.username else ""
+    port = f":{parts.port}" if parts.port else ""
+    return f"postgresql://{user}{parts.hostname or ''}{port}{parts.path}"
+
+
+def _storable(value: Any) -> Any:
+    """A value as PostgreSQL takes it: a text of its has no NUL."""
+    return value.replace("\x00", "\ufffd") if isinstance(value, str) else value

@@ -1,0 +1,205 @@
+"""What only deepnb knows of a session, as rows: threads, turns, transcripts, and facts of the session."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from deepnb.core.errors import RefusedError
+from deepnb.persistence.codec import dumps, name_of
+from deepnb.persistence.database import Database
+
+
+@dataclass(frozen=True)
+class ThreadRow:
+    """A thread as it is kept."""
+
+    name: str
+    head: str | None
+    """The id of its last turn."""
+    facts: Mapping[str, Any]
+    begun: Mapping[str, Any] | None = None
+    """The turn that plays in it, or played when its kernel ended."""
+
+
+@dataclass(frozen=True)
+class TurnRow:
+    """A turn as it is kept."""
+
+    id: str
+    parent: str | None
+    record: Mapping[str, Any]
+
+
+class Records:
+    """Reads and writes deepnb's own tables."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._put: set[str] = set()
+        """Names of texts that are known to be there."""
+        self._texts: dict[str, str] = {}
+
+    def forget(self) -> None:
+        """Know no more which texts are there."""
+        self._put.clear()
+
+    # -- the session
+
+    @property
+    def id(self) -> str:
+        """What tells this database from others; made with it."""
+        made = ("INSERT INTO deepnb_session (name, value) VALUES ('id', ?) ON CONFLICT (name) DO NOTHING", uuid4().hex)
+        self._database.execute(*made)
+        return str(self.fact("id"))
+
+    def fact(self, name: str) -> str | None:
+        """A fact of the session."""
+        found = self._database.execute("SELECT value FROM deepnb_session WHERE name = ?", name)
+        return str(found[0][0]) if found else None
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Keep a fact of the session in the place of the one before."""
+        self._database.execute(
+            "INSERT INTO deepnb_session (name, value) VALUES (?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            *(name, value),
+        )
+
+    # -- texts that several records have
+
+    def put(self, text: str) -> str:
+        """Keep a text once; gives its name."""
+        name = name_of(text)
+        if name not in self._put:
+            made = "INSERT INTO deepnb_values (id, value) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
+            self._database.execute(made, name, text)
+            self._put.add(name)
+        return name
+
+    def get(self, name: str) -> str:
+        """The text of a name."""
+        if name not in self._texts:
+            found = self._database.execute("SELECT value FROM deepnb_values WHERE id = ?", name)
+            if not found:
+                raise self.damaged("a text that a turn names is missing")
+            self._texts[name] = str(found[0][0])
+        return self._texts[name]
+
+    # -- threads and turns
+
+    def threads(self) -> dict[str, ThreadRow]:
+        """All threads, in the order they were made."""
+        rows = self._database.execute("SELECT name, head, facts, begun FROM deepnb_threads ORDER BY seq")
+        return {row[0]: self._row(row) for row in rows}
+
+    def thread(self, name: str) -> ThreadRow | None:
+        """A thread, if it is there."""
+        rows = self._database.execute("SELECT name, head, facts, begun FROM deepnb_threads WHERE name = ?", name)
+        return self._row(rows[0]) if rows else None
+
+    def _row(self, row: Sequence[Any]) -> ThreadRow:
+        name, head, facts, begun = row
+        return ThreadRow(name, head, self._json(facts), self._json(begun) if begun else None)
+
+    def set_facts(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Keep facts of a thread, which is made where it is new."""
+        self._database.execute(
+            "INSERT INTO deepnb_threads (name, facts) VALUES (?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET facts = excluded.facts",
+            *(name, dumps(facts)),
+        )
+
+    def set_head(self, name: str, head: str | None, before: str | None) -> bool:
+        """Let a thread end with another turn, if it ends with `before` now; whether it does."""
+        moved = "UPDATE deepnb_threads SET head = ? WHERE name = ? AND COALESCE(head, '') = ? RETURNING name"
+        return bool(self._database.execute(moved, head, name, before or ""))
+
+    def set_begun(self, name: str, begun: Mapping[str, Any] | None) -> None:
+        """Keep which turn plays in a thread; None where none does."""
+        self._database.execute(
+            "INSERT INTO deepnb_threads (name, facts, begun) VALUES (?, '{}', ?)"
+            " ON CONFLICT (name) DO UPDATE SET begun = excluded.begun",
+            *(name, None if begun is None else dumps(begun)),
+        )
+
+    def remove_thread(self, name: str) -> None:
+        """Forget a thread; turns that forks of it share stay."""
+        self._database.execute("DELETE FROM deepnb_threads WHERE name = ?", name)
+
+    def add_turn(self, parent: str | None, record: Mapping[str, Any]) -> str:
+        """Keep a turn behind another; gives its id."""
+        id_ = uuid4().hex
+        made = "INSERT INTO deepnb_turns (id, parent, record) VALUES (?, ?, ?)"
+        self._database.execute(made, id_, parent, dumps(record))
+        return id_
+
+    def turns(self, head: str | None) -> list[TurnRow]:
+        """The turns up to this one, oldest first."""
+        if head is None:
+            return []
+        rows = self._database.execute(
+            "WITH RECURSIVE line (id, parent, record, n) AS ("
+            " SELECT id, parent, record, 0 FROM deepnb_turns WHERE id = ?"
+            " UNION ALL SELECT t.id, t.parent, t.record, line.n + 1 FROM deepnb_turns t JOIN line ON t.id = line.parent"
+            ") SELECT id, parent, record FROM line ORDER BY n DESC",
+            head,
+        )
+        if not rows:
+            raise self.damaged("a turn that a thread names is missing")
+        return [TurnRow(id_, parent, self._json(record)) for id_, parent, record in rows]
+
+    # -- transcripts
+
+    def lines(self, thread: str) -> bytes:
+        """The lines of a thread's transcript, each with its end."""
+        rows = self._database.execute("SELECT line FROM deepnb_lines WHERE thread = ? ORDER BY seq", thread)
+        return b"".join(f"{line}\n".encode() for (line,) in rows)
+
+    def add_lines(self, thread: str, lines: Iterable[str]) -> None:
+        """Add lines to a thread's transcript."""
+        with self._database.transaction():
+            for line in lines:
+                self._database.execute("INSERT INTO deepnb_lines (thread, line) VALUES (?, ?)", thread, line)
+
+    def set_lines(self, thread: str, lines: Iterable[str]) -> None:
+        """Make these the whole transcript of a thread."""
+        with self._database.transaction():
+            self._database.execute("DELETE FROM deepnb_lines WHERE thread = ?", thread)
+            self.add_lines(thread, lines)
+
+    def damaged(self, why: str) -> RefusedError:
+        """That what was read can't be right."""
+        return RefusedError(f"{self._database.where} is damaged ({why})", "restore a copy, or choose another place")
+
+    def _json(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise self.damaged("a record is no JSON") from None
+
+
+class TranscriptLines:
+    """The transcript of one thread, as `AppendFile` is one on a disk."""
+
+    def __init__(self, records: Records, thread: str) -> None:
+        self._records = records
+        self._thread = thread
+
+    def append(self, lines: bytes) -> bool:
+        """Add whole lines; none is ever cut short."""
+        self._records.add_lines(self._thread, _split(lines))
+        return False
+
+    def read(self) -> bytes:
+        """All of it."""
+        return self._records.lines(self._thread)
+
+    def replace(self, data: bytes) -> None:
+        """Make `data` the whole content."""
+        self._records.set_lines(self._thread, _split(data))
+
+
+def _split(lines: bytes) -> list[str]:
+    return [line.decode("utf-8", "replace") for line in lines.split(b"\n") if line.strip()]

@@ -1,0 +1,79 @@
+"""LangGraph's checkpointers, as a session that is kept uses them: no credential and no foreign class goes through."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from deepnb.core.errors import RefusedError
+from deepnb.engine import keys
+from deepnb.persistence.redaction import without_credentials
+
+
+class PlainSerializer(JsonPlusSerializer):
+    """Makes LangChain's messages and plain values again, and of other classes their data; it never unpickles."""
+
+    def __init__(self) -> None:
+        super().__init__(pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=None)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        try:
+            return super().loads_typed(data)
+        except Exception as error:  # whatever bytes can do to a decoder
+            what = f"a checkpoint of this session is damaged ({type(error).__name__})"
+            raise RefusedError(what, "restore a copy of its file or database") from None
+
+
+class RedactedSaver(BaseCheckpointSaver[Any]):
+    """Goes before a checkpointer class: what that writes has no credentials.
+
+    Files go through as they are: a credential in memory is refused before, and about one in any other the user was
+    asked.
+    """
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        values = {name: _plain(name, value) for name, value in checkpoint["channel_values"].items()}
+        masked: Any = {**checkpoint, "channel_values": values}
+        return super().put(config, masked, metadata, new_versions)
+
+    def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        super().put_writes(config, [(name, _plain(name, value)) for name, value in writes], task_id, task_path)
+
+
+def _plain(channel: str, value: Any) -> Any:
+    if channel == keys.FILES:
+        return value
+    if channel == "__start__" and isinstance(value, dict) and keys.FILES in value:
+        rest = without_credentials({k: v for k, v in value.items() if k != keys.FILES})
+        return {**rest, keys.FILES: value[keys.FILES]}
+    return without_credentials(value)
+
+
+def copy_checkpoints(source: InMemorySaver, target: BaseCheckpointSaver[Any]) -> None:
+    """Put all that was kept in memory into a database, under the same ids."""
+    for thread, spaces in source.storage.items():
+        for space, checkpoints in spaces.items():
+            for id_ in sorted(checkpoints):
+                place = {"thread_id": thread, "checkpoint_ns": space}
+                found = source.get_tuple({"configurable": {**place, "checkpoint_id": id_}})
+                assert found is not None
+                parent = {"checkpoint_id": p} if (p := checkpoints[id_][2]) else {}
+                versions = dict(found.checkpoint["channel_versions"])
+                target.put({"configurable": {**place, **parent}}, found.checkpoint, found.metadata, versions)
+                _copy_writes(source, target, (thread, space, id_))
+
+
+def _copy_writes(source: InMemorySaver, target: BaseCheckpointSaver[Any], place: tuple[str, str, str]) -> None:
+    thread, space, id_ = place
+    by_task: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+    for (task, _), (_, channel, value, path) in sorted(source.writes.get(place, {}).items()):
+        by_task.setdefault((task, path), []).append((channel, source.serde.loads_typed(value)))
+    config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": id_}}
+    for (task, path), writes in by_task.items():
+        if ordinary := [one for one in writes if one[0] not in WRITES_IDX_MAP]:
+            target.put_writes(config, ordinary, task, path)
+        for one in writes:
+            if one[0] in WRITES_IDX_MAP:  # it has a fixed place beside the others of its task
+                target.put_writes(config, [one], task, path)

@@ -1,0 +1,344 @@
+"""A session in a database: what of its threads the checkpoints do not hold, who plays in one, and what is back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.approvals import PendingCall, policy_of
+from deepnb.core.errors import BusyError
+from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
+from deepnb.persistence.codec import Reader, Writer, dumps
+from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
+from deepnb.running.current import Current
+from deepnb.running.kept_turns import FilesAt, KeptTurns
+from deepnb.running.place import Place
+from deepnb.running.stored_threads import ENDED
+from deepnb.running.thread import UNSIGNED, Thread
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+    from deepnb.persistence.database import Database
+
+_RIGHTS = ("granted", "offered", "decided")
+"""Facts of a thread that say what may run unasked: they count where this user's kernels signed them."""
+
+_FACTS = (*_RIGHTS, "rewound", "pins", "held", "brought", "rebases")
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a database gave back to a session."""
+
+    threads: int = 0
+    thread: str = ""
+    """The current one."""
+    turns: int = 0
+    """Of the current thread."""
+    files: int = 0
+    asked: int = 0
+    """Calls of it that need approval."""
+    unsigned: bool = False
+    """Whether it waits with a call that this user's kernels did not ask about."""
+    names: tuple[str, ...] = ()
+    """Variables that the agent's code made in earlier turns, and that this kernel does not have."""
+    where: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is said of it: what is back, and what is gone with the kernel."""
+        if not self.threads:
+            return (f"this session is kept in {self.where} from now on",)
+        parts = [_counted(self.threads, "thread"), f"{_counted(self.turns, 'turn')} in thread {self.thread}"]
+        parts += [_counted(self.files, "file")] if self.files else []
+        parts += (
+            [f"{_counted(self.asked, 'call')} that {'needs' if self.asked == 1 else 'need'} your approval"]
+            if self.asked
+            else []
+        )
+        lines = [f"back from {self.where}: {', '.join(parts)}"]
+        if self.unsigned:
+            lines.append(UNSIGNED)
+        if self.names:
+            gone = f"{', '.join(self.names[:_SHOWN])}{' and more' if len(self.names) > _SHOWN else ''}"
+            lines.append(f"gone with the kernel: the variables {gone} of earlier turns; run the cells that made them")
+        return tuple(lines)
+
+
+_SHOWN = 12
+"""Names of variables in a line."""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+class Persistence:
+    """Writes what changed whenever something has changed; reads a thread when it is first looked at."""
+
+    def __init__(self, database: Database, current: Current, is_shared: Callable[[], Callable[[str], bool]]) -> None:
+        from deepnb.persistence.user_key import signer
+
+        self.database = database
+        self.records = Records(database)
+        self.sign = signer(self.records.id)
+        self._current = current
+        self._turns = KeptTurns(self.records, is_shared)
+        self._rows: dict[str, ThreadRow] = {}
+        """As they were last read or written."""
+        self._claims: dict[str, tuple[int, Callable[[], None]]] = {}
+        """Thread -> how often it is claimed here, and what gives it free."""
+        self._begun: set[str] = set()
+        """Threads in which a turn plays here."""
+
+    # -- who plays where
+
+    @contextmanager
+    def claimed(self, thread: str) -> Iterator[None]:
+        """Within the block no other kernel writes to a thread; an error where one does."""
+        count, release = self._claims.get(thread) or (0, self.database.claim(thread))
+        self._claims[thread] = count + 1, release
+        try:
+            yield
+        finally:
+            count, release = self._claims.pop(thread)
+            if count > 1:
+                self._claims[thread] = count - 1, release
+            else:
+                release()
+
+    def is_busy(self, thread: str) -> bool:
+        """Whether another kernel plays a turn in a thread."""
+        if thread in self._claims:
+            return False
+        if (release := self.database.hold(thread)) is not None:
+            release()
+        return release is None
+
+    # -- writing
+
+    def begin(self, turn: Turn) -> None:
+        """A turn begins, or goes on: should the kernel end before it, it is known what was asked."""
+        named = {name: getattr(turn, name) for name in ("number", "prompt", "model", "started", "cell")}
+        begun = {**named, "before": self._turns.state(turn.before)}
+        self._begun.add(turn.thread)
+        self.records.set_begun(turn.thread, Writer(self.records.put).plain(begun))
+
+    def end(self, thread: Thread) -> None:
+        """The turn of a thread has ended, and is in its list of turns."""
+        with self._whole():
+            self._begun.discard(thread.name)
+            self._save(thread)
+            self.records.set_begun(thread.name, None)
+
+    def save(self, threads: Iterable[Thread], names: Iterable[str]) -> None:
+        """Keep what has changed of the threads that were read; those of other `names` than these are no more."""
+        with self._whole():
+            for thread in threads:
+                self._save(thread)
+            for gone in self._rows.keys() - set(names):
+                self.records.remove_thread(gone)
+                del self._rows[gone]
+            self._save_session()
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """All rows of the block are there afterwards, or none."""
+        try:
+            with self.database.transaction():
+                yield
+        except BaseException:
+            self.records.forget()
+            self._turns.forget()
+            raise
+
+    def _save(self, thread: Thread) -> None:
+        if thread.name in self._begun:
+            return
+        known = self._rows.get(thread.name)
+        row = ThreadRow(thread.name, self._turns.write(thread.name, thread.turns), self._facts(thread))
+        if known is None or known.facts != row.facts:
+            self.records.set_facts(row.name, row.facts)
+        before = known.head if known else None
+        if row.head != before and not self.records.set_head(row.name, row.head, before):
+            raise BusyError(f"another kernel continued thread {thread.name} meanwhile", "do it again")
+        self._rows[thread.name] = row
+
+    def _facts(self, thread: Thread) -> dict[str, Any]:
+        made = {"scope": thread.scope.words, "parent": thread.parent, "pool": thread.pool.name}
+        held = {name: getattr(thread, name) for name in _FACTS}
+        held |= {name: tuple(sorted(getattr(thread, name))) for name in ("granted", "offered")}
+        plain = Writer(self.records.put).plain({**made, **{k: v for k, v in held.items() if v}})
+        facts = {k: v for k, v in plain.items() if v}
+        rights = {k: v for k, v in facts.items() if k in _RIGHTS}
+        return {**facts, "signature": self.sign([thread.name, rights])} if rights else facts
+
+    def _save_session(self) -> None:
+        policy = dumps(policy_of(self._current.options.approve).option)
+        for name, value in (("thread", self._current.thread.name), ("policy", policy)):
+            if self._session.get(name) != value:
+                self.records.set_fact(name, value)
+                self._session[name] = value
+                if name == "policy":
+                    self.records.set_fact("policy signature", self.sign(policy))
+
+    @property
+    def _session(self) -> dict[str, str]:
+        if not hasattr(self, "_facts_of_session"):
+            found = ((name, self.records.fact(name)) for name in ("thread", "policy"))
+            self._facts_of_session = {name: value for name, value in found if value is not None}
+        return self._facts_of_session
+
+    # -- reading
+
+    @property
+    def policy(self) -> Any:
+        """The policy that was kept, as an option; None where this user's kernels did not write it."""
+        import json
+
+        kept = self.records.fact("policy")
+        if kept is None or self.records.fact("policy signature") != self.sign(kept):
+            return None
+        return json.loads(kept)
+
+    @property
+    def thread(self) -> str | None:
+        """The thread that was current."""
+        return self.records.fact("thread")
+
+    def names(self) -> tuple[str, ...]:
+        """The threads that are kept, in the order they were made."""
+        return tuple(self.records.threads())
+
+    def metadata(self, name: str) -> dict[str, Any] | None:
+        """How a thread was made, as its checkpoints tell it; None for one that is not kept."""
+        if (row := self.records.thread(name)) is None:
+            return None
+        return {f"deepnb_{fact}": row.facts[fact] for fact in ("scope", "parent", "pool") if row.facts.get(fact)}
+
+    def open(self, thread: Thread) -> None:
+        """Give a thread what was kept of it, beside its state and its turns."""
+        row = self.records.thread(thread.name)
+        if row is None:
+            return
+        rights = {k: v for k, v in row.facts.items() if k in _RIGHTS}
+        trusted = row.facts.get("signature") == self.sign([thread.name, rights])
+        facts = {k: v for k, v in row.facts.items() if k in _FACTS and (trusted or k not in _RIGHTS)}
+        for name, value in Reader(self.records.get).value(facts).items():
+            setattr(thread, name, frozenset(value) if name in ("granted", "offered") else value)
+        self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
+
+    def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn]:
+        """The turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages."""
+        row = self.records.thread(thread.name)
+        if row is None:
+            return self._turns.read(thread.name, self._fork_head(thread), thread.snapshot.messages, files_at)
+        self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
+        turns = self._turns.read(thread.name, row.head, thread.snapshot.messages, files_at)
+        begun = row.begun
+        if begun is None or thread.name in self._begun or self.is_busy(thread.name):
+            return turns
+        last = turns[-1] if turns and turns[-1].number == begun["number"] else None
+        base = last or self._begun_turn(thread, begun, turns)
+        went_on = all(call.key in thread.decided for call in thread.asked)
+        if len(messages) <= len(base.after.messages) and (last is None or not went_on):  # it had not begun
+            return turns
+        return [*turns[: base.number - 1], _cut(thread, base, messages)]
+
+    def _fork_head(self, thread: Thread) -> str | None:
+        """The id of the turn that a fork begins with whose kernel ended as it made it: that of the thread it comes from."""
+        source, _, number = (thread.parent or "").rpartition("@")
+        row = self.records.thread(source) if source else None
+        line = self.records.turns(row.head) if row else []
+        return line[int(number) - 1].id if 0 < int(number or 0) <= len(line) else None
+
+    def _begun_turn(self, thread: Thread, begun: Mapping[str, Any], turns: Sequence[Turn]) -> Turn:
+        before = turns[-1].after if turns else thread.snapshot
+        count = begun["before"]["messages"]
+        before = replace(
+            before,
+            messages=thread.snapshot.messages.first(count),
+            checkpoint=begun["before"]["checkpoint"],
+            next=(),
+        )
+        facts = {name: begun[name] for name in ("model", "started", "cell")}
+        return Turn(begun["number"], thread.name, begun["prompt"], "", (), before, before, Usage(), None, **facts)
+
+    def restored(self, thread: Thread, namespace: Mapping[str, Any]) -> Restored:
+        """What is back, of which one thread is current, in a kernel with these variables."""
+        gone = tuple(name for name in made_names(thread.turns) if name not in namespace)
+        count, files = len(self.records.threads()), kept_files(thread.snapshot)
+        facts: dict[str, Any] = {"asked": len(thread.asked), "unsigned": thread.unsigned, "names": gone}
+        return Restored(count, thread.name, len(thread.turns), files, where=self.database.where, **facts)
+
+    def place(self, thread: str) -> Place:
+        """Where the transcript of a thread is."""
+        return Place(self.database.where, TranscriptLines(self.records, thread))
+
+    def close(self) -> None:
+        """Give free what is claimed, and close the database."""
+        for _, release in self._claims.values():
+            release()
+        self._claims.clear()
+        self.database.close()
+
+
+def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
+    """A turn that its kernel did not end, with what its thread holds of it."""
+    from langchain_core.messages import AIMessage
+
+    from deepnb.engine.answer import usage
+    from deepnb.engine.request import message_text
+    from deepnb.engine.stored_threads import stored_events
+
+    new = messages[len(base.after.messages) :]
+    asked = {call.id for call in thread.asked if not _may_have_run(thread, call)}
+    answers = [m for m in new if isinstance(m, AIMessage)]
+    stopped = thread.unfinished and not thread.asked
+    return replace(
+        base,
+        text=next((text for m in reversed(answers) if (text := message_text(m))), base.text),
+        events=(*base.events, *stored_events(new, asked), *_cut_tools(thread, base, messages, asked)),
+        after=thread.snapshot,
+        usage=sum((used for m in answers if (used := usage(m))), base.usage),
+        asked=thread.asked,
+        interrupted=ENDED if stopped else None,
+    )
+
+
+def _may_have_run(thread: Thread, call: PendingCall) -> bool:
+    """Whether a call is decided already, and so was on its way when its kernel ended."""
+    decision = thread.decided.get(call.key)
+    return decision is not None and decision.kind != "reject"
+
+
+def _cut_tools(
+    thread: Thread, base: Turn, messages: Sequence[BaseMessage], asked: Collection[str]
+) -> Iterator[ToolEnded]:
+    """The calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
+    if not thread.unfinished or thread.unsigned:
+        return
+    results = {getattr(m, "tool_call_id", None) for m in messages}
+    for message in messages[len(base.before.messages) : len(base.after.messages)]:
+        for call in getattr(message, "tool_calls", ()):
+            if call["id"] not in results and call["id"] not in asked:
+                yield ToolEnded(call["id"] or "", call["name"], "interrupted", "cut", 0.0)
+
+
+_NAMES = re.compile(r"(?:new|changed): ([^;]+)")
+
+
+def made_names(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """The variables that the agent's code made or changed in these turns."""
+    lines = (e.text for t in turns for e in t.events if isinstance(e, CodeOutput) and e.kind == "variables")
+    found = (name.strip() for line in lines for part in _NAMES.findall(line) for name in part.split(","))
+    return tuple(dict.fromkeys(name for name in found if name.isidentifier()))
+
+
+def kept_files(state: Snapshot) -> int:
+    """How many files a state has."""
+    return len(state.files) + len(state.binary)

@@ -1,0 +1,88 @@
+"""Keeping a session in a file or in a database: which it is, whether that fits, and what is back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.approvals import policy_of
+from deepnb.core.errors import InvalidError, RefusedError
+from deepnb.running.thread import waits
+from deepnb.running.workspace import Workspace
+
+if TYPE_CHECKING:
+    from deepnb.persistence.database import Database
+    from deepnb.running.persistence import Persistence, Restored
+
+URL = ("postgresql://", "postgres://")
+
+
+def persist(workspace: Workspace, where: str | Path) -> Restored:
+    """Keep a session there from now on; gives what was there.
+
+    What the session has until then goes with it, unless sessions are kept there already.
+    """
+    _check(workspace, where)
+    database = _open(where)
+    try:
+        begun = _has_begun(workspace)
+        if begun and database.newest():
+            what = f"{database.where} has threads of its own, and this session has begun already"
+            raise RefusedError(what, "restart the kernel and type %agent persist first, or choose another file")
+        if begun:
+            from deepnb.persistence.savers import copy_checkpoints
+
+            copy_checkpoints(workspace.graphs.checkpointer, database.saver)
+    except BaseException:
+        database.close()
+        raise
+    kept = workspace.keep_in(database, begun=begun)
+    if not begun:
+        _go_on(workspace, kept)
+    restored = kept.restored(workspace.threads.current, workspace.options.namespace)
+    workspace.current.tell()
+    return restored
+
+
+def _check(workspace: Workspace, where: Any) -> None:
+    workspace.current.idle()
+    if not isinstance(where, str | Path) or not str(where).strip():
+        raise InvalidError(f"persist can't be {where!r}", 'give a file, or "postgresql://user@host/database"')
+    if workspace.persistence is not None:
+        what = f"this session is kept in {workspace.persistence.database.where} already"
+        raise RefusedError(what, "restart the kernel to keep another elsewhere")
+    if workspace.options.checkpointer is not None:
+        raise RefusedError(
+            "this session has a checkpointer of its own", "deepnb.Session(persist=...) takes the place of checkpointer"
+        )
+    for thread in workspace.threads:
+        if thread.asked:
+            raise waits(thread, thread is workspace.current.thread)
+
+
+def _open(where: str | Path) -> Database:
+    if isinstance(where, str) and where.startswith(URL):
+        from deepnb.persistence.postgres import PostgresDatabase
+
+        return PostgresDatabase(where)
+    if isinstance(where, str) and "://" in where:
+        raise InvalidError(
+            f"{where.partition('://')[0]}:// is no database that deepnb knows", "give a file, or postgresql://"
+        )
+    from deepnb.persistence.sqlite import SqliteDatabase
+
+    return SqliteDatabase(Path(where).expanduser().resolve())
+
+
+def _has_begun(workspace: Workspace) -> bool:
+    """Whether anything has happened in a session that a restart would lose."""
+    return any(thread.root is not None or thread.turns for thread in workspace.threads)
+
+
+def _go_on(workspace: Workspace, kept: Persistence) -> None:
+    """Take the thread and the policy that were in force."""
+    if kept.thread is not None and kept.thread in workspace.threads:
+        workspace.threads.switch(kept.thread)
+    if (policy := kept.policy) is not None and workspace.options.approve == "outside":
+        workspace.current.options = replace(workspace.current.options, approve=policy_of(policy).option)

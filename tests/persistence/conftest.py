@@ -1,0 +1,35 @@
+"""Places to keep sessions in: a file, and a database of one server for the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import postgres
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    if why := postgres.missing():
+        pytest.skip(why)
+    with postgres.server() as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """What `Session(persist=...)` is given."""
+    if request.param == "sqlite":
+        return str(tmp_path / "session.db")
+    return postgres.new_database(request.getfixturevalue("postgres_server"))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own directory, where the key is that approvals are signed with."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder

@@ -1,0 +1,145 @@
+"""Calls that wait for approval in a place that outlives the kernel, and who may decide what."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepnb import DeepnbError, Session
+from tests.support.scripted import Scripted, call
+
+RAN: list[str] = []
+
+
+def send(text: str) -> str:
+    """Send it."""
+    RAN.append(text)
+    return f"sent {text}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> None:
+    RAN.clear()
+
+
+def session(where: str, *answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), tools=[send], persist=where, **options)
+
+
+def another_user(home: Path) -> None:
+    """The key is another from now on."""
+    (home / ".deepnb" / "key").unlink()
+
+
+def test_a_call_that_waits_is_there_and_can_be_decided(where):
+    with session(where, call("send", text="hi")) as first:
+        first.run("send hi")
+    with session(where, "Sent.") as second:
+        (waiting,) = second.asked
+        assert waiting.args == {"text": "hi"} and second.turns[0].asked == second.asked
+        assert second.restored.lines[0].endswith("1 call that needs your approval")
+        list(second.resume(waiting.approve()))
+        assert RAN == ["hi"] and second.turns[0].text == "Sent."
+        assert len(second.turns) == 1
+    with session(where) as third:
+        assert third.asked == () and third.turns[0].text == "Sent."
+
+
+def test_a_decision_that_was_made_counts_still(where):
+    both = call("send", text="a")
+    both.tool_calls.append({**both.tool_calls[0], "id": "second", "args": {"text": "b"}})
+    with session(where, both) as first:
+        first.run("send both")
+        list(first.resume(first.asked[0].approve()))
+        assert RAN == []
+    with session(where, "Sent.") as second:
+        assert len(second.approvals.decided()) == 1
+        list(second.resume(second.asked[1].reject("no")))
+        assert RAN == ["a"]
+
+
+def test_what_was_allowed_in_a_thread_is_allowed_still(where):
+    with session(where, call("send", text="one"), "ok") as first:
+        first.run("send")
+        list(first.resume(first.asked[0].approve(remember=True)))
+    with session(where, call("send", text="two"), "ok") as second:
+        second.run("send again")
+        assert RAN == ["one", "two"]
+
+
+def test_a_call_that_another_users_kernel_asked_about_is_asked_anew(where, home):
+    with session(where, call("send", text="hi")) as first:
+        first.run("send hi")
+    another_user(home)
+    with session(where, "Sent.") as second:
+        assert not second.asked
+        line = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
+        assert second.pending == line and line in second.restored.lines
+        list(second.resume())
+        (waiting,) = second.asked
+        assert RAN == [] and waiting.args == {"text": "hi"}
+        list(second.resume(waiting.approve()))
+        assert RAN == ["hi"]
+
+
+def test_rights_that_another_users_kernel_gave_are_none(where, home):
+    with session(where, call("send", text="one"), "ok") as first:
+        first.run("send")
+        list(first.resume(first.asked[0].approve(remember=True)))
+        first.approvals.rule("send", "allow")
+    RAN.clear()
+    another_user(home)
+    with session(where, call("send", text="two"), "ok") as second:
+        assert second.options.approve == "outside"
+        second.run("send again")
+        assert RAN == [] and len(second.asked) == 1
+
+
+def test_a_call_that_was_changed_in_the_file_is_not_the_one_that_was_shown(tmp_path):
+    where = str(tmp_path / "session.db")
+    with session(where, call("send", text="harmless")) as first:
+        first.run("send")
+    db = sqlite3.connect(where)
+    changed = 0
+    for rowid, value in db.execute("SELECT rowid, value FROM writes WHERE channel = '__interrupt__'").fetchall():
+        changed += b"harmless" in value
+        db.execute("UPDATE writes SET value = ? WHERE rowid = ?", (value.replace(b"harmless", b"mischief"), rowid))
+    db.commit()
+    db.close()
+    assert changed == 1
+    with session(where, "Sent.") as second:
+        assert not second.asked
+        list(second.resume())
+        assert [c.args for c in second.asked] == [{"text": "harmless"}] and RAN == []
+
+
+def test_a_turn_that_waits_is_decided_before_a_session_is_kept(tmp_path):
+    s = Session(model=Scripted(answers=[call("send", text="hi")]), tools=[send])
+    s.run("send hi")
+    with pytest.raises(DeepnbError, match="needs your approval for send"):
+        s.persist(tmp_path / "session.db")
+    assert not (tmp_path / "session.db").exists()
+
+
+def test_a_call_that_may_have_been_run_when_its_kernel_ended_is_not_run_again_unasked(where, monkeypatch):
+    first = session(where, call("send", text="hi"))
+    first.run("send hi")
+
+    def ends(*args: Any) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(first.workspace.graphs.checkpointer, "put_writes", ends)
+    monkeypatch.setattr(first.workspace, "end", ends)
+    with pytest.raises(SystemExit):
+        list(first.resume(first.asked[0].approve()))
+    assert RAN == ["hi"]
+    first.workspace.persistence.close()
+    with session(where, "Sent.") as second:
+        assert second.pending == "the tool send was interrupted: %agent resume again, or %agent resume skip"
+        with pytest.raises(DeepnbError, match="may have done part of its work"):
+            list(second.resume())
+        list(second.resume("skip"))
+        assert RAN == ["hi"] and second.pending is None and second.turns[0].text == "Sent."

@@ -1,0 +1,191 @@
+"""What a session that is kept gives back, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deepnb import DeepnbError, Session
+from deepnb.core.journal import replay
+from deepnb.core.values import Turn
+from tests.support.scripted import Scripted, call
+
+
+def session(where: str, *answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
+
+
+def facts(turn: Turn) -> dict[str, Any]:
+    """What views show of a turn."""
+    names = ("number", "thread", "prompt", "text", "events", "usage", "budget", "model", "seconds", "started", "cell")
+    out = {name: getattr(turn, name) for name in (*names, "interrupted", "error", "asked")}
+    for name in ("before", "after"):
+        state = getattr(turn, name)
+        plain = {"files": dict(state.files), "memory": dict(state.memory), "messages": state.messages[:]}
+        out[name] = {**plain, "skills": state.skills, "offload": state.offload, "next": state.next}
+    return out
+
+
+def test_turns_come_back_with_all_that_views_need(where):
+    write = call("write_file", file_path="/a.txt", content="A")
+    with session(where, write, "written", "two") as first:
+        first.memory.add("likes tea")
+        first.run("one", cell="c1")
+        first.memory.add("likes cake")
+        first.run("two")
+        told = [facts(turn) for turn in first.turns]
+        requests = [list(first.xray(n).request) for n in (1, 2)]
+    with session(where) as second:
+        assert [facts(turn) for turn in second.turns] == told
+        assert [list(second.xray(n).request) for n in (1, 2)] == requests
+        assert second.budget() is not None and second.budget().total == second.turns[-1].budget.total
+        assert second.run("three").number == 3
+
+
+def test_files_memory_and_journal_come_back(where):
+    with session(where) as first:
+        first.memory.add("likes tea")
+        first.files["/work/a.txt"] = "A"
+        first.run("one")
+        first.memory.add("likes cake")
+        files, log = dict(first.files), first.memory.log_entries()
+    with session(where) as second:
+        assert dict(second.files) == files
+        assert second.memory.log_entries() == log
+        second.memory.add("and scones")
+        assert second.files["/AGENTS.md"] == "- likes tea\n- likes cake\n- and scones\n"
+        assert replay("/AGENTS.md", second.memory.log_entries()) == second.files["/AGENTS.md"]
+        assert [e.id for e in second.memory.log_entries()] == ["1", "2", "3"]
+
+
+def test_the_ledger_and_the_transcript_come_back(where):
+    with session(where, call("ls", path="/"), "empty") as first:
+        first.run("one")
+        ledger, lines = first.ledger(), first.workspace.transcripts["main"].read()[0]
+    with session(where) as second:
+        assert second.ledger().equals(ledger)
+        assert len(second.transcript()) == len(lines)
+        assert second.workspace.transcripts["main"].read()[0] == lines
+        second.run("two")
+        assert second.workspace.transcripts["main"].read()[0][: len(lines)] == lines
+        assert len(second.transcript()) > len(lines)
+
+
+def test_threads_come_back_as_they_were_made(where):
+    with session(where) as first:
+        first.run("in main")
+        first.fork("child")
+        first.run("in child")
+        first.new("apart", empty=True)
+        first.memory.add("alone")
+        first.new("open", shared=True)
+        first.switch("child")
+        threads = first.threads
+    with session(where) as second:
+        assert second.thread == "child"
+        assert second.threads == threads
+        second.switch("apart")
+        assert second.files["/AGENTS.md"] == "- alone\n"
+
+
+def test_a_rewind_stays_one_and_the_turns_after_it_are_gone(where):
+    with session(where) as first:
+        for prompt in ("one", "two", "three"):
+            first.run(prompt)
+        first.rewind(1)
+    with session(where) as second:
+        assert [t.prompt for t in second.turns] == ["one"] and len(second.snapshot.messages) == 2
+        assert second.threads[0].rewound == ((3, 1),)
+        second.run("other")
+    with session(where) as third:
+        assert [t.prompt for t in third.turns] == ["one", "other"]
+
+
+def test_undo_brings_turns_back_for_good(where):
+    with session(where) as first:
+        first.run("one")
+        first.run("two")
+        first.rewind(0)
+        first.undo()
+        first.new("gone")
+        first.undo()
+    with session(where) as second:
+        assert [t.prompt for t in second.turns] == ["one", "two"]
+        assert [t.name for t in second.threads] == ["main"]
+
+
+def test_a_turn_can_be_gone_back_to_and_forked_from(where):
+    with session(where) as first:
+        first.files["/a.txt"] = "first"
+        first.run("one")
+        first.files["/a.txt"] = "second"
+        first.run("two")
+    with session(where) as second:
+        assert [t.after.files["/a.txt"] for t in second.turns] == ["first", "second"]
+        second.fork("other", at=1)
+        assert second.files["/a.txt"] == "first"
+        assert [t.prompt for t in second.turns] == ["one"]
+    with session(where) as third:
+        assert third.thread == "other" and [t.prompt for t in third.turns] == ["one"]
+        assert len(third.workspace.threads["main"].turns) == 2
+
+
+def test_pins_policy_and_brought_back_messages_are_there(where):
+    skill = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file in place.\n"
+    with session(where) as first:
+        first.skills.write("tidy-up", skill)
+        first.run("one")
+        first.skills.pin("tidy-up")
+        first.approvals.rule("ls", "ask")
+    with session(where) as second:
+        assert second.skills.pinned == ("tidy-up",)
+        assert second.options.approve == {"*": "outside", "ls": "ask"}
+        second.run("two")
+        assert "Put each file in place." in str(second.options.model.requests[-1])
+
+
+def test_a_session_that_has_begun_goes_into_an_empty_place(where):
+    first = Session(model=Scripted(answers=[call("write_file", file_path="/a.txt", content="A"), "done"]))
+    first.memory.add("likes tea")
+    first.run("one")
+    first.fork("child")
+    first.run("two")
+    told, files = [facts(t) for t in first.turns], dict(first.files)
+    line = first.persist(where).lines[0]
+    assert [facts(t) for t in first.turns] == told and dict(first.files) == files
+    first.run("three")
+    first.close()
+    assert "is kept in" in line or "back from" in line
+    with session(where) as second:
+        assert [t.prompt for t in second.turns] == ["one", "two", "three"]
+        assert dict(second.files) == files
+        second.rewind(1)
+        assert second.files["/a.txt"] == "A"
+        assert [e.id for e in second.memory.log_entries()] == ["1"]
+
+
+def test_a_session_that_has_begun_does_not_go_where_another_is(where):
+    with session(where) as first:
+        first.run("one")
+    second = Session(model=Scripted(answers=["ok"]))
+    second.run("mine")
+    with pytest.raises(DeepnbError, match="has threads of its own, and this session has begun already"):
+        second.persist(where)
+    assert [t.prompt for t in second.turns] == ["mine"] and second.run("on").number == 2
+
+
+def test_it_says_what_is_back_and_which_variables_are_gone(where):
+    code = call("run_python", code="total = 3")
+    with session(where, code, "done", namespace={}, approve={"run_python": "allow"}) as first:
+        first.run("add up")
+        assert first.restored.lines == (
+            f"this session is kept in {first.workspace.persistence.database.where} from now on",
+        )
+    with session(where, namespace={}) as second:
+        assert second.restored.names == ("total",)
+        back, gone = second.restored.lines
+        assert back.endswith("1 thread, 1 turn in thread main")
+        assert gone == "gone with the kernel: the variables total of earlier turns; run the cells that made them"
+    with session(where, namespace={"total": 1}) as third:
+        assert third.restored.names == ()

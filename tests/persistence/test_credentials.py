@@ -1,0 +1,85 @@
+"""No credential is in the database: planted where users and programs put them, and searched for as bytes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from deepnb import DeepnbError, Session
+from tests.support.credentials import SAMPLES
+from tests.support.scripted import Scripted, call, unasked
+
+PLANTED = SAMPLES[:: len(SAMPLES) // 200][:200]
+
+
+class Failing(Exception):
+    """As a client raises it, with what it sent."""
+
+
+def contents(where: str, folder: Path) -> bytes:
+    """All bytes of a place."""
+    if "://" not in where:
+        return b"".join(file.read_bytes() for file in folder.glob("session.db*"))
+    out = []
+    with psycopg.connect(where) as connection:
+        for (table,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall():
+            with connection.cursor().copy(f'COPY "{table}" TO STDOUT') as rows:  # type: ignore[arg-type]
+                for row in rows:
+                    out.append(bytes(row))
+                    out += [bytes.fromhex(part.decode()) for part in _bytea(bytes(row))]
+    return b"\n".join(out)
+
+
+def _bytea(row: bytes) -> list[bytes]:
+    """The hexadecimal digits of the columns that hold bytes."""
+    columns = row.rstrip(b"\n").split(b"\t")
+    return [column[3:] for column in columns if column.startswith(b"\\\\x")]
+
+
+def test_two_hundred_that_were_planted_are_nowhere(where, tmp_path, monkeypatch):
+    assert len(PLANTED) == 200
+
+    def lookup(number: int) -> str:
+        """Gives a text back."""
+        return PLANTED[number].text
+
+    def broken(number: int) -> str:
+        """Fails, and says what it sent."""
+        raise Failing(f"401 Unauthorized, request headers: {PLANTED[number].text}")
+
+    prompts = [one.text for one in PLANTED[:120]]
+    for number, one in enumerate(PLANTED[190:]):
+        monkeypatch.setenv(f"PLANTED_{number}", next(iter(one.values)))
+    with Session(Scripted(answers=["ok"]), persist=where, **unasked(lookup, broken)) as s:
+        for at in range(0, 120, 20):
+            s.run("keep these:\n\n" + "\n\n".join(prompts[at : at + 20]))
+        for number in range(120, 150, 3):
+            s.options.model.answers = [call("lookup", number=number), f"It is {PLANTED[number + 1].text}"]
+            s.options.model.requests.clear()
+            s.run("look it up")
+        for number in range(150, 160):
+            s.options.model.answers = [call("broken", number=number), "It failed."]
+            s.options.model.requests.clear()
+            s.run("try it")
+        for number in range(160, 170):
+            s.options.model.answers = [call("lookup", number=1, note=PLANTED[number].text), "ok"]
+            s.options.model.requests.clear()
+            s.run("look it up")
+        for one in PLANTED[170:180]:
+            s.options.model.answers = [Failing(f"headers: {one.text}")]
+            s.options.model.requests.clear()
+            with pytest.raises(DeepnbError):
+                s.run("go on")
+        for one in PLANTED[180:190]:
+            s.memory.pending()
+            with pytest.raises(DeepnbError):
+                s.memory.add(one.text)
+        there = contents(where, tmp_path)
+    assert len(there) > 50_000, "the database was read"
+    planted: list[Any] = [value for one in PLANTED for value in one.values]
+    forms = [(value, {value.encode(), json.dumps(value)[1:-1].encode()}) for value in planted]
+    assert [value for value, written in forms if any(form in there for form in written)] == []

@@ -1,0 +1,148 @@
+"""The file itself: whose it is, and which files are left as they are."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepnb import DeepnbError, Session
+from tests.support.scripted import Scripted
+
+
+def session(where: str | Path, *answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
+
+
+def refused(where: str | Path, match: str) -> None:
+    before = Path(where).read_bytes()
+    with pytest.raises(DeepnbError, match=match) as told:
+        session(where)
+    assert Path(where).read_bytes() == before, "it is left as it was"
+    assert "\n" not in str(told.value)
+
+
+def test_all_of_it_is_its_owners_alone(tmp_path, home):
+    with session(tmp_path / "session.db") as s:
+        s.memory.add("likes tea")
+        s.run("one")
+        made = [*tmp_path.glob("session.db*"), home / ".deepnb" / "key"]
+        assert len(made) >= 3
+        assert {stat.S_IMODE(file.stat().st_mode) for file in made} == {0o600}
+
+
+def test_a_later_format_is_refused(tmp_path):
+    where = tmp_path / "session.db"
+    with session(where) as s:
+        s.run("one")
+    with sqlite3.connect(where) as db:
+        db.execute("UPDATE deepnb_format SET version = 999")
+    db.close()
+    refused(where, "was written by a later deepnb")
+
+
+@pytest.mark.parametrize("how", ["text", "cut", "overwritten"])
+def test_a_damaged_file_is_refused(tmp_path, how):
+    where = tmp_path / "session.db"
+    with session(where) as s:
+        for n in range(5):
+            s.run(f"prompt {n} " + "x" * 2000)
+    data = bytearray(where.read_bytes())
+    if how == "text":
+        data = bytearray(b"not a database at all\n" * 100)
+    elif how == "cut":
+        del data[len(data) // 2 :]
+    else:
+        data[8192 : 8192 * 3] = b"\xff" * (8192 * 2)
+    where.write_bytes(data)
+    refused(where, "is damaged, or no SQLite file")
+
+
+def test_another_programs_database_is_refused(tmp_path):
+    where = tmp_path / "other.db"
+    with sqlite3.connect(where) as db:
+        db.execute("CREATE TABLE customers (name TEXT)")
+    db.close()
+    refused(where, "is another program's database")
+
+
+def test_a_file_of_langgraphs_own_is_brought_up_to_date(tmp_path):
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    where = tmp_path / "threads.db"
+    with SqliteSaver.from_conn_string(str(where)) as saver:
+        Session(model=Scripted(answers=["first"]), checkpointer=saver).run("one")
+    with session(where) as s:
+        assert [(t.prompt, t.text) for t in s.turns] == [("one", "first")]
+        s.run("two")
+    with session(where) as again:
+        assert [t.prompt for t in again.turns] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("where", "match"),
+    [
+        ("", "persist can't be"),
+        (".", "is a directory"),
+        ("missing/session.db", "there is no directory"),
+        ("mysql://x/y", "mysql:// is no database that deepnb knows"),
+        ("postgresql://nobody@127.0.0.1:1/none", "can't be opened"),
+    ],
+)
+def test_a_place_that_is_none_is_one_line(tmp_path, monkeypatch, where, match):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DeepnbError, match=match) as told:
+        session(where)
+    assert "\n" not in str(told.value)
+
+
+def test_a_password_is_not_shown():
+    with pytest.raises(DeepnbError) as told:
+        session("postgresql://me:hunter2secret@127.0.0.1:1/none")
+    assert "hunter2secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("extra", ["sqlite", "postgres"])
+def test_a_missing_package_says_what_to_install(tmp_path, monkeypatch, extra):
+    import sys
+
+    monkeypatch.setitem(sys.modules, f"langgraph.checkpoint.{extra}", None)
+    where = tmp_path / "s.db" if extra == "sqlite" else "postgresql://me@127.0.0.1:1/none"
+    with pytest.raises(DeepnbError, match=rf'pip install "deepnb\[{extra}\]"'):
+        session(where)
+
+
+def test_a_session_is_kept_in_one_place(tmp_path):
+    with session(tmp_path / "a.db") as s, pytest.raises(DeepnbError, match=r"is kept in .*a\.db already"):
+        s.persist(tmp_path / "b.db")
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    with pytest.raises(DeepnbError, match="has a checkpointer of its own"):
+        Session(checkpointer=InMemorySaver(), persist=tmp_path / "c.db")
+
+
+def test_nothing_is_unpickled_and_no_foreign_class_is_made(tmp_path):
+    import pickle
+
+    where, evidence = tmp_path / "session.db", tmp_path / "evidence"
+
+    class Evil:
+        def __reduce__(self) -> Any:
+            return Path.touch, (evidence,)
+
+    with session(where) as s:
+        s.run("one")
+    db = sqlite3.connect(where)
+    rows = db.execute(
+        "UPDATE writes SET type = 'pickle', value = ? WHERE channel = 'messages'", (pickle.dumps(Evil()),)
+    )
+    assert rows.rowcount > 0
+    db.commit()
+    db.close()
+    with pytest.raises(Exception, match=r".") as told:
+        session(where).run("two")
+    assert not evidence.exists()
+    assert isinstance(told.value, DeepnbError)
