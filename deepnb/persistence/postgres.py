@@ -35,7 +35,7 @@ class PostgresDatabase(Database):
         psycopg, saver_class, store_class = _classes()
         self._errors = psycopg
         self._url = url
-        self.where = _without_password(url)
+        self.where = without_password(url)
         self._local = threading.RLock()
         self._holding = threading.RLock()
         self._claiming = threading.Lock()
@@ -150,7 +150,7 @@ def _classes() -> tuple[Any, Any, Any]:
     return psycopg, Saver, store
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     """The address as it may be shown."""
     from urllib.parse import urlsplit
 

@@ -52,7 +52,7 @@ class Restored:
     def lines(self) -> tuple[str, ...]:
         """What is said of it: what is back, and what is gone with the kernel."""
         if not self.threads:
-            return (f"this session is kept in {self.where} from now on",)
+            return (f"this session is kept in {self.where}",)
         parts = [_counted(self.threads, "thread"), f"{_counted(self.turns, 'turn')} in thread {self.thread}"]
         parts += [_counted(self.files, "file")] if self.files else []
         parts += (

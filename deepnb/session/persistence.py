@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import policy_of
 from deepnb.core.errors import InvalidError, RefusedError
+from deepnb.running.persistence import Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
 
 if TYPE_CHECKING:
     from deepnb.persistence.database import Database
-    from deepnb.running.persistence import Persistence, Restored
+    from deepnb.running.persistence import Persistence
 
 URL = ("postgresql://", "postgres://")
 
@@ -23,6 +24,9 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
 
     What the session has until then goes with it, unless sessions are kept there already.
     """
+    kept = workspace.persistence
+    if kept is not None and _is_at(kept.database, where):  # the cell was run again
+        return Restored(where=kept.database.where)
     _check(workspace, where)
     database = _open(where)
     try:
@@ -43,6 +47,15 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     restored = kept.restored(workspace.threads.current, workspace.options.namespace)
     workspace.current.tell()
     return restored
+
+
+def _is_at(database: Database, where: Any) -> bool:
+    """Whether a database is the one that is named."""
+    if isinstance(where, str) and where.startswith(URL):
+        from deepnb.persistence.postgres import without_password
+
+        return without_password(where) == database.where
+    return isinstance(where, str | Path) and str(Path(where).expanduser().resolve()) == database.where
 
 
 def _check(workspace: Workspace, where: Any) -> None:

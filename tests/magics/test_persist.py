@@ -36,6 +36,9 @@ def test_a_session_is_kept_and_is_back(tmp_path):
     assert "hello" in second.ok("%agent turns")
     assert f"this session is kept in {tmp_path / 'notes.db'}" in second.ok("%agent persist")
     assert "this session is kept in" in second.ok("%agent status")
+    again = second.ok("%agent persist notes.db")
+    assert "this session is kept in" in again and "back from" not in again, "the cell was run twice"
+    assert "is kept in" in second.fails("%agent persist other.db")
 
 
 def test_alone_it_proposes_a_file_beside_the_notebook(tmp_path, monkeypatch):

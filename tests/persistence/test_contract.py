@@ -179,9 +179,7 @@ def test_it_says_what_is_back_and_which_variables_are_gone(where):
     code = call("run_python", code="total = 3")
     with session(where, code, "done", namespace={}, approve={"run_python": "allow"}) as first:
         first.run("add up")
-        assert first.restored.lines == (
-            f"this session is kept in {first.workspace.persistence.database.where} from now on",
-        )
+        assert first.restored.lines == (f"this session is kept in {first.workspace.persistence.database.where}",)
     with session(where, namespace={}) as second:
         assert second.restored.names == ("total",)
         back, gone = second.restored.lines
