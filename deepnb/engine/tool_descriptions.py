@@ -26,7 +26,7 @@ class ShortTool(StructuredTool):
     """A tool that shows a model a shorter schema; its arguments are checked against its own, as before."""
 
     shown: dict[str, Any]
-    """The JSON schema of its parameters, with its description, as a model sees it."""
+    """The JSON schema of its parameters, with its description, as a model sees it: made once, asked for at each call."""
 
     tool_call_schema = property(attrgetter("shown"))
 

@@ -162,7 +162,7 @@ class Job:
             except DeepnbError as error:
                 self.problem = error
             except KeyboardInterrupt:
-                pass  # nothing is lost: the turn says where it was interrupted
+                pass  # `stop` ended it: the turn that `close` records says where it was interrupted
             finally:
                 stream.close()
                 self._turn = stream.turn
