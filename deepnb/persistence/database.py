@@ -29,7 +29,7 @@ class Database(ABC):
     """A place that sessions are kept in. Several kernels may have it open."""
 
     where: str
-    """How it is called, without a password: a file, or an address."""
+    """How it is called, without a password: a file as it was given, or an address."""
     saver: Any
     """LangGraph's checkpointer: the states of threads."""
     store: Any

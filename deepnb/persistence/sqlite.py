@@ -25,11 +25,11 @@ class SqliteDatabase(Database):
 
     serial = "INTEGER PRIMARY KEY AUTOINCREMENT"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, name: str | Path) -> None:
         """Open a file, made where there is none; one that is damaged or no session's stays as it is."""
         saver_class, store_class = _classes()
-        self.path = path
-        self.where = str(path)
+        self.where = str(name)
+        self.path = path = real_path(name)
         version = _checked(path)
         self._lock_file = path.with_name(f"{path.name}.lock")
         for file in (path, self._lock_file):
@@ -82,6 +82,11 @@ class SqliteDatabase(Database):
     def close(self) -> None:
         for connection in (self.saver.conn, self.store.conn, self._rows):
             connection.close()
+
+
+def real_path(name: str | Path) -> Path:
+    """The file that is meant by a name, wherever the kernel goes later."""
+    return Path(name).expanduser().resolve()
 
 
 def _classes() -> tuple[Any, Any]:

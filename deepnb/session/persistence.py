@@ -55,7 +55,9 @@ def _is_at(database: Database, where: Any) -> bool:
         from deepnb.persistence.postgres import without_password
 
         return without_password(where) == database.where
-    return isinstance(where, str | Path) and str(Path(where).expanduser().resolve()) == database.where
+    from deepnb.persistence.sqlite import SqliteDatabase, real_path
+
+    return isinstance(where, str | Path) and isinstance(database, SqliteDatabase) and real_path(where) == database.path
 
 
 def _check(workspace: Workspace, where: Any) -> None:
@@ -85,7 +87,7 @@ def _open(where: str | Path) -> Database:
         )
     from deepnb.persistence.sqlite import SqliteDatabase
 
-    return SqliteDatabase(Path(where).expanduser().resolve())
+    return SqliteDatabase(where)
 
 
 def _has_begun(workspace: Workspace) -> bool:

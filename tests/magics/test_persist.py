@@ -34,10 +34,12 @@ def test_a_session_is_kept_and_is_back(tmp_path):
     assert "back from" in shown and "1 thread, 1 turn in thread main" in shown
     assert "likes tea" in second.ok("%memory show")
     assert "hello" in second.ok("%agent turns")
-    assert f"this session is kept in {tmp_path / 'notes.db'}" in second.ok("%agent persist")
+    assert second.ok("%agent persist").strip() == "this session is kept in notes.db", "no path of a machine is saved"
     assert "this session is kept in" in second.ok("%agent status")
     again = second.ok("%agent persist notes.db")
     assert "this session is kept in" in again and "back from" not in again, "the cell was run twice"
+    second.ok("import os; os.mkdir('below'); os.chdir('below')")
+    assert "this session is kept in" in second.ok(f"%agent persist {tmp_path / 'notes.db'}"), "the same by another name"
     assert "is kept in" in second.fails("%agent persist other.db")
 
 
