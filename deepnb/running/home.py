@@ -17,6 +17,7 @@ from deepnb.running.thread import Pool, Thread
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.engine.state_backend import CheckpointFiles
+    from deepnb.persistence.database import Database
     from deepnb.running.storage import Storage
 
 
@@ -66,6 +67,11 @@ class Home:
     def join_places(self, other: Home) -> None:
         """Have the same directories and stores in the same places as another session has."""
         self._of(self._common).join_places(other._of(other._common))
+
+    def keep_in_database(self, database: Database) -> None:
+        """Keep the memory that threads have in common in a database's store from now on, whichever thread is current."""
+        with self._current.on(Thread("", pool=self._common)):
+            self._of(self._common).keep_in_database(database)
 
     def kept(self, thread: Thread) -> str | None:
         """The directory in which a thread's memory is kept from now on; None for the kernel."""

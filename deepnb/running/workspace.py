@@ -97,7 +97,7 @@ class Workspace:
         """Keep all of it in a database from now on; unless this has `begun`, what is there is read when it is looked at."""
         from deepnb.running.persistence import Persistence
 
-        self.home.storage.keep_in_database(database)
+        self.home.keep_in_database(database)
         kept = Persistence(database, self.current, self.home.paths.shared)
         self.current.options = replace(self.current.options, checkpointer=database.saver)
         self.graphs.keep_in(database.saver, kept.sign)
@@ -163,4 +163,4 @@ class ThreadFiles:
     @property
     def _thread(self) -> Thread:
         threads, meant = self._workspace.threads, self._workspace.current.files_thread
-        return threads[meant.name]
+        return threads[meant.name] if meant.name else meant  # one of no name has what its pool has

@@ -187,3 +187,35 @@ def test_it_says_what_is_back_and_which_variables_are_gone(where):
         assert gone == "gone with the kernel: the variables total of earlier turns; run the cells that made them"
     with session(where, namespace={"total": 1}) as third:
         assert third.restored.names == ()
+
+
+def test_a_session_that_is_kept_from_an_empty_thread_on_keeps_both_memories(where):
+    with Session(model=Scripted(answers=["ok"])) as first:
+        first.memory.add("of all")
+        first.run("in main")
+        first.new("apart", empty=True)
+        first.memory.add("of apart")
+        first.run("in apart")
+        first.persist(where)
+        first.memory.add("of apart, later")
+        first.new("evening")
+        first.memory.add("of all, later")
+        first.run("in evening")
+        journals = {name: log(first, name) for name in ("main", "apart")}
+    with session(where) as second:
+        found = {}
+        for name in ("main", "apart", "evening"):
+            second.switch(name)
+            found[name] = second.files["/AGENTS.md"].splitlines()
+        assert found["main"] == found["evening"] == ["- of all", "- of all, later"]
+        assert found["apart"] == ["- of apart", "- of apart, later"]
+        assert {name: log(second, name) for name in ("main", "apart")} == journals
+        for name, entries in journals.items():
+            second.switch(name)
+            assert replay("/AGENTS.md", entries) == second.files["/AGENTS.md"]
+
+
+def log(s: Session, thread: str) -> list[Any]:
+    """The journal of a thread's memory."""
+    s.switch(thread)
+    return list(s.memory.log_entries())
