@@ -26,6 +26,7 @@ from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.answer import answer_begun, cut_short, usage
+from deepnb.engine.call_order import CallOrder
 from deepnb.engine.probe import to_message
 from deepnb.engine.refused_calls import ArgumentTexts
 from deepnb.engine.request import message_text, thinking_text
@@ -92,8 +93,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         added: Callable[[Added], None] = lambda message: None,
     ) -> None:
         """`added` is told of each answer, whole, right after its ModelEnded."""
-        self._emit = emit
-        self._added = added
+        self.order = CallOrder(lambda one: added(one) if isinstance(one, Added) else emit(one))
+        self._emit = self.order.add
         self._ledger = ledger
         self._max_steps = max_steps
         self._max_tokens = max_tokens
@@ -228,7 +229,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if message is not None and (line := cut_short(message.response_metadata, provider)):
             self._emit(values.Notice(line, call.path))
         if call.purpose == "answer" and message is not None:
-            self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
+            self.order.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
+            self._emit(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:

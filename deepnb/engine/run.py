@@ -6,8 +6,10 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, copy_context
+from itertools import groupby
 from typing import Any, TypeVar
 
+from deepnb.core.approvals import PendingCall
 from deepnb.core.messages import Added
 from deepnb.core.values import Event
 from deepnb.engine import keys
@@ -125,6 +127,11 @@ class Run:
         if self._error is not None:
             raise self._error
 
+    def expect(self, calls: Iterable[PendingCall]) -> None:
+        """The run goes on with these calls."""
+        for path, some in groupby(sorted(calls, key=lambda call: call.path), lambda call: call.path):
+            self.listener.order.expect(path, [call.id for call in some])
+
     def on_reader(self, work: Callable[[], T]) -> T:
         """What `work` gives, done by the thread that iterates; called in the run's own threads.
 
@@ -154,6 +161,7 @@ class Run:
             with self._recording:  # a line is not cut in two
                 self.listener.wake()
             self._thread.join(_GRACE)
+        self.listener.order.release()
         with self._recording:
             self._closed = True
         rest = []
@@ -201,7 +209,7 @@ class Run:
                     self._asks(chunk[keys.INTERRUPT], config)
                 else:
                     for message in new_messages(chunk):
-                        self._join(Added(message))
+                        self.listener.order.add(Added(message))
         except LimitReached as limit:
             self._error = limit
         except Cancelled:  # whoever cancelled knows
@@ -209,4 +217,5 @@ class Run:
         except BaseException as error:  # handed to the reading thread, which raises it
             self._error = error
         finally:
+            self.listener.order.release()
             self._put(None)

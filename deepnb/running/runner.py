@@ -268,6 +268,7 @@ class Runner:
         ledger = recorder(work, thread, built, draft)
         record_event = work.transcripts.event
         run = Run(built.graph, value, thread.config, ledger, *limits, record=record_event, notify=notify)
+        run.expect(() if begin else thread.asked)
         draft = replace(draft, model=built.model, started=draft.started or work.current.now())
         began = perf_counter()
         prompt = [to_message(m) for m in value["messages"]] if begin else ()

@@ -1,0 +1,88 @@
+"""The calls of one answer begin side by side, in any order; they are told of in the order the model made them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from deepnb.core.messages import Added
+from deepnb.core.values import Decided, Event, Path
+
+WAIT = 0.1
+"""Seconds that a call is held for one before it which has not begun: that one may need an approval, and never begin."""
+
+
+class CallOrder:
+    """Hands events and messages on; those of a call wait until the calls before it have begun.
+
+    It is told of events by the threads that the tools run in, and hands on one at a time.
+    """
+
+    def __init__(self, emit: Callable[[Event | Added], None], wait: float = WAIT) -> None:
+        self._emit, self._wait = emit, wait
+        self._lock = threading.RLock()
+        self._expected: dict[Path, list[str]] = {}
+        """Agent -> the calls of its last answer that have not begun, in their order."""
+        self._held: dict[str, list[Event | Added]] = {}
+        self._timer: threading.Timer | None = None
+
+    def expect(self, path: Path, ids: Iterable[str]) -> None:
+        """An agent's answer made these calls; those of its last one are all done with."""
+        with self._lock:
+            self._release(path)
+            self._expected[path] = list(ids)
+
+    def add(self, event: Event | Added) -> None:
+        """Hand an event on, or hold it."""
+        with self._lock:
+            if (waits := self._call(event)) is None:
+                self._emit(event)
+                return
+            path, call = waits
+            self._held.setdefault(call, []).append(event)
+            while (left := self._expected[path]) and left[0] in self._held:
+                self._hand_on(left.pop(0))
+            if not self._held:
+                self._stop()
+            elif self._timer is None:
+                self._timer = threading.Timer(self._wait, self.release)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def release(self) -> None:
+        """Hand on all that is held: no call before it begins any more."""
+        with self._lock:
+            while self._held:
+                for path in tuple(self._expected):
+                    self._release(path)
+            self._stop()
+
+    def _call(self, event: Event | Added) -> tuple[Path, str] | None:
+        """The agent that made the call which an event is of, and its id; None where that has begun, or is unknown."""
+        ids = (*event.path, _id(event))
+        places = ((ids[:at], ids[at]) for at in range(len(ids)))
+        return next(((path, call) for path, call in places if call in self._expected.get(path, ())), None)
+
+    def _release(self, path: Path) -> None:
+        """Hand on what is held of an agent's calls."""
+        calls = self._expected.get(path, [])
+        last = max((at for at, call in enumerate(calls) if call in self._held), default=-1)
+        begun, self._expected[path] = calls[: last + 1], calls[last + 1 :]
+        for call in begun:
+            self._hand_on(call)
+
+    def _hand_on(self, call: str) -> None:
+        for event in self._held.pop(call, ()):
+            self.add(event)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _id(event: Event | Added) -> str:
+    """The id of the call that an event is of, or that a message answers; empty where there is none."""
+    if isinstance(event, Added):
+        return event.message.tool_call_id or ""
+    return event.decision.call.id if isinstance(event, Decided) else getattr(event, "id", "")
