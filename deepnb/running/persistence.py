@@ -65,7 +65,11 @@ class Restored:
             lines.append(UNSIGNED)
         if self.names:
             gone = f"{', '.join(self.names[:_SHOWN])}{' and more' if len(self.names) > _SHOWN else ''}"
-            lines.append(f"gone with the kernel: the variables {gone} of earlier turns; run the cells that made them")
+            one = len(self.names) == 1
+            made = f"the variable{'' if one else 's'} {gone} of earlier turns"
+            lines.append(
+                f"gone with the kernel: {made}; run the cell{'' if one else 's'} that made {'it' if one else 'them'}"
+            )
         return tuple(lines)
 
 

@@ -184,7 +184,7 @@ def test_it_says_what_is_back_and_which_variables_are_gone(where):
         assert second.restored.names == ("total",)
         back, gone = second.restored.lines
         assert back.endswith("1 thread, 1 turn in thread main")
-        assert gone == "gone with the kernel: the variables total of earlier turns; run the cells that made them"
+        assert gone == "gone with the kernel: the variable total of earlier turns; run the cell that made it"
     with session(where, namespace={"total": 1}) as third:
         assert third.restored.names == ()
 

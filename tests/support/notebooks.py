@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,8 @@ from nbclient import NotebookClient
 from tests import ROOT
 
 HERE = ROOT / "notebooks"
+BESIDE = ("data", "tapes")
+"""Directories that notebooks read."""
 ALL = tuple(sorted(HERE.glob("*.ipynb")))
 
 _VARYING = re.compile(
@@ -35,27 +38,42 @@ def read(path: Path) -> Any:
 
 
 def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
-    """The notebook with the outputs of a fresh kernel in its own directory; a failing cell raises.
+    """The notebook with the outputs of fresh kernels in a copy of its directory; a failing cell raises.
 
-    The user's home is an empty one: what stands in theirs (memory files, IPython's settings) is not shown.
+    Another kernel begins at each cell with the tag `restart`. The user's home is an empty one: what stands in theirs
+    (memory files, IPython's settings) is not shown.
     """
     notebook = read(path)
-    client = NotebookClient(
-        notebook,
-        timeout=120,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(path.parent)}},
-        store_widget_state=False,
-        record_timing=False,
-        coalesce_streams=True,  # how print's words are cut into messages is a matter of time
-    )
-    with tempfile.TemporaryDirectory() as home:
-        client.execute(env={**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})})
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as folder:
+        for name in BESIDE:
+            shutil.copytree(path.parent / name, Path(folder, name))
+        variables = {**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})}
+        for cells in _by_kernel(notebook):
+            client = NotebookClient(
+                nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata),
+                timeout=120,
+                kernel_name="python3",
+                resources={"metadata": {"path": folder}},
+                store_widget_state=False,
+                record_timing=False,
+                coalesce_streams=True,  # how print's words are cut into messages is a matter of time
+            )
+            client.execute(env=variables)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = {"name": "python"}
     return notebook
+
+
+def _by_kernel(notebook: Any) -> list[list[Any]]:
+    """The cells of each kernel."""
+    kernels: list[list[Any]] = [[]]
+    for cell in notebook.cells:
+        if "restart" in cell.metadata.get("tags", ()):
+            kernels.append([])
+        kernels[-1].append(cell)
+    return kernels
 
 
 @cache
@@ -67,16 +85,18 @@ def _fonts() -> str:
 
 
 def texts(notebook: Any) -> Iterator[tuple[str, str]]:
-    """(cell id, text of one output), times and durations masked.
+    """(cell id, text of its outputs one below the other), times and durations masked.
 
-    Of a picture only its kind is told: fonts, and versions of matplotlib, change its bytes.
+    How the cards of calls that run side by side are spread over outputs is a matter of time. Of a picture only its kind
+    is told: fonts, and versions of matplotlib, change its bytes.
     """
     for cell in notebook.cells:
+        parts = []
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             text = output.get("text") or data.get("text/plain") or output.get("evalue") or ""
-            pictures = [f"<{kind}>" for kind in data if kind.startswith("image/")]
-            yield cell.id, "\n".join([*pictures, masked(text)])
+            parts += [f"<{kind}>" for kind in data if kind.startswith("image/")] + [text.rstrip("\n")]
+        yield cell.id, masked("\n".join(part for part in parts if part.strip()))
 
 
 def masked(text: str) -> str:
