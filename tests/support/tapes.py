@@ -26,7 +26,7 @@ PACE = 40
 """Milliseconds from piece to piece."""
 
 PROMPTS = (
-    "Remember that the report is due on 12 March. Then write two openings for it: a dry one in /a.md, a warm one in /b.md.",
+    "Remember: the report is due on 12 March. Write a dry opening in /a.md, a warm one in /b.md.",
     "Have a subagent compare the two openings.",
     "When is the report due?",
 )
