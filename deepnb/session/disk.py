@@ -24,6 +24,20 @@ def load(file: str | Path) -> tuple[Path, str]:
         raise InvalidError(f"{file} can't be read ({error.strerror})") from None
 
 
+def named_file(path: str | Path, *kinds: str) -> Path:
+    """The file that is meant, whose name ends in one of `kinds`; behind a link, the one that the link leads to."""
+    try:
+        file = Path(path).expanduser().resolve()
+        directory = file.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InvalidError(f"{str(path)!r} can't be a file ({error})", "choose another name") from None
+    if file.suffix not in kinds or directory:
+        what = "is a directory" if directory else "has no ending that says what it is"
+        *others, last = kinds
+        raise InvalidError(f"{path} {what}", f"end the name in {', '.join(others)}{' or ' if others else ''}{last}")
+    return file
+
+
 def targets(file: str | Path, path: str | None, first: str, paths: Sequence[str]) -> tuple[tuple[str, Path], ...]:
     """(memory file, file of the disk) of what is saved.
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 from deepnb.context.transcript import to_json
 from deepnb.core.code import CODE_TOOLS
-from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
+from deepnb.core.errors import NotFoundError, RefusedError
 from deepnb.core.redaction import without_credentials
 from deepnb.core.whole_file import write_whole
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
+from deepnb.session.disk import named_file
 
 KINDS = (".ipynb", ".html", ".jsonl")
 """What the name of the file ends in."""
@@ -19,7 +20,7 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
 
     The end of the name says what is written. A file that exists is an error, unless `overwrite`.
     """
-    file = _file(path)
+    file = named_file(path, *KINDS)
     one = workspace.threads[thread]
     if not one.turns:
         raise NotFoundError(f"thread {one.name} has no turns yet", "%agent PROMPT starts one")
@@ -31,19 +32,6 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
         write_whole(file, content)
     except OSError as error:
         raise RefusedError(f"{path} can't be written ({error.strerror})", "choose another file") from None
-    return file
-
-
-def _file(path: str | Path) -> Path:
-    """The file that is meant; behind a link, the one that the link leads to."""
-    try:
-        file = Path(path).expanduser().resolve()
-        directory = file.is_dir()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise InvalidError(f"{str(path)!r} can't be a file ({error})", "choose another name") from None
-    if file.suffix not in KINDS or directory:
-        what = "is a directory" if directory else "has no ending that says what to write"
-        raise InvalidError(f"{path} {what}", f"end the name in {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     return file
 
 

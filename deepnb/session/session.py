@@ -159,7 +159,11 @@ class Session:
 
     def __repr__(self) -> str:
         model = self.options.model
-        return short_repr(self, f"{model if isinstance(model, str) else type(model).__name__}, thread {self.thread}")
+        if not isinstance(model, str):
+            from deepnb.models.resolve import label_of
+
+            model = label_of(model)
+        return short_repr(self, f"{model}, thread {self.thread}")
 
     def __enter__(self) -> Session:
         return self

@@ -435,7 +435,7 @@ def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypat
 @pytest.mark.parametrize(
     ("name", "kind", "line"),
     [
-        ("a.txt", InvalidError, "a.txt is no name of a tape: end the name in .jsonl"),
+        ("a.txt", InvalidError, "a.txt has no ending that says what it is: end the name in .jsonl"),
         ("missing.jsonl", NotFoundError, "missing.jsonl: session.record(FILE) makes one"),
         ("d.jsonl", InvalidError, "d.jsonl is a directory"),
         ("a\0.jsonl", InvalidError, "can't be a file"),

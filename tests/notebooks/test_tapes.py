@@ -24,6 +24,7 @@ def test_a_shipped_tape_is_current(name: str, tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8").splitlines() == (HERE / file.name).read_text(encoding="utf-8").splitlines()
     again = Session(namespace={}, clock=recorded.clock)
     again.replay(HERE / file.name)
+    assert repr(again) == f"<Session tape {name}.jsonl (scripted, no LLM), thread main>"
     for prompt in PROMPTS:
         again.run(prompt)
     assert [(t.text, t.usage) for t in again.turns] == [(t.text, t.usage) for t in recorded.turns]

@@ -153,7 +153,7 @@ def test_a_link_stays_one_and_a_missing_directory_is_made(talked, tmp_path):
 @pytest.mark.parametrize(
     ("name", "kind", "line"),
     [
-        ("a.txt", InvalidError, "a.txt has no ending that says what to write: end the name in .ipynb, .html or .jsonl"),
+        ("a.txt", InvalidError, "a.txt has no ending that says what it is: end the name in .ipynb, .html or .jsonl"),
         ("a", InvalidError, "a has no ending"),
         ("d.html", InvalidError, "d.html is a directory"),
         ("f/a.html", RefusedError, "can't be written"),
