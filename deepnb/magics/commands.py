@@ -158,7 +158,8 @@ def agent_transcript(scene: Scene, args: Args) -> Result:
 def agent_export(scene: Scene, args: Args) -> Result:
     session = scene.session
     name = args["thread"] or session.thread
-    file = session.export(args["file"].strip("\"'"), name, overwrite=bool(args["yes"]))
+    file = args["file"].strip("\"'")
+    session.export(file, name, overwrite=bool(args["yes"]))
     turns = len(session.workspace.threads[name].turns)
     return notice(f"thread {name} ({counted(turns, 'turn')}) written to {file}, without credentials")
 

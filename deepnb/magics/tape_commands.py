@@ -15,9 +15,9 @@ def agent_record(scene: Scene, args: Args) -> Result:
         if running is None or not running.active:
             raise NotFoundError("nothing is being recorded", "%agent record FILE.jsonl starts a tape")
         running.stop()
-        return notice(f"{running.line}: %agent replay {running.file} plays it")
+        return notice(f"{running.line}: %agent replay {running.name} plays it")
     made = session.record(file.strip("\"'"), overwrite=bool(args["yes"]))
-    return notice(f"recording to {made.file} from the next turn on, without credentials: %agent record stop ends it")
+    return notice(f"recording to {made.name} from the next turn on, without credentials: %agent record stop ends it")
 
 
 def agent_replay(scene: Scene, args: Args) -> Result:

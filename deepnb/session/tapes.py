@@ -19,7 +19,7 @@ def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool
     current.idle()
     if (running := current.recording) is not None and running.active:
         raise BusyError(f"already {running.line}", "%agent record stop ends it")
-    made = Recording(named_file(path, KIND), current.now, note, overwrite=overwrite)
+    made = Recording(named_file(path, KIND), current.now, note, overwrite=overwrite, name=path)
     current.recording = made
     current.tell()
     return made

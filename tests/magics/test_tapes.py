@@ -26,7 +26,7 @@ def recorded(shell: Shell, *prompts: str) -> None:
 
 
 def test_a_tape_is_recorded_stopped_and_played(shell: Shell, in_directory: Path) -> None:
-    file = in_directory.resolve() / "a.jsonl"
+    file = "a.jsonl"
     assert shell.ok("%agent record").strip() == "nothing is being recorded"
     assert shell.ok("%agent replay").strip() == "no tape is being played"
     out = shell.ok("%agent record a.jsonl")
@@ -63,7 +63,10 @@ def test_mistakes_are_one_line(shell: Shell, in_directory: Path) -> None:
     recorded(shell, "thanks")
     file = in_directory.resolve() / "a.jsonl"
     assert shell.fails("%agent record stop") == "nothing is being recorded: %agent record FILE.jsonl starts a tape"
-    assert shell.fails("%agent record a.jsonl") == f"{file} exists already: %agent record --yes {file} overwrites it"
+    assert shell.fails("%agent record a.jsonl") == "a.jsonl exists already: %agent record --yes a.jsonl overwrites it"
+    for magic in ("record", "replay"):
+        hint = "a.txt has no ending that says what it is: end the name in .jsonl"
+        assert shell.fails(f"%agent {magic} a.txt") == hint
     shell.ok("%agent record --yes a.jsonl")
     assert "already recording to" in shell.fails("%agent record b.jsonl")
     shell.ok("%agent record stop")

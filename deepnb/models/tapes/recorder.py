@@ -34,9 +34,15 @@ _LOG = logging.getLogger("deepnb")
 class Recording:
     """A tape that is being recorded. Every exchange is in the file, mode 0600, as soon as it has ended."""
 
-    def __init__(self, file: Path, now: Callable[[], str], note: str = "", *, overwrite: bool = False) -> None:
-        """`now` gives the time as an ISO timestamp; a file that exists is an error, unless `overwrite`."""
+    def __init__(
+        self, file: Path, now: Callable[[], str], note: str = "", *, overwrite: bool = False, name: str | Path = ""
+    ) -> None:
+        """`now` gives the time as an ISO timestamp; a file that exists is an error, unless `overwrite`.
+
+        Lines call the file by its `name`, so that a saved notebook has no path of its machine.
+        """
         self.file = file
+        self.name = str(name or file)
         self.requests = 0
         """How many have been recorded."""
         self.active = True
@@ -54,9 +60,11 @@ class Recording:
             file.parent.mkdir(parents=True, exist_ok=True)
             _create(file, head, overwrite)
         except FileExistsError:
-            raise RefusedError(f"{file} exists already", f"%agent record --yes {file} overwrites it") from None
+            raise RefusedError(
+                f"{self.name} exists already", f"%agent record --yes {self.name} overwrites it"
+            ) from None
         except OSError as error:
-            raise RefusedError(f"{file} can't be written ({error.strerror})", "choose another file") from None
+            raise RefusedError(f"{self.name} can't be written ({error.strerror})", "choose another file") from None
 
     def __repr__(self) -> str:
         return short_repr(self, self.line)
@@ -66,10 +74,10 @@ class Recording:
         """What it is doing."""
         so_far = f"{self.requests} request{'s' if self.requests != 1 else ''}"
         if self.active:
-            return f"recording to {self.file}, {so_far} so far"
+            return f"recording to {self.name}, {so_far} so far"
         if self.problem:
-            return f"the recording to {self.file} stopped after {so_far} ({self.problem})"
-        return f"{so_far} recorded to {self.file}"
+            return f"the recording to {self.name} stopped after {so_far} ({self.problem})"
+        return f"{so_far} recorded to {self.name}"
 
     def stop(self) -> None:
         """Record no more; the file is complete."""
