@@ -18,11 +18,14 @@ class CallOrder:
     It is told of events by the threads that the tools run in, and hands on one at a time.
     """
 
-    def __init__(self, emit: Callable[[Event | Added], None], wait: float = WAIT) -> None:
-        self._emit, self._wait = emit, wait
+    def __init__(
+        self, emit: Callable[[Event], None], added: Callable[[Added], None] = lambda message: None, wait: float = WAIT
+    ) -> None:
+        """`emit` takes events, `added` messages."""
+        self._emit, self._added, self._wait = emit, added, wait
         self._lock = threading.RLock()
         self._expected: dict[Path, list[str]] = {}
-        """Agent -> the calls of its last answer that have not begun, in their order."""
+        """Agent -> the calls of its last answer that have not begun, in their order; none where it made but one."""
         self._held: dict[str, list[Event | Added]] = {}
         self._timer: threading.Timer | None = None
 
@@ -30,13 +33,16 @@ class CallOrder:
         """An agent's answer made these calls; those of its last one are all done with."""
         with self._lock:
             self._release(path)
-            self._expected[path] = list(ids)
+            self._expected.pop(path, None)
+            if len(calls := list(ids)) > 1:
+                self._expected[path] = calls
 
     def add(self, event: Event | Added) -> None:
         """Hand an event on, or hold it."""
         with self._lock:
-            if (waits := self._call(event)) is None:
-                self._emit(event)
+            waits = self._call(event) if self._expected else None
+            if waits is None:
+                self._added(event) if isinstance(event, Added) else self._emit(event)
                 return
             path, call = waits
             self._held.setdefault(call, []).append(event)
@@ -55,6 +61,8 @@ class CallOrder:
             while self._held:
                 for path in tuple(self._expected):
                     self._release(path)
+                for call in tuple(self._held):  # an interrupt may have met a call between two lines
+                    self._hand_on(call)
             self._stop()
 
     def _call(self, event: Event | Added) -> tuple[Path, str] | None:

@@ -93,7 +93,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         added: Callable[[Added], None] = lambda message: None,
     ) -> None:
         """`added` is told of each answer, whole, right after its ModelEnded."""
-        self.order = CallOrder(lambda one: added(one) if isinstance(one, Added) else emit(one))
+        self.order = CallOrder(emit, added)
         self._emit = self.order.add
         self._ledger = ledger
         self._max_steps = max_steps
@@ -108,6 +108,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Run of a `task` call -> the name of the subagent it is for."""
         self._models: dict[UUID, tuple[values.Call, float]] = {}
         self._providers: dict[UUID, str] = {}
+        self._begun: set[UUID] = set()
         self._spoke: set[UUID] = set()
         self._thought: set[UUID] = set()
         self._arguments: dict[UUID, ArgumentTexts] = {}
@@ -190,7 +191,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         self._check()
-        answer_begun()
+        if run_id not in self._begun:
+            self._begun.add(run_id)
+            answer_begun()
         text = token
         if chunk is not None and hasattr(chunk, "message"):
             if thought := thinking_text(chunk.message):
@@ -217,6 +220,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
                 self._grow(run_id, thinking_text(message), values.ThinkingDelta)
             self._grow(run_id, message_text(message), values.TextDelta)
             del self._models[run_id]
+        self._begun.discard(run_id)
         self._spoke.discard(run_id)
         self._thought.discard(run_id)
         reported = usage(message)
@@ -240,6 +244,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._failed[known[0].path] = known[0]
         self._parent.pop(run_id, None)
         self._arguments.pop(run_id, None)
+        self._begun.discard(run_id)
         self._spoke.discard(run_id)
         self._thought.discard(run_id)
 

@@ -14,6 +14,7 @@ from deepnb.core.request import Request, Sent
 from deepnb.core.values import Snapshot, Turn
 from deepnb.persistence.codec import DamagedError, Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
+from deepnb.running.paths import Paths
 
 FilesAt = Callable[[Snapshot], Mapping[str, str]]
 """The text files of a thread at a checkpoint."""
@@ -27,10 +28,10 @@ _FACTS = (
 class KeptTurns:
     """Writes turns, and reads them again; what was read is known and not written anew."""
 
-    def __init__(self, records: Records, is_shared: Callable[[], Callable[[str], bool]]) -> None:
-        """`is_shared` gives the rule which files are not in the checkpoints."""
+    def __init__(self, records: Records, paths: Paths) -> None:
+        """`paths` know which files are not in the checkpoints."""
         self._records = records
-        self._is_shared = is_shared
+        self._paths = paths
         self._ids: dict[str, list[tuple[Turn, str]]] = {}
         """Thread -> its turns as they are kept, and their ids."""
         self._known: dict[int, tuple[Turn, str, str | None]] = {}
@@ -74,7 +75,7 @@ class KeptTurns:
         return self._states[id(state)][1]
 
     def _state(self, state: Snapshot) -> dict[str, Any]:
-        put, shared = self._records.put, self._is_shared()
+        put, shared = self._records.put, self._paths.shared()
         writer = Writer(put)
         others = {p: put(text) for p, text in state.files.items() if shared(p)}
         last = state.messages[-1].id if state.messages else None
@@ -119,7 +120,7 @@ class KeptTurns:
         self, plain: dict[str, Any], messages: Messages, at: Mapping[str, int], files_at: FilesAt
     ) -> Snapshot:
         thread, checkpoint = plain["thread"], plain["checkpoint"]
-        place, shared = Snapshot(thread, checkpoint=checkpoint), self._is_shared()
+        place, shared = Snapshot(thread, checkpoint=checkpoint), self._paths.shared()
 
         def files() -> Mapping[str, str]:
             own = files_at(place) if checkpoint else {}

@@ -15,6 +15,7 @@ from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
 from deepnb.running.current import Current
 from deepnb.running.kept_turns import FilesAt, KeptTurns
+from deepnb.running.paths import Paths
 from deepnb.running.place import Place
 from deepnb.running.stored_threads import ENDED
 from deepnb.running.thread import UNSIGNED, Thread
@@ -84,14 +85,14 @@ def _counted(number: int, what: str) -> str:
 class Persistence:
     """Writes what changed whenever something has changed; reads a thread when it is first looked at."""
 
-    def __init__(self, database: Database, current: Current, is_shared: Callable[[], Callable[[str], bool]]) -> None:
+    def __init__(self, database: Database, current: Current, paths: Paths) -> None:
         from deepnb.persistence.user_key import signer
 
         self.database = database
         self.records = Records(database)
         self.sign = signer(self.records.id)
         self._current = current
-        self._turns = KeptTurns(self.records, is_shared)
+        self._turns = KeptTurns(self.records, paths)
         self._rows: dict[str, ThreadRow] = {}
         """As they were last read or written."""
         self._claims: dict[str, tuple[int, Callable[[], None]]] = {}

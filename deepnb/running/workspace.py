@@ -98,7 +98,7 @@ class Workspace:
         from deepnb.running.persistence import Persistence
 
         self.home.keep_in_database(database)
-        kept = Persistence(database, self.current, self.home.paths.shared)
+        kept = Persistence(database, self.current, self.home.paths)
         self.current.options = replace(self.current.options, checkpointer=database.saver)
         self.graphs.keep_in(database.saver, kept.sign)
         self.state.persistence = kept

@@ -105,6 +105,9 @@ class Session:
       approval and the policy outlive the kernel; it takes the place of `checkpointer`
     """
 
+    restored: Restored | None = None
+    """What was back when the session was first kept in a file or database; None while it is not."""
+
     def __init__(
         self,
         model: str | BaseChatModel = Options.model,
@@ -152,8 +155,6 @@ class Session:
         """The turns that were started in the background."""
         self.approvals = SessionApprovals(self._workspace, self._runner)
         """Which calls need approval, and which run unasked."""
-        self.restored: Restored | None = None
-        """What was back when the session was first kept in a file or database; None while it is not."""
         if persist is not None:
             self.persist(persist)
 

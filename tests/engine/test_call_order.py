@@ -27,7 +27,7 @@ def ended(id_: str, path: tuple[str, ...] = ()) -> ToolEnded:
 
 def order(*, wait: float = NEVER) -> tuple[CallOrder, list[Any]]:
     told: list[Any] = []
-    return CallOrder(told.append, wait), told
+    return CallOrder(told.append, told.append, wait), told
 
 
 def test_a_call_waits_for_the_ones_before_it_and_what_is_of_it_with_it():

@@ -36,7 +36,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
     monkeypatch.setattr(keys, "_KEPT", {})
-    monkeypatch.setattr(own, "_OWN", set())
+    monkeypatch.setattr(own, "OWN", set())
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepnb.core.regex import regex
+from deepnb.core.secrets import own
 from deepnb.core.secrets.assignments import assignments
 from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
-from deepnb.core.secrets.own import own_credentials
 from deepnb.core.secrets.pem import private_keys
 from deepnb.core.secrets.prefixes import keys_by_prefix
 from deepnb.core.secrets.span import Span
@@ -118,7 +118,8 @@ def _lowered(text: str) -> str:
 
 def _spans(text: str) -> Iterator[Span]:
     """All candidates, the more telling kinds first."""
-    yield from own_credentials(text)
+    if own.OWN:
+        yield from own.own_credentials(text)
     if "PRIVATE KEY" in text:
         yield from private_keys(text)
     for literal, kind in _TOKENS:

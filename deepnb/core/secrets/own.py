@@ -7,18 +7,19 @@ from deepnb.core.secrets.span import Span
 _LEAST = 12
 """Characters: what is shorter (`none`, `test`) would be found in plain text."""
 
-_OWN: set[str] = set()
+OWN: set[str] = set()
+"""The values."""
 
 
 def add_own(value: str) -> None:
     """From now on this value counts as a credential wherever it stands; short ones are no secrets."""
     if len(value.strip()) >= _LEAST:
-        _OWN.add(value.strip())
+        OWN.add(value.strip())
 
 
 def own_credentials(text: str) -> Iterator[Span]:
     """Where in a text they stand."""
-    for value in tuple(_OWN):
+    for value in tuple(OWN):
         at = text.find(value)
         while at >= 0:
             yield Span(at, at + len(value), "API key", "a key that this session uses")
