@@ -65,7 +65,7 @@ class ModelFailure:
 
 def model_failure(error: BaseException) -> ModelFailure | None:
     """What a provider's exception says; None for one that is no provider's, such as a mistake in code."""
-    chain = tuple(_causes(error))
+    chain = tuple(causes(error))
     if (at := next((e for e in chain if _status(e) is not None), None)) is not None:
         return _by_status(_status(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at))
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
@@ -116,7 +116,8 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and those that led to it, the last one first."""
     for _ in range(_DEEPEST):
         if error is None:
             return
@@ -150,7 +151,7 @@ def hide_credentials(error: BaseException, sent: Iterable[str]) -> None:
     Those in the texts that were `sent` are found in whatever form the provider quotes them.
     """
     values = dict(_credentials(sent))
-    for one in _causes(error):
+    for one in causes(error):
         one.args = tuple(_hidden(arg, values) for arg in one.args)
         for name in ("message", "body", "error"):
             with suppress(AttributeError):  # it has none, or the class says what it is
@@ -213,4 +214,4 @@ def in_words(seconds: float) -> str:
 
 def has_credential(error: BaseException) -> bool:
     """Whether an exception, or one of its causes, has a credential in its words."""
-    return any(redact(str(one)) != str(one) for one in _causes(error))
+    return any(redact(str(one)) != str(one) for one in causes(error))

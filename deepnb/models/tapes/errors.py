@@ -3,7 +3,7 @@
 Kept are names of classes, the status, the provider's own words and how long it asks to wait; of headers nothing else.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
@@ -11,12 +11,12 @@ from typing import Any
 from langchain_core import exceptions
 from langchain_core.exceptions import ModelError
 
+from deepnb.core.model_failure import causes
+
 _MESSAGE = 2_000
 """Characters of a text that are kept."""
 _WAITS = ("retry-after", "retry-after-ms")
 _BODY = ("message", "type", "code")
-_DEEPEST = 8
-"""Exceptions that are looked at, each the cause of the one before."""
 
 
 class RecordedError(Exception):
@@ -28,7 +28,7 @@ class RecordedError(Exception):
 
 def error_of(error: BaseException) -> dict[str, Any]:
     """What is kept of an error."""
-    chain = list(_causes(error))
+    chain = list(causes(error))
     made: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
     kinds = [kind for one in chain for kind in type(one).__mro__ if kind.__module__ != "builtins"]
     known = (kind.__name__ for kind in kinds if issubclass(kind, ModelError) and hasattr(exceptions, kind.__name__))
@@ -61,14 +61,6 @@ def recorded(error: Mapping[str, Any]) -> Exception:
 
 def _class(name: Any, *bases: type) -> type:
     return type(str(name) if str(name).isidentifier() else "RecordedError", bases or (Exception,), {})
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    for _ in range(_DEEPEST):
-        if error is None:
-            return
-        yield error
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _status(error: BaseException) -> int | None:
