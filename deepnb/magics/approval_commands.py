@@ -24,7 +24,8 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
         raise NotFoundError("no call needs approval in this thread", do)
     if not asked and not scene.session.turns and scene.screen.notebook:
         what = "no call needs approval in this kernel"
-        raise NotFoundError(what, "a card from before its restart can't be decided any more, so run that cell again")
+        do = "run the cell of the card again, or, where the session was kept, %agent persist FILE"
+        raise NotFoundError(what, do)
     if not asked:
         raise NotFoundError("no call needs approval in this thread", f"%agent -- {name} ... sends this as a prompt")
     if name == "approve":

@@ -15,7 +15,6 @@ from deepnb.magics.code_cells import AFTER_A_BUTTON, code_blocks, first_code, tu
 from deepnb.magics.interpolate import FilledPrompt, fill
 from deepnb.magics.last_error import ERR
 from deepnb.magics.options import AgentRun
-from deepnb.magics.persist_command import FORGETS
 from deepnb.magics.scene import Scene
 from deepnb.magics.stop import approval_needed
 from deepnb.running.runner import TurnStream
@@ -29,6 +28,8 @@ from deepnb.views.view import View
 from deepnb.widgets.screen import Counted, Held, Notebook, Screen
 from deepnb.widgets.stop import interrupt
 from deepnb.widgets.turn import QuietTurn, turn_display
+
+FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
 _ASKS = {
     "json": "Answer with one JSON value and nothing around it.",
@@ -105,6 +106,23 @@ def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None
             screen.show(notice_view(error.typed, "error"))
     elif screen is None and scene.session.pending:
         scene.show(notice_view(scene.session.pending))
+
+
+def show_asked(scene: Scene, used: int = 0) -> None:
+    """Show the card of the calls that wait in the current thread, of which another kernel has shown one before.
+
+    `used` is the number of outputs that the cell has.
+    """
+    asked, waiting = scene.session.asked, scene.session.approvals.asked()
+    if not any(call.thread == scene.session.thread for call in waiting):
+        return
+    holds = scene.screen.notebook and not scene.config.updates
+    place = Held(scene.screen) if holds else scene.screen
+    turn = replace(scene.session.turns[-1], asked=asked)
+    scene.cards.show(turn, place, used, partial(decide, scene), footer_view(turn))
+    if isinstance(place, Held):
+        place.publish()
+    scene.cards.follow()  # some of them may be decided
 
 
 def watch(

@@ -39,13 +39,16 @@ class Card:
     room: Reserved | None = None
     """Where the run goes on."""
 
+    kept: bool = False
+    """Whether the session outlives the kernel."""
+
     def view(self, decided: Mapping[str, Decision], waiting: Collection[str]) -> ApprovalView:
         """Each call in its state, by the decisions there are and the keys of the calls that wait."""
         cards = [
             CallCard(n, call, change, decided.get(call.key), call.key not in (*waiting, *decided))
             for n, (call, change) in enumerate(zip(self.calls, self.changes, strict=True), 1)
         ]
-        return approval_view(cards, self.stamp)
+        return approval_view(cards, self.stamp, kept=self.kept)
 
 
 class Cards:
@@ -67,7 +70,10 @@ class Cards:
         stamp = f"thread {turn.thread}, turn {turn.number}"
         offer = self._approvals.offer(turn.thread)
         cards = [CallCard(n, call, c) for n, (call, c) in enumerate(zip(calls, changes, strict=True), 1)]
-        card = Card(calls, changes, stamp, screen.show(approval_view(cards, stamp, offer)), footer)
+        kept = self._approvals.kept
+        card = Card(
+            calls, changes, stamp, screen.show(approval_view(cards, stamp, offer, kept=kept)), footer, kept=kept
+        )
         self._open.append(card)
         if not self._buttons() or (isinstance(screen, Reserved) and screen.free < 2):
             card.beneath = screen.show(footer)
@@ -80,9 +86,13 @@ class Cards:
         card.beneath.update(footer)
         card.room = screen if isinstance(screen, Reserved) else Reserved(screen, max(1, min(FREE_OUTPUTS, left)))
 
+    def are_shown(self, calls: Collection[PendingCall]) -> bool:
+        """Whether a card of these calls is open."""
+        return any(call.key == one.key for card in self._open for one in card.calls for call in calls)
+
     def room(self, call: PendingCall) -> Reserved | None:
         """Where the run of a call goes on: below its card, where that has room."""
-        return next((card.room for card in self._open if any(c.key == call.key for c in card.calls)), None)
+        return next((card.room for card in reversed(self._open) if any(c.key == call.key for c in card.calls)), None)
 
     def follow(self) -> None:
         """Show what was decided, whoever did; a card that is decided as a whole becomes a record."""

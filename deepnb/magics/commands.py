@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deepnb.core.errors import InvalidError
 from deepnb.core.values import Event, ModelStarted, Notice, Retry
+from deepnb.magics.ask import show_asked
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
 from deepnb.magics.panel_commands import (
@@ -74,7 +75,10 @@ def agent_threads(scene: Scene, args: Args) -> Result:
 def agent_switch(scene: Scene, args: Args) -> Result:
     name = scene.session.switch(args["name"])
     turns = len(scene.session.turns)
-    return notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet")
+    scene.show(notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet"))
+    if not scene.cards.are_shown(scene.session.asked):
+        show_asked(scene, 1)
+    return None
 
 
 def agent_fork(scene: Scene, args: Args) -> Result:

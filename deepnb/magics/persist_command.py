@@ -1,4 +1,4 @@
-"""`%agent persist`: keeping the session in a file or a database, and the file that is proposed for it."""
+"""`%agent persist`: keeping the session in a file or a database, what is back with it, and the file that is proposed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from deepnb.magics.ask import FORGETS, show_asked
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.views.notice import notice_view
 from deepnb.workshop.open_notebook import notebook_path
 
-FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
-
 
 def agent_persist(scene: Scene, args: Args) -> Result:
     if args["where"]:
-        for line in scene.session.persist(args["where"].strip("\"'")).lines:
+        lines = scene.session.persist(args["where"].strip("\"'")).lines
+        for line in lines:
             scene.show(notice_view(line, "ok"))
+        show_asked(scene, len(lines))
         return None
     kept = scene.session.workspace.persistence
     if kept is not None:

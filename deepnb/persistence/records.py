@@ -99,6 +99,14 @@ class Records:
         rows = self._database.execute("SELECT name, head, facts, begun FROM deepnb_threads WHERE name = ?", name)
         return self._row(rows[0]) if rows else None
 
+    def unfinished(self) -> list[str]:
+        """The threads in which a turn plays, or whose last one waits for the user."""
+        rows = self._database.execute(
+            "SELECT t.name, t.begun, u.record FROM deepnb_threads t LEFT JOIN deepnb_turns u ON u.id = t.head"
+            " ORDER BY t.seq"
+        )
+        return [name for name, begun, last in rows if begun or (last and self._json(last)["asked"])]
+
     def _row(self, row: Sequence[Any]) -> ThreadRow:
         name, head, facts, begun = row
         return ThreadRow(name, head, self._json(facts), self._json(begun) if begun else None)

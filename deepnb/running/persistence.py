@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import PendingCall, policy_of
 from deepnb.core.errors import BusyError
+from deepnb.core.short_repr import excerpt
 from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
@@ -18,7 +19,7 @@ from deepnb.running.kept_turns import FilesAt, KeptTurns
 from deepnb.running.paths import Paths
 from deepnb.running.place import Place
 from deepnb.running.stored_threads import ENDED
-from deepnb.running.thread import UNSIGNED, Thread
+from deepnb.running.thread import Thread
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -43,8 +44,8 @@ class Restored:
     files: int = 0
     asked: int = 0
     """Calls of it that need approval."""
-    unsigned: bool = False
-    """Whether it waits with a call that this user's kernels did not ask about."""
+    unfinished: tuple[str, ...] = ()
+    """What else it needs to go on, and what the other threads need whose turn was not finished: a line each."""
     names: tuple[str, ...] = ()
     """Variables that the agent's code made in earlier turns, and that this kernel does not have."""
     where: str = ""
@@ -61,9 +62,9 @@ class Restored:
             if self.asked
             else []
         )
-        lines = [f"back from {self.where}: {', '.join(parts)}"]
-        if self.unsigned:
-            lines.append(UNSIGNED)
+        lines = [f"back from {self.where}: {', '.join(parts)}", *self.unfinished[:_LINES]]
+        if (more := len(self.unfinished) - _LINES) > 0:
+            lines.append(f"{_counted(more, 'more thread')} with an unfinished turn: %agent threads lists all threads")
         if self.names:
             gone = f"{', '.join(self.names[:_SHOWN])}{' and more' if len(self.names) > _SHOWN else ''}"
             one = len(self.names) == 1
@@ -76,6 +77,9 @@ class Restored:
 
 _SHOWN = 12
 """Names of variables in a line."""
+
+_LINES = 5
+"""Lines of what is unfinished."""
 
 
 def _counted(number: int, what: str) -> str:
@@ -273,12 +277,30 @@ class Persistence:
         facts = {name: begun[name] for name in ("model", "started", "cell")}
         return Turn(begun["number"], thread.name, begun["prompt"], "", (), before, before, Usage(), None, **facts)
 
-    def restored(self, thread: Thread, namespace: Mapping[str, Any]) -> Restored:
-        """What is back, of which one thread is current, in a kernel with these variables."""
+    def unfinished(self) -> tuple[str, ...]:
+        """The threads whose last turn waits for the user, or had not ended when its kernel did."""
+        return tuple(name for name in self.records.unfinished() if not self.is_busy(name))
+
+    def restored(self, thread: Thread, others: Iterable[Thread], namespace: Mapping[str, Any]) -> Restored:
+        """What is back in a kernel with these variables; `others` are the threads that are `unfinished`."""
         gone = tuple(name for name in made_names(thread.turns) if name not in namespace)
         count, files = len(self.records.threads()), kept_files(thread.snapshot)
-        facts: dict[str, Any] = {"asked": len(thread.asked), "unsigned": thread.unsigned, "names": gone}
+        left = [call for call in thread.asked if call.key not in thread.decided]
+        here = [] if left else [self._need(thread)]
+        lines = (*here, *(self._need(other, f"%agent switch {other.name}, then ") for other in others))
+        facts: dict[str, Any] = {"asked": len(left), "unfinished": tuple(filter(None, lines)), "names": gone}
         return Restored(count, thread.name, len(thread.turns), files, where=self.database.where, **facts)
+
+    def _need(self, thread: Thread, first: str = "") -> str:
+        """What a thread needs to go on, and what to type, after `first`; empty where its last turn has ended."""
+        where = f"thread {thread.name}: " if first else ""
+        if thread.pending:
+            what, _, do = thread.pending.partition(": ")
+            return f"{where}{what}: {first}{do}"
+        row = self.records.thread(thread.name)
+        if row is None or row.begun is None or row.begun["number"] <= len(thread.turns):
+            return ""
+        return f"{where}its kernel ended before {excerpt(row.begun['prompt'])!r} was sent: {first}send it again"
 
     def place(self, thread: str) -> Place:
         """Where the transcript of a thread is."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from deepnb.core.approvals import Decision
-from deepnb.core.errors import InvalidError
+from deepnb.core.errors import InvalidError, NotFoundError
 from deepnb.core.image import PromptImage, with_markers
 from deepnb.core.values import Event, Notice, Turn, Usage
 from deepnb.running.thread import Thread, waits
@@ -178,10 +178,22 @@ class Runner:
         thread = work.threads[decisions[0].call.thread]
         if thread.asked:
             work.state.start(thread)
+        self._check_tools(decisions)
         try:
             return work.threads.decide(thread, decisions)
         finally:
             work.current.tell()
+
+    def _check_tools(self, decisions: Sequence[Decision]) -> None:
+        """An error where a call that another kernel asked about is to run, and this one has not got its tool yet."""
+        work = self._workspace
+        if work.persistence is None or work.options.middleware:  # which may run tools of its own
+            return
+        known = {name for name, _ in work.built.tools}
+        for one in decisions:
+            if one.kind != "reject" and not one.call.agent and one.call.name not in known:
+                what = f"the tool {one.call.name} is not there in this kernel yet"
+                raise NotFoundError(what, "run the cell that adds it, then decide again")
 
     # -- what the streams do when they are read
 

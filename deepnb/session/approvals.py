@@ -35,6 +35,11 @@ class SessionApprovals(Part):
         own = (getattr(t, "name", None) or getattr(t, "__name__", "") for t in self._workspace.options.tools)
         return (*sorted({*READS, *WRITES, *NOTES, *EDITS}), *map(str, own))
 
+    @property
+    def kept(self) -> bool:
+        """Whether calls that wait outlive the kernel."""
+        return self._workspace.persistence is not None
+
     def offer(self, name: str) -> dict[str, tuple[str, ...]]:
         """Tool -> skills in use in a thread that ask to have it approved beforehand; empty where that was asked before.
 

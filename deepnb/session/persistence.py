@@ -44,7 +44,9 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     kept = workspace.keep_in(database, begun=begun)
     if not begun:
         _go_on(workspace, kept)
-    restored = kept.restored(workspace.threads.current, workspace.options.namespace)
+    thread, threads = workspace.threads.current, workspace.threads
+    others = [threads[name] for name in kept.unfinished() if name != thread.name] if not begun else []
+    restored = kept.restored(thread, others, workspace.options.namespace)
     workspace.current.tell()
     return restored
 

@@ -19,6 +19,7 @@ _LINES = 60
 _HEAD, _TAIL = 3_000, 1_000
 
 RESTARTED = "after a restart of the kernel this card can't be decided any more: run its cell again"
+KEPT = "after a restart of the kernel, the cell with %agent persist shows this card again, with its buttons"
 
 _WORDS = {"approve": "approved", "edit": "approved with edits", "reject": "rejected"}
 _COLOURS = {"approve": h.GREEN.format(0.18), "edit": h.GREEN.format(0.18), "reject": h.RED.format(0.22)}
@@ -101,6 +102,8 @@ class ApprovalView:
     stamp: str = ""
     offer: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Tool -> skills in use that ask to have it approved."""
+    kept: bool = False
+    """Whether its session outlives the kernel."""
 
     @property
     def title(self) -> str:
@@ -146,7 +149,8 @@ class ApprovalView:
     def html(self) -> str:
         """A frame for each call, with the decision on its first line."""
         frames = [h.frame(*_card_html(card)) for card in self.cards]
-        hints = [h.el("div", h.muted(line)) for line in (*self.todo, *((RESTARTED,) if self.todo else ()))]
+        later = KEPT if self.kept else RESTARTED
+        hints = [h.el("div", h.muted(line)) for line in (*self.todo, *((later,) if self.todo else ()))]
         return h.box(h.heading(self.title, stamp=self.stamp), *frames, *hints)
 
 
@@ -162,10 +166,14 @@ def code_of(name: str, args: Mapping[str, object]) -> CodeReview | None:
 
 
 def approval_view(
-    cards: Sequence[CallCard], stamp: str = "", offer: Mapping[str, Sequence[str]] | None = None
+    cards: Sequence[CallCard],
+    stamp: str = "",
+    offer: Mapping[str, Sequence[str]] | None = None,
+    *,
+    kept: bool = False,
 ) -> ApprovalView:
     """Pending calls, or the decisions on them; `offer` gives the tools that skills in use ask for."""
-    return ApprovalView(tuple(cards), stamp, offer or {})
+    return ApprovalView(tuple(cards), stamp, offer or {}, kept)
 
 
 def offer_words(offer: Mapping[str, Sequence[str]]) -> str:

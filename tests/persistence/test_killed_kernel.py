@@ -1,0 +1,54 @@
+"""`kill -9` of a real kernel whose session is kept: what the next one shows, and what its buttons do."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.approvals import ASK
+from tests.support.kernels import Cell, Kernel
+
+pytestmark = pytest.mark.kernel
+
+
+@contextmanager
+def kernel(folder: Path, where: str, *cells: str) -> Iterator[tuple[Kernel, Cell]]:
+    """A new kernel in which these cells have run, and then the one that keeps its session."""
+    home = {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_RUNTIME_DIR": str(folder / "runtime")}
+    made = Kernel(str(folder), {**os.environ, **home})
+    try:
+        for cell in ("%load_ext deepnb", *cells):
+            made.ok(cell)
+        yield made, Cell(made, f"%agent persist {where}")
+    finally:
+        made.close()
+
+
+def kill(made: Kernel) -> None:
+    made.manager.signal_kernel(signal.SIGKILL)
+    made.manager.provisioner.process.wait(60)  # type: ignore[union-attr]
+
+
+def test_the_next_kernel_shows_the_card_and_its_button_lets_the_turn_go_on(where, tmp_path):
+    work = tmp_path / "work"
+    mount = f"%agent mount /work disk:{work}"
+    with kernel(tmp_path, where, mount) as (first, _):
+        asked = first.ok(ASK)
+        html = next(d["text/html"] for d in asked.outputs.values() if "needs your approval" in d.get("text/html", ""))
+        assert "the cell with %agent persist shows this card again" in html and "run its cell again" not in html
+        kill(first)
+    assert not work.exists() or not list(work.iterdir())
+    with kernel(tmp_path, where, mount) as (second, cell):
+        assert "1 call that needs your approval" in cell.texts[0]
+        assert "needs your approval · 1 call" in cell.texts[1] and "+hello world" in cell.texts[1]
+        assert cell.texts[2] == "[buttons]" and "turn 1 · main" in cell.texts[3]
+        cell.click("Approve")
+        assert (work / "report.md").read_text() == "hello world\n"
+        assert "[buttons]" not in cell.texts and "approved" in cell.texts[1]
+        assert "I wrote 1 line to /work/report.md." in "\n".join(cell.texts[2:])
+        assert second.value("import deepnb; len(deepnb.current().turns)") == "1"
