@@ -72,7 +72,11 @@ class JobCell:
                 self._scene.show(notice(f"{line} {job.number} stops it"))
                 return
             head = f"job {job.number} in thread {job.thread}, a fork of {job.source} · started {_clock(job.started)}"
-            kept = "it runs in this kernel only: a restart ends it, and what is shown below is as far as it got"
+            outlives = self._scene.session.workspace.persistence is not None
+            goes_on = (
+                "after it %agent persist says how to go on" if outlives else "what is shown below is as far as it got"
+            )
+            kept = f"it runs in this kernel only: a restart ends it, and {goes_on}"
             self._place.show(notice(f"{head} · {kept}"))
             self._button = stop_button(f"stop job {job.number}", job.interrupt)
             self._state = self._place.widget(self._button, f"%agent jobs stop {job.number} stops it")

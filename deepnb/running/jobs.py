@@ -96,6 +96,7 @@ class Jobs(Sequence[Job]):
         fork = work.threads.branch(source, work.threads.free_name("job", number))
         pool, before = fork.pool, fork.pool.files
         work.transcripts.forked(source.name, fork.name, fork.snapshot.messages, fork.parent or "")
+        work.current.save()
         apart = workspace_apart(work, fork)
         job = Job(number, prompt, source.name, fork, work.current)
         options = {"model": model, "max_steps": max_steps, "cell": cell, "images": images}
@@ -151,7 +152,7 @@ def workspace_apart(work: Workspace, thread: Thread) -> Workspace:
         asks = asks if asks.rules.get(tool) == "deny" else asks.with_rule(tool, "ask")
     options = replace(work.options, checkpointer=None, approve=asks.option)
     made = Workspace(options, work.current.clock, thread.name)
-    made.graphs.checkpointer = work.graphs.checkpointer
+    made.keep_with(work)
     if work.current.kernel is not None:
         made.current.shell = PlainKernel(work.current.kernel.namespace)
     made.current.shared = work.current.shared

@@ -133,9 +133,10 @@ class Persistence:
     def begin(self, turn: Turn) -> None:
         """A turn begins, or goes on: should the kernel end before it, it is known what was asked."""
         named = {name: getattr(turn, name) for name in ("number", "prompt", "model", "started", "cell")}
-        begun = {**named, "before": self._turns.state(turn.before)}
         self._begun.add(turn.thread)
-        self.records.set_begun(turn.thread, Writer(self.records.put).plain(begun))
+        with self._whole():  # one at a time: a job begins in a thread of its own
+            begun = {**named, "before": self._turns.state(turn.before)}
+            self.records.set_begun(turn.thread, Writer(self.records.put).plain(begun))
 
     def end(self, thread: Thread) -> None:
         """The turn of a thread has ended, and is in its list of turns."""
@@ -241,11 +242,15 @@ class Persistence:
             setattr(thread, name, frozenset(value) if name in ("granted", "offered") else value)
         self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
 
-    def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn]:
-        """The turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages."""
+    def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn] | None:
+        """The turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages.
+
+        None for a thread that another program made.
+        """
         row = self.records.thread(thread.name)
         if row is None:
-            return self._turns.read(thread.name, self._fork_head(thread), thread.snapshot.messages, files_at)
+            head = self._fork_head(thread)
+            return self._turns.read(thread.name, head, thread.snapshot.messages, files_at) if head else None
         self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
         turns = self._turns.read(thread.name, row.head, thread.snapshot.messages, files_at)
         begun = row.begun

@@ -113,12 +113,11 @@ class State:
         def files_at(state: Snapshot) -> Mapping[str, str]:
             return file_texts(self._graphs.built.graph.get_state(_at(state)).values.get(keys.FILES) or {})[0]
 
-        if self.persistence is not None and (
-            kept := self.persistence.turns(thread, values.get(keys.MESSAGES) or (), files_at)
-        ):
+        messages = values.get(keys.MESSAGES) or ()
+        if self.persistence and (kept := self.persistence.turns(thread, messages, files_at)) is not None:
             return kept
         begun = begins(self._given, {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}})
-        return turns(thread, values.get(keys.MESSAGES) or (), begun, files_at)
+        return turns(thread, messages, begun, files_at)
 
     def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> Mapping[str, Any]:
         """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""

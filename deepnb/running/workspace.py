@@ -41,6 +41,7 @@ class Workspace:
         self.threads = Threads(self.state, self.current)
         self.catalogs = Catalogs(self.current, self.home)
         self.current.code_ran = self.threads.code_ran
+        self._lent = False
         # The one knot: a graph is made over the backend, which outside a run goes through the graph's checkpoints.
         self.home.thread_files = ThreadFiles(self)
 
@@ -83,7 +84,7 @@ class Workspace:
         """Give back what is held open; no turn can be begun after it."""
         self.current.close()
         self.home.close()
-        if self.persistence is not None:
+        if self.persistence is not None and not self._lent:
             self.persistence.close()
 
     # -- a database
@@ -107,6 +108,12 @@ class Workspace:
         self.transcripts.database = kept.place
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept
+
+    def keep_with(self, other: Workspace) -> None:
+        """Keep the turns of one of its threads where another workspace keeps the others, which closes it."""
+        self.graphs.keep_in(other.graphs.checkpointer, other.graphs.sign)
+        self.state.persistence = other.persistence
+        self._lent = True
 
     def begin(self, turn: Turn) -> None:
         """A turn begins: should this kernel end before it does, that is known."""
