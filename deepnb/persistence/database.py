@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from deepnb.core.errors import BusyError, RefusedError
-from deepnb.persistence.schema import FORMAT, STEPS, VERSIONS
+from deepnb.persistence.schema import FORMAT, LANGGRAPH, STEPS, TABLES, VERSIONS
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,33 @@ class Database(ABC):
     """The type of a column that counts rows."""
 
 
-def check_format(version: int | None, where: str) -> None:
-    """An error for a format that a later deepnb wrote; nothing was written until then."""
-    if version is not None and version > FORMAT:
+def checked_format(execute: Callable[[str], Sequence[Sequence[Any]]], where: str) -> int:
+    """The format of a database that has one; an error for one that a later deepnb wrote, or that is damaged.
+
+    Nothing is written. What `execute` raises where a table is missing is for whoever calls this.
+    """
+    found = execute("SELECT version FROM deepnb_format")
+    if len(found) != 1 or not isinstance(found[0][0], int):
+        raise damaged(where, "it does not say which format it has")
+    version = found[0][0]
+    if version > FORMAT:
         what = f"{where} was written by a later deepnb (format {version}; this one reads up to {FORMAT})"
         raise RefusedError(what, "pip install -U deepnb, or choose another file")
+    if version == FORMAT:
+        _look(execute, TABLES)
+        if execute("SELECT 1 FROM deepnb_turns LIMIT 1"):
+            _look(execute, LANGGRAPH)
+    return version
+
+
+def _look(execute: Callable[[str], object], tables: Mapping[str, str]) -> None:
+    for table, columns in tables.items():
+        execute(f"SELECT {columns} FROM {table} LIMIT 0")
+
+
+def damaged(where: str, why: str) -> RefusedError:
+    """That what was read can't be right."""
+    return RefusedError(f"{where} is damaged ({why})", "it was left as it is: restore a copy, or choose another place")
 
 
 def _here() -> str:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from deepnb.core.errors import BusyError, InvalidError, NotInstalledError
-from deepnb.persistence.database import Database, check_format
+from deepnb.persistence.database import Database, checked_format, damaged
 
 INSTALL = 'pip install "deepnb[postgres]"'
 
@@ -42,14 +42,16 @@ class PostgresDatabase(Database):
         self._open: list[Any] = []
         self._rows = self._connection()
         self._locks, self._claims = self._connection(), self._connection()
-        with self._exclusive(_MIGRATE):
-            version = self._format()
-            check_format(version, self.where)
-            self.migrate(version)
-            self.saver = saver_class(self._connection())
-            self.saver.setup()
-            self.store = store_class(self._connection())
-            self.store.setup()
+        try:
+            with self._exclusive(_MIGRATE):
+                self.migrate(self._format())
+                self.saver = saver_class(self._connection())
+                self.saver.setup()
+                self.store = store_class(self._connection())
+                self.store.setup()
+        except BaseException:
+            self.close()
+            raise
 
     def _connection(self) -> Any:
         from psycopg.rows import tuple_row
@@ -66,13 +68,16 @@ class PostgresDatabase(Database):
         return made
 
     def _format(self) -> int | None:
+        """The format of what is there; None where nothing is of ours."""
         if not self.execute(
             "SELECT 1 FROM information_schema.tables WHERE table_name = ? AND table_schema = current_schema()",
             "deepnb_format",
         ):
             return None
-        found = self.execute("SELECT version FROM deepnb_format")
-        return int(found[0][0]) if found else 0
+        try:
+            return checked_format(self.execute, self.where)
+        except self._errors.ProgrammingError as error:  # a table or a column that is not there
+            raise damaged(self.where, str(error).split("\n")[0]) from None
 
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._local, self._rows.cursor() as cursor:

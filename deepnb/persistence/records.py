@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from deepnb.core.errors import RefusedError
 from deepnb.persistence.codec import dumps, name_of
-from deepnb.persistence.database import Database
+from deepnb.persistence.database import Database, damaged
 
 
 @dataclass(frozen=True)
@@ -156,6 +156,8 @@ class Records:
         )
         if not rows:
             raise self.damaged("a turn that a thread names is missing")
+        if rows[0][1] is not None:
+            raise self.damaged("a turn that a turn names is missing")
         return [TurnRow(id_, parent, self._json(record)) for id_, parent, record in rows]
 
     # -- transcripts
@@ -179,7 +181,7 @@ class Records:
 
     def damaged(self, why: str) -> RefusedError:
         """That what was read can't be right."""
-        return RefusedError(f"{self._database.where} is damaged ({why})", "restore a copy, or choose another place")
+        return damaged(self._database.where, why)
 
     def _json(self, text: str) -> Any:
         try:

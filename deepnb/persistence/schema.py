@@ -27,3 +27,16 @@ STEPS: tuple[tuple[str, ...], ...] = (
 FORMAT = len(STEPS)
 
 VERSIONS = "CREATE TABLE IF NOT EXISTS deepnb_format (version INTEGER NOT NULL)"
+
+TABLES = {
+    "deepnb_session": "name, value",
+    "deepnb_values": "id, value",
+    "deepnb_turns": "id, parent, record",
+    "deepnb_threads": "seq, name, head, facts, begun",
+    "deepnb_lines": "seq, thread, line",
+    "deepnb_claims": "thread, holder, since",
+}
+"""Table -> its columns, in this format."""
+
+LANGGRAPH = {"checkpoints": "thread_id, checkpoint_ns, checkpoint_id", "store": "prefix, key, value"}
+"""Tables of LangGraph's that are there once a turn is: the table -> some of its columns."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from deepnb.backends.locks import file_lock, hold_file
 from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
-from deepnb.persistence.database import Database, check_format
+from deepnb.persistence.database import Database, checked_format
 
 _WAIT = 30.0
 """Seconds that a write waits for another kernel's."""
@@ -122,15 +122,12 @@ def _checked(path: Path) -> int | None:
                 if tables - {"checkpoints", "writes", "store", "store_migrations", "sqlite_sequence"}:
                     raise RefusedError(f"{path} is another program's database", "choose another file")
                 return 0
-            found = db.execute("SELECT version FROM deepnb_format").fetchone()
-            version = int(found[0]) if found else 0
+            return checked_format(lambda sql: db.execute(sql).fetchall(), str(path))
     except sqlite3.DatabaseError as error:
         what = f"{path} is damaged, or no SQLite file ({' '.join(str(error).split())[:80]})"
         raise RefusedError(what, "it was left as it is: restore a copy, or choose another file") from None
     except OSError as error:
         raise InvalidError(f"{path} can't be opened ({error.strerror})", "choose another file") from None
-    check_format(version, str(path))
-    return version
 
 
 def _make_private(path: Path) -> None:

@@ -41,14 +41,22 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     except BaseException:
         database.close()
         raise
-    kept = workspace.keep_in(database, begun=begun)
+    try:
+        restored = _restored(workspace, workspace.keep_in(database, begun=begun), begun)
+    except BaseException:  # what is there can't be read: nothing more is to be written to it
+        workspace.close()
+        raise
+    workspace.current.tell()
+    return restored
+
+
+def _restored(workspace: Workspace, kept: Persistence, begun: bool) -> Restored:
+    """What is back; a session that has `begun` has all of it already."""
     if not begun:
         _go_on(workspace, kept)
     thread, threads = workspace.threads.current, workspace.threads
     others = [threads[name] for name in kept.unfinished() if name != thread.name] if not begun else []
-    restored = kept.restored(thread, others, workspace.options.namespace)
-    workspace.current.tell()
-    return restored
+    return kept.restored(thread, others, workspace.options.namespace)
 
 
 def _is_at(database: Database, where: Any) -> bool:
