@@ -33,7 +33,14 @@ def uninstall(ip: Any) -> None:
 
 
 def forgotten(session: Session) -> str:
-    """What of a session is in this kernel only, in one line; empty where nothing is. Starts no engine."""
+    """What of a session is in this kernel only, or where it is kept, in one line; empty where it has nothing.
+
+    Starts no engine.
+    """
+    if (kept := session.workspace.persistence) is not None:
+        where = kept.database.where
+        typed = f'"{where}"' if " " in where else where
+        return f"this session is kept: %agent persist {typed} continues it"
     threads = [t for t in session.threads if t.turns]
     turns = sum(t.turns for t in threads)
     lost = (

@@ -21,8 +21,13 @@ def postgres_server() -> Iterator[str]:
 @pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """What `Session(persist=...)` is given."""
+    return place(request, tmp_path)
+
+
+def place(request: pytest.FixtureRequest, folder: Path) -> str:
+    """A new place of the kind that a fixture's parameter names."""
     if request.param == "sqlite":
-        return str(tmp_path / "session.db")
+        return str(folder / "session.db")
     return postgres.new_database(request.getfixturevalue("postgres_server"))
 
 

@@ -11,10 +11,16 @@ from pathlib import Path
 import pytest
 
 from tests import IMPORT_TESTS
+from tests.persistence.conftest import place
 from tests.support.approvals import ASK
 from tests.support.kernels import Cell, Kernel
 
 pytestmark = pytest.mark.kernel
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return place(request, tmp_path)
 
 
 @contextmanager
