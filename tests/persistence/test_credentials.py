@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from deepnb import DeepnbError, Session
 from tests.support.credentials import SAMPLES
+from tests.support.databases import contents
 from tests.support.scripted import Scripted, call, unasked
 
 PLANTED = SAMPLES[:: len(SAMPLES) // 200][:200]
@@ -20,27 +19,7 @@ class Failing(Exception):
     """As a client raises it, with what it sent."""
 
 
-def contents(where: str, folder: Path) -> bytes:
-    """All bytes of a place."""
-    if "://" not in where:
-        return b"".join(file.read_bytes() for file in folder.glob("session.db*"))
-    out = []
-    with psycopg.connect(where) as connection:
-        for (table,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall():
-            with connection.cursor().copy(f'COPY "{table}" TO STDOUT') as rows:  # type: ignore[arg-type]
-                for row in rows:
-                    out.append(bytes(row))
-                    out += [bytes.fromhex(part.decode()) for part in _bytea(bytes(row))]
-    return b"\n".join(out)
-
-
-def _bytea(row: bytes) -> list[bytes]:
-    """The hexadecimal digits of the columns that hold bytes."""
-    columns = row.rstrip(b"\n").split(b"\t")
-    return [column[3:] for column in columns if column.startswith(b"\\\\x")]
-
-
-def test_two_hundred_that_were_planted_are_nowhere(where, tmp_path, monkeypatch):
+def test_two_hundred_that_were_planted_are_nowhere(where, monkeypatch):
     assert len(PLANTED) == 200
 
     def lookup(number: int) -> str:
@@ -78,7 +57,7 @@ def test_two_hundred_that_were_planted_are_nowhere(where, tmp_path, monkeypatch)
             s.memory.pending()
             with pytest.raises(DeepnbError):
                 s.memory.add(one.text)
-        there = contents(where, tmp_path)
+        there = b"\n".join(contents(where).values())
     assert len(there) > 50_000, "the database was read"
     planted: list[Any] = [value for one in PLANTED for value in one.values]
     forms = [(value, {value.encode(), json.dumps(value)[1:-1].encode()}) for value in planted]

@@ -20,22 +20,12 @@ def execute(where: str, sql: str) -> None:
 
 
 def contents(where: str) -> dict[str, bytes]:
-    """Table -> its rows as bytes, those columns decoded that hold bytes; of a file the bytes of it and of what is beside it."""
+    """Table -> its rows as PostgreSQL has them in bytes; of a file, and of those that SQLite has beside it, the bytes."""
     if "://" not in where:
         return {file.name: file.read_bytes() for file in sorted(Path(where).parent.glob(f"{Path(where).name}*"))}
     out: dict[str, bytes] = {}
     with psycopg.connect(where) as server:
         for (table,) in server.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall():
-            with server.cursor().copy(f'COPY "{table}" TO STDOUT') as copied:  # type: ignore[arg-type]
-                rows = [bytes(row) for row in copied]
-            out[table] = b"".join(part for row in rows for part in (row, *map(_decoded, _bytea(row))))
+            with server.cursor().copy(f'COPY "{table}" TO STDOUT (FORMAT BINARY)') as copied:  # type: ignore[arg-type]
+                out[table] = b"".join(map(bytes, copied))
     return out
-
-
-def _bytea(row: bytes) -> list[bytes]:
-    """The hexadecimal digits of the columns that hold bytes."""
-    return [column[3:] for column in row.rstrip(b"\n").split(b"\t") if column.startswith(b"\\\\x")]
-
-
-def _decoded(digits: bytes) -> bytes:
-    return bytes.fromhex(digits.decode())
