@@ -19,10 +19,14 @@ class Occurrences:
     """Entries of the journal that tell of it."""
     prompt: bool
     """Whether it is in the memory that is injected."""
+    kept: int = 0
+    """Records of earlier turns and checkpoints of a database that hold it, beside the messages of conversations."""
+    left: str = ""
+    """Where it may be still once it was forgotten, in one line."""
 
     @property
     def nothing(self) -> bool:
-        return not (self.files or self.history or self.journal or self.prompt)
+        return not (self.files or self.history or self.journal or self.prompt or self.kept)
 
 
 def pattern(words: str) -> re.Pattern[str]:

@@ -220,10 +220,13 @@ def memory_forget(scene: Scene, args: Args) -> Result:
         if found.prompt
         else []
     )
+    if found.kept:
+        what = "forgotten" if args["yes"] else "of earlier turns"
+        rows.append(("the database", counted(found.kept, "record"), what))
     title = "removed" if args["yes"] else "found"
     scene.show(table_view(("where", "as", "what"), rows, title=f"{title}: {args['text']}", stamp=scene.stamp))
     if args["yes"]:
-        return None
+        return notice_view(found.left) if found.left else None
     return notice_view(f"%memory forget --yes {args['text']} removes all of it; the messages of the conversation stay")
 
 

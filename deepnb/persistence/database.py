@@ -25,6 +25,25 @@ class Holder:
     """ISO timestamp."""
 
 
+CHECKPOINT = ("thread_id", "checkpoint_ns", "checkpoint_id")
+WRITE = (*CHECKPOINT, "task_id", "idx")
+"""Keys of LangGraph's tables."""
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A value of a checkpoint."""
+
+    channel: str
+    """Empty for a checkpoint as a whole."""
+    typed: tuple[str, bytes]
+    """What it is, and its bytes."""
+    table: str
+    column: str
+    key: Mapping[str, Any]
+    """What names its row."""
+
+
 class Database(ABC):
     """A place that sessions are kept in. Several kernels may have it open."""
 
@@ -54,6 +73,14 @@ class Database(ABC):
     @abstractmethod
     def newest(self) -> list[tuple[str, str]]:
         """(thread, id of its newest checkpoint)."""
+
+    @abstractmethod
+    def blobs(self) -> Iterator[Blob]:
+        """All values of checkpoints, as LangGraph's serializer wrote them."""
+
+    @abstractmethod
+    def vacuum(self) -> str:
+        """Remove what was overwritten from the disk; gives one line on where it may be still, empty for nowhere."""
 
     @abstractmethod
     def close(self) -> None:
@@ -86,6 +113,18 @@ class Database(ABC):
             f"thread {thread} is busy in another kernel{by}",
             "wait, or %agent fork NAME, which goes on from its last turn",
         )
+
+    def replace(self, blob: Blob, typed: tuple[str, bytes]) -> None:
+        """Write a value of a checkpoint anew."""
+        where = " AND ".join(f"{name} = ?" for name in blob.key)
+        made = f"UPDATE {blob.table} SET type = ?, {blob.column} = ? WHERE {where}"
+        self.execute(made, *typed, *blob.key.values())
+
+    def _blobs(self, table: str, column: str, channel: str, key: Sequence[str]) -> Iterator[Blob]:
+        names = ", ".join(key)
+        for of, kind, data, *values in self.execute(f"SELECT {channel}, type, {column}, {names} FROM {table}"):
+            if data is not None:
+                yield Blob(of, (kind, bytes(data)), table, column, dict(zip(key, values, strict=True)))
 
     def migrate(self, version: int | None) -> None:
         """Bring the tables up to date, step by step, in one transaction; `version` is the format found, if any."""

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from deepnb.core.errors import BusyError, InvalidError, NotInstalledError
-from deepnb.persistence.database import Database, checked_format, damaged
+from deepnb.persistence.database import WRITE, Blob, Database, checked_format, damaged
 
 INSTALL = 'pip install "deepnb[postgres]"'
 
@@ -18,6 +18,12 @@ _WAIT = 30
 
 _MIGRATE, _WRITE, _THREAD = 1, 2, 3
 """First numbers of the advisory locks: of those who migrate, of those who write memory, of threads by their hash."""
+
+_PATIENCE = 5
+"""Seconds that a table is waited for where it is to be written anew."""
+
+_ERASED = ("deepnb_values", "deepnb_turns", "deepnb_lines", "checkpoint_blobs", "checkpoint_writes", "store")
+"""Tables that can hold memory."""
 
 _FAMILY = 0x64656570
 """Set into the locks' first number, so that another program's are others."""
@@ -125,6 +131,24 @@ class PostgresDatabase(Database):
     def newest(self) -> list[tuple[str, str]]:
         query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
         return [(str(thread), str(id_)) for thread, id_ in self.execute(query)]
+
+    def blobs(self) -> Iterator[Blob]:
+        yield from self._blobs(
+            "checkpoint_blobs", "blob", "channel", ("thread_id", "checkpoint_ns", "channel", "version")
+        )
+        yield from self._blobs("checkpoint_writes", "blob", "channel", WRITE)
+
+    def vacuum(self) -> str:
+        log = f"the server of {self.where} may hold the words in its log and its backups until it recycles them"
+        try:
+            self.execute(f"SET lock_timeout = '{_PATIENCE}s'")
+            for table in _ERASED:
+                self.execute(f"VACUUM (FULL) {table}")
+        except self._errors.Error as error:
+            return f"{self.where} can't be vacuumed ({str(error).splitlines()[0]}), and {log}"
+        finally:
+            self.execute("SET lock_timeout = DEFAULT")
+        return log
 
     def close(self) -> None:
         for one in self._open:

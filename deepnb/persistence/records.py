@@ -42,8 +42,9 @@ class Records:
         self._texts: dict[str, str] = {}
 
     def forget(self) -> None:
-        """Know no more which texts are there."""
+        """Know no more which texts are there, and what they say."""
         self._put.clear()
+        self._texts.clear()
 
     # -- the session
 

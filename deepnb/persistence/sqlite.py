@@ -12,10 +12,13 @@ from typing import Any
 
 from deepnb.backends.locks import file_lock, hold_file
 from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
-from deepnb.persistence.database import Database, checked_format
+from deepnb.persistence.database import CHECKPOINT, WRITE, Blob, Database, checked_format
 
 _WAIT = 30.0
 """Seconds that a write waits for another kernel's."""
+
+_PATIENCE = 500
+"""Milliseconds that the file is waited for where it is to be written anew."""
 
 INSTALL = 'pip install "deepnb[sqlite]"'
 
@@ -46,9 +49,8 @@ class SqliteDatabase(Database):
     def _connection(self, *, autocommit: bool) -> sqlite3.Connection:
         mode: dict[str, Any] = {"isolation_level": None} if autocommit else {}
         made: sqlite3.Connection = sqlite3.connect(self.path, check_same_thread=False, timeout=_WAIT, **mode)
-        made.execute(
-            "PRAGMA synchronous=NORMAL"
-        )  # with a log of writes ahead: all but the last writes survive a power cut
+        made.execute("PRAGMA synchronous=NORMAL")  # with a log of writes ahead, all but the last survive a power cut
+        made.execute("PRAGMA secure_delete=ON")
         return made
 
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -78,6 +80,21 @@ class SqliteDatabase(Database):
     def newest(self) -> list[tuple[str, str]]:
         query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
         return [(str(thread), str(id_)) for thread, id_ in self.execute(query)]
+
+    def blobs(self) -> Iterator[Blob]:
+        yield from self._blobs("checkpoints", "checkpoint", "''", CHECKPOINT)
+        yield from self._blobs("writes", "value", "channel", WRITE)
+
+    def vacuum(self) -> str:
+        self.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+        try:
+            with suppress(sqlite3.OperationalError):  # another kernel uses the file
+                self.execute("VACUUM")
+                if not self.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
+                    return ""
+        finally:
+            self.execute(f"PRAGMA busy_timeout = {int(_WAIT * 1000)}")
+        return f"another kernel uses {self.where}: old bytes of it are overwritten when you forget once more without it"
 
     def close(self) -> None:
         for connection in (self.saver.conn, self.store.conn, self._rows):

@@ -51,10 +51,9 @@ class KeptTurns:
         return kept[-1][1] if kept else None
 
     def forget(self) -> None:
-        """Know no more what is there: what was written last was taken back."""
-        self._ids.clear()
-        self._known.clear()
-        self._states.clear()
+        """Know no more what is there: what was written last was taken back, or changed."""
+        for known in (self._ids, self._known, self._states, self._values, self._heads):
+            known.clear()
 
     def _write(self, turn: Turn, before: tuple[Turn, str] | None) -> str:
         parent = before[1] if before else None

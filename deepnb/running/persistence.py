@@ -13,6 +13,7 @@ from deepnb.core.errors import BusyError
 from deepnb.core.short_repr import excerpt
 from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 from deepnb.persistence.codec import Reader, Writer, dumps
+from deepnb.persistence.erasure import Erasure
 from deepnb.persistence.records import Records, ThreadRow, TranscriptLines
 from deepnb.running.current import Current
 from deepnb.running.kept_turns import FilesAt, KeptTurns
@@ -306,6 +307,24 @@ class Persistence:
         if row is None or row.begun is None or row.begun["number"] <= len(thread.turns):
             return ""
         return f"{where}its kernel ended before {excerpt(row.begun['prompt'])!r} was sent: {first}send it again"
+
+    # -- forgetting
+
+    def count(self, words: str, is_memory: Callable[[str], bool]) -> int:
+        """How many records of earlier states hold some words, beside the messages of conversations."""
+        return Erasure(self.database, words, is_memory).count()
+
+    def erase(self, words: str, is_memory: Callable[[str], bool]) -> str:
+        """Take the words out of these; gives one line on where they may be still, empty for nowhere.
+
+        What was read before is to be read anew.
+        """
+        try:
+            Erasure(self.database, words, is_memory).erase()
+        finally:
+            self.records.forget()
+            self._turns.forget()
+        return self.database.vacuum()
 
     def place(self, thread: str) -> Place:
         """Where the transcript of a thread is."""

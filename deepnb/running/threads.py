@@ -242,9 +242,16 @@ class Threads:
 
     def rebase(self) -> None:
         """Let the memory block of every thread that has its memory in common with the current one be made anew."""
-        for thread in self._threads.values():
+        names = self.names if self._state.persistence else tuple(self._threads)  # not those of other programs
+        for thread in map(self.__getitem__, names):
             if thread.root is not None and thread.pool is self._current.thread.pool:
                 self._state.rebase(thread)
+
+    def reread_turns(self) -> None:
+        """See anew what is kept of all turns."""
+        for thread in self._threads.values():
+            if thread.root is not None:
+                self._state.open(thread)
 
     def undo(self) -> tuple[str, Thread]:
         """Take back the last rewind, fork, new, re-run or rebinding by code; says which it was, and whose files it changed."""

@@ -1,6 +1,6 @@
 """Where transcripts go: in this process, and on a disk from when memory is kept there."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -128,9 +128,11 @@ class Transcripts:
         """Write to a transcript of another workspace, whose thread was lent to this one."""
         self._threads[one.thread] = one
 
-    def with_words(self, words: str) -> dict[str, int]:
-        """Thread -> how often some words stand in its transcript, of those that this session wrote."""
-        found = {name: one.count(words) for name, one in self._threads.items() if one.begun}
+    def with_words(self, words: str, also: Collection[str] = ()) -> dict[str, int]:
+        """Thread -> how often some words stand in its transcript, of those that this session wrote, and of others `also`."""
+        for name in also:
+            self.keep(name)
+        found = {name: one.count(words) for name, one in self._threads.items() if one.begun or name in also}
         return {name: n for name, n in found.items() if n}
 
     def _kept(self, thread: str) -> Place | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.context.history import PREFIX
@@ -29,11 +30,13 @@ def find(workspace: Workspace, words: str) -> Occurrences:
     sought = pattern(words)
     histories = (p for p in files if p.startswith(PREFIX))
     told = {p: n for p in histories if (n := len(sought.findall(files[p])))}
-    told |= {f"{TRANSCRIPT}{name}": n for name, n in workspace.transcripts.with_words(words).items()}
+    ours = workspace.threads.names if workspace.persistence is not None else ()
+    told |= {f"{TRANSCRIPT}{name}": n for name, n in workspace.transcripts.with_words(words, ours).items()}
     workspace.backend.observe(paths)
     journal = sum(bool(sought.search(e.diff)) for e in workspace.backend.journal())
     prompt = any(sought.search(text) for text in workspace.snapshot.memory.values())
-    return Occurrences(words, held, told, journal, prompt)
+    kept = workspace.persistence.count(words, _is_memory(workspace)) if workspace.persistence else 0
+    return Occurrences(words, held, told, journal, prompt, kept)
 
 
 def forget(workspace: Workspace, words: str) -> Occurrences:
@@ -42,6 +45,12 @@ def forget(workspace: Workspace, words: str) -> Occurrences:
     The journal of a file that held them begins again with what is left. What was said in the
     conversation itself stays as it was said.
     """
+    workspace.current.idle()
+    if (kept := workspace.persistence) is not None:
+        workspace.threads.reread()  # other kernels may have made some
+        for name in workspace.threads.kept_names:
+            if kept.is_busy(workspace.threads[name].name):
+                raise kept.database.busy(name)
     found = find(workspace, words)
     guard, files = workspace.backend, BackendFiles(workspace.backend)
     sought = pattern(words)
@@ -57,10 +66,19 @@ def forget(workspace: Workspace, words: str) -> Occurrences:
                 _forget_at(workspace, root, mine, words)
     guard.forget()
     workspace.home.storage.search.forget()
-    workspace.current.idle()
     workspace.threads.rebase()
     workspace.current.tell()
-    return found
+    if kept is None:
+        return found
+    left = kept.erase(words, _is_memory(workspace))
+    workspace.threads.reread_turns()
+    return replace(found, left=left)
+
+
+def _is_memory(workspace: Workspace) -> Callable[[str], bool]:
+    """The files that are no part of a conversation: memory, what belongs to it, and offloaded histories."""
+    shared = workspace.home.paths.shared()
+    return lambda path: shared(path) or path.startswith(PREFIX)
 
 
 def _forget_at(workspace: Workspace, root: Root, paths: Sequence[str], words: str) -> None:

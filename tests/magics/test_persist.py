@@ -79,3 +79,15 @@ def test_a_reload_forgets_nothing_that_is_kept(tmp_path):
     shell.ok("%memory add likes cake")
     shell.ok("%agent again")
     assert [turn.number for turn in shell.session.turns] == [1, 2]
+
+
+def test_forgetting_names_the_records_of_the_database():
+    shell = loaded()
+    shell.ok("%agent persist notes.db")
+    shell.ok("%memory add owns a zeppelin")
+    shell.ok("%agent hello")
+    found = shell.ok("%memory forget zeppelin")
+    assert "the database" in found and "of earlier turns" in found
+    assert "forgotten" in shell.ok("%memory forget --yes zeppelin")
+    assert "is not in anything deepnb recorded" in shell.ok("%memory forget zeppelin")
+    assert not [f for f in Path().glob("notes.db*") if b"zeppelin" in f.read_bytes()]

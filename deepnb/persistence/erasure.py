@@ -1,0 +1,143 @@
+"""Taking words out of what a database holds beside the messages of conversations: memory as it was, at every turn."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from deepnb.core.forgetting import FORGOTTEN, blot_out
+from deepnb.core.messages import MEMORY_UPDATE
+from deepnb.engine import keys
+from deepnb.engine.request import source_of
+from deepnb.persistence.codec import dumps
+from deepnb.persistence.database import Blob, Database
+
+_OF_MEMORY = {"memory", "memory update"}
+"""Parts and labels of what a request has of memory; all else in it is the conversation, or no text of the user's."""
+
+
+class Erasure:
+    """Some words in a database: how often they are there, and their end."""
+
+    def __init__(self, database: Database, words: str, is_memory: Callable[[str], bool]) -> None:
+        """`is_memory` tells the files whose text is not of the conversation."""
+        self._database, self._words, self._is_memory = database, words, is_memory
+        self._written = re.compile(r"(?:\s|\\[nrt])+".join(map(_as_json, words.split())), re.IGNORECASE)
+        """The words as they are, and as JSON writes them."""
+        self._bytes = re.compile(re.escape(words.split()[0].encode()), re.IGNORECASE)
+
+    def count(self) -> int:
+        """How many records hold the words."""
+        return sum(1 for _ in self._records()) + sum(1 for _ in self._checkpoints())
+
+    def erase(self) -> None:
+        """Put `[forgotten]` in their place."""
+        execute = self._database.execute
+        with self._database.transaction():
+            for table, column, id_, text in self._records():
+                execute(f"UPDATE {table} SET {column} = ? WHERE id = ?", text, id_)
+            for blob, new in self._checkpoints():
+                self._database.replace(blob, new)
+
+    # -- deepnb's own rows
+
+    def _records(self) -> Iterator[tuple[str, str, str, str]]:
+        """(table, column, id, what it is without the words) of rows that hold them."""
+        for id_, text in self._database.execute("SELECT id, value FROM deepnb_values"):
+            if self._written.search(text) and (new := self._value(text)) != text:
+                yield "deepnb_values", "value", id_, new
+        for id_, text in self._database.execute("SELECT id, record FROM deepnb_turns"):
+            if self._written.search(text) and (new := dumps(self._turn(json.loads(text)))) != text:
+                yield "deepnb_turns", "record", id_, new
+
+    def _value(self, text: str) -> str:
+        """A text that records refer to: the beginning of a request, skills as they were listed, or a text of memory."""
+        try:
+            plain = json.loads(text)
+        except ValueError:
+            plain = None
+        return dumps(self._turn(plain)) if isinstance(plain, list) else self._written.sub(FORGOTTEN, text)
+
+    def _turn(self, value: Any) -> Any:
+        """A turn's record, less the words in what its requests had of memory."""
+        if isinstance(value, list):
+            if len(value) == 4 and isinstance(value[3], int) and all(isinstance(v, str) for v in value[:3]):
+                part, label, text, tokens = value  # `Sent`
+                return [part, label, blot_out(self._words, text), tokens] if {part, label} & _OF_MEMORY else value
+            return [self._turn(item) for item in value]
+        return {k: self._turn(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+    # -- checkpoints
+
+    def _checkpoints(self) -> Iterator[tuple[Blob, tuple[str, bytes]]]:
+        """(a value of LangGraph's that holds them, what it is without the words)."""
+        serde = self._database.saver.serde
+        for blob in self._database.blobs():
+            if not self._bytes.search(blob.typed[1]):
+                continue
+            value = serde.loads_typed(blob.typed)
+            if (new := self._channel(blob.channel, value)) is not value:
+                yield blob, serde.dumps_typed(new)
+
+    def _channel(self, name: str, value: Any) -> Any:
+        """The value of a channel or key; the same object where it does not hold the words."""
+        if name in keys.OF_MEMORY:
+            return self._all(value)
+        if name == keys.FILES and isinstance(value, Mapping):
+            return _changed(value, lambda path, file: self._all(file) if self._is_memory(path) else file)
+        return self._inside(value)
+
+    def _inside(self, value: Any) -> Any:
+        """A value that may hold channels, such as a whole state, and messages that tell of memory."""
+        from langchain_core.messages import BaseMessage
+        from langgraph.types import Send
+
+        if isinstance(value, Send):
+            arg = self._inside(value.arg)
+            return value if arg is value.arg else Send(value.node, arg)
+        if isinstance(value, BaseMessage):
+            content = self._all(value.content) if source_of(value) == MEMORY_UPDATE else value.content
+            return value if content is value.content else value.model_copy(update={"content": content})
+        if isinstance(value, Mapping):
+            return _changed(value, self._channel)
+        return _rebuilt(value, self._inside)
+
+    def _all(self, value: Any) -> Any:
+        """A value without the words, wherever in it."""
+        if isinstance(value, str):
+            new = blot_out(self._words, value)
+            return value if new == value else new
+        if isinstance(value, Mapping):
+            return _changed(value, lambda _, item: self._all(item))
+        return _rebuilt(value, self._all)
+
+
+def _as_json(word: str) -> str:
+    """A pattern of a word as it is, and as a JSON string has it."""
+    return (
+        "(?:"
+        + "|".join(re.escape(form) for form in dict.fromkeys((word, json.dumps(word, ensure_ascii=False)[1:-1])))
+        + ")"
+    )
+
+
+def _changed(value: Mapping[Any, Any], change: Callable[[Any, Any], Any]) -> Any:
+    new = {k: change(k, v) for k, v in value.items()}
+    return value if all(new[k] is v for k, v in value.items()) else new
+
+
+def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A sequence or dataclass with its items changed; the same object where none is."""
+    if isinstance(value, list | tuple):
+        new = [change(item) for item in value]
+        if all(a is b for a, b in zip(new, value, strict=True)):
+            return value
+        return type(value)(*new) if hasattr(value, "_fields") else type(value)(new)
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {f.name: (getattr(value, f.name), change(getattr(value, f.name))) for f in fields(value) if f.init}
+        different = {name: new for name, (old, new) in named.items() if new is not old}
+        return replace(value, **different) if different else value
+    return value
