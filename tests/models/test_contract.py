@@ -1,13 +1,15 @@
 """One contract for every kind of model: the same script gives the same events and the same records.
 
 A row of ROWS plays a scenario and gives the session: a new kind of model is one line there. The teaching model answers
-by rules and not by a script, so that it takes part in the laws alone.
+by rules: for it, what it answered to prompts is the script of the others, and TAUGHT and NOT_TAUGHT say which scenarios
+it takes part in.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from typing import Any
@@ -27,7 +29,8 @@ from deepnb.core.values import (
     Turn,
     Usage,
 )
-from tests.support.contract import SERVED, Play, Played, Scenario, record, served, taped
+from deepnb.models.teaching import TeachingModel
+from tests.support.contract import SERVED, Play, Played, Scenario, record, served, taped, teaching, without_figures
 from tests.support.images import png
 from tests.support.openai_server import Cut, Fail, Hold, Say, Think, Use
 
@@ -139,6 +142,76 @@ def test_those_that_think_tell_the_same_thoughts():
     assert all(one == first for one in others)
     said = [e[1]["text"] for turn in first["turns"] for e in turn["events"] if e[0] == "ThinkingDelta"]
     assert said == ["first I look", "nothing is there", "now it is", "a new turn"]
+
+
+# -- the teaching model
+
+_WORDS = ("Hello", "Remember that I like tea", "what do you remember?")
+TAUGHT: Mapping[str, Scenario] = {
+    "text": Scenario("text", (), ("Hello", "and hello again")),
+    "calls": Scenario("calls", (), (*_WORDS, "write a file /a.txt with: hello", "read /a.txt", "read /none.txt")),
+    "a subagent": Scenario("a subagent", (), ("ask a subagent to list the files",)),
+    "a compaction": replace(BY_NAME["a compaction"], answers=(), prompts=(*_WORDS, "Hello", "list the files")),
+    "an image that is not seen": replace(BY_NAME["an image that is not seen"], answers=(), prompts=("and this?",)),
+}
+"""What it takes part in, with prompts that its rules know."""
+
+_NO_SERVER = "there is no server that could fail"
+NOT_TAUGHT: Mapping[str, str] = {
+    "parallel calls": "it makes one call at a time",
+    "thoughts": "it has none",
+    "cached": "no provider keeps its prompts",
+    "an image": "it does not see images",
+    "nothing is said": "it always has an answer",
+    "arguments that are not JSON": "it writes them with json.dumps",
+    "a tool there is not": "it calls only tools that it was given",
+    **{
+        name: _NO_SERVER
+        for name in BY_NAME
+        if name.startswith(("refused with", "cut off")) or name.endswith(("to the end", "then an answer"))
+    },
+}
+"""What does not apply to it, and why."""
+
+
+@cache
+def taught(name: str) -> tuple[Played, Scenario]:
+    return teaching(TAUGHT[name])
+
+
+def test_each_scenario_is_taught_or_says_why_not():
+    assert {*TAUGHT, *NOT_TAUGHT} == {*BY_NAME, "calls"} and not TAUGHT.keys() & NOT_TAUGHT.keys()
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+@pytest.mark.parametrize("row", ROWS)
+def test_the_teaching_model_gives_the_same_events_and_records_but_for_what_it_counts(row, name):
+    one, script = taught(name)
+    assert len(script.answers) >= len(script.prompts)
+    assert without_figures(record(one.session)) == without_figures(record(ROWS[row](script).session))
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_the_teaching_model_has_usage_of_its_own_and_keeps_the_laws(name):
+    s = taught(name)[0].session
+    ended = [e.call for t in s.turns for e in t.events if isinstance(e, ModelEnded)]
+    assert all(call.usage and call.usage.exact and call.usage.input and call.usage.output for call in ended)
+    assert [call.usage.input for call in ended] == [call.budget.total for call in ended]
+    laws(s)
+
+
+def test_an_answer_of_the_teaching_model_can_be_interrupted_and_what_was_said_is_kept():
+    s = Session(TeachingModel(delay=0.002), enable_skills=False)
+    stream, said = s.stream("Hello"), ""
+    for event in stream:
+        said += event.text if isinstance(event, TextDelta) else ""
+        if len(said) > 10:
+            break
+    stream.close()
+    kept, whole = s.turns[0].text, taught("text")[0].session.turns[0].text
+    assert kept.startswith(said) and whole.startswith(kept) and kept != whole
+    assert (s.turns[0].interrupted or "").startswith("interrupted while the model answered")
+    assert s.run("Hello").text == whole
 
 
 # -- what these records are, asked of each
@@ -322,15 +395,6 @@ def test_another_provider_is_not_sent_the_thoughts_of_the_first(row, other):
 @pytest.mark.parametrize("row", ROWS)
 def test_the_laws_hold(row, name):
     laws(played(row, name).session)
-
-
-def test_the_laws_hold_for_the_teaching_model():
-    s = Session(enable_skills=False)
-    for prompt in ("Hello", "Remember that I like tea", "what do you remember?", "write a file /a.txt with: hello"):
-        s.run(prompt)
-    s.run("and this?", images=[png(64, 48)])
-    assert sum(isinstance(e, ToolEnded) for t in s.turns for e in t.events) >= 2
-    laws(s)
 
 
 def laws(s: Session) -> None:

@@ -8,18 +8,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import reduce
 from itertools import groupby
+from operator import add
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from langchain_anthropic import ChatAnthropic
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from deepnb import DeepnbError, Session
 from deepnb.context.transcript import live_messages
 from deepnb.core.values import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
+from deepnb.models.names import OFFLINE
+from deepnb.models.teaching import TeachingModel
 from tests.support.anthropic_server import AnthropicServer
+from tests.support.chat_server import Say, Use
 from tests.support.clock import Clock
 from tests.support.openai_server import OpenAIServer
 
@@ -105,6 +111,32 @@ def taped(make: Served) -> Play:
     return play
 
 
+class Taught(TeachingModel):
+    """The teaching model, which keeps what it answered as a script for the others."""
+
+    answers: list[Any] = []  # noqa: RUF012
+
+    def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        pieces = []
+        for chunk in super()._stream(messages, *args, **kwargs):
+            pieces.append(chunk.message)
+            yield chunk
+        whole: Any = reduce(add, pieces)
+        calls = [Use(call["name"], call["args"], call["id"]) for call in whole.tool_calls]
+        self.answers.append(calls or Say(whole.text))
+
+
+def teaching(scenario: Scenario) -> tuple[Played, Scenario]:
+    """A scenario's prompts put to the teaching model: the session, and the scenario with what it answered as the script."""
+    model = Taught(answers=[])
+    one = run(scenario, model, _NoServer)
+    return one, replace(scenario, answers=tuple(model.answers))
+
+
+class _NoServer:
+    requests: tuple[dict[str, Any], ...] = ()
+
+
 def run(scenario: Scenario, model: Any, server: Any, begin: Callable[[Session], object] = lambda s: None) -> Played:
     """Play the prompts of a scenario; those that fail are turns, too. `begin` is what is done first."""
     s = Session(model, clock=Clock("2026-03-02T09:00"), enable_skills=False, **scenario.options)
@@ -116,6 +148,18 @@ def run(scenario: Scenario, model: Any, server: Any, begin: Callable[[Session], 
 
 
 # -- what is recorded
+
+
+def without_figures(value: Any) -> Any:
+    """A record less what depends on who counts: tokens, the window, and the name of the model."""
+    if isinstance(value, dict):
+        return {k: without_figures(v) for k, v in value.items() if k not in _FIGURES}
+    if isinstance(value, str):
+        return value.replace(f"{OFFLINE} does not see", f"{SETTINGS['model']} does not see")
+    return [without_figures(item) for item in value] if isinstance(value, list) else value
+
+
+_FIGURES = ("usage", "parts", "rule", "exact", "model", "ledger", "window", "growth", "before", "after")
 
 
 def record(s: Session, *, thoughts: bool = True) -> dict[str, Any]:
