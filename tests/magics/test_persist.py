@@ -65,16 +65,13 @@ def test_a_mistake_is_one_line(tmp_path):
     assert "is no database that deepnb knows" in shell.fails("%agent persist mysql://a/b")
 
 
-def test_a_reload_forgets_nothing_that_is_kept(tmp_path):
+def test_a_reload_forgets_nothing_that_is_kept():
     shell = loaded()
     shell.ok("%agent persist notes.db")
     shell.ok("%memory add likes tea")
     shell.ok("%agent hello")
-    assert (
-        shell.ok("%reload_ext deepnb")
-        == f"note: this session is kept: %agent persist {tmp_path / 'notes.db'} continues it\n"
-    )
-    assert "1 turn in thread main" in shell.ok(f"%agent persist {tmp_path / 'notes.db'}")
+    assert shell.ok("%reload_ext deepnb") == "note: this session is kept: %agent persist notes.db continues it\n"
+    assert "1 turn in thread main" in shell.ok("%agent persist notes.db")
     assert "likes tea" in shell.ok("%memory show")
     shell.ok("%memory add likes cake")
     shell.ok("%agent again")
