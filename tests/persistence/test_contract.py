@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -219,3 +220,27 @@ def log(s: Session, thread: str) -> list[Any]:
     """The journal of a thread's memory."""
     s.switch(thread)
     return list(s.memory.log_entries())
+
+
+def test_it_says_what_a_turn_needs_that_its_kernel_did_not_end(where):
+    with session(where, call("ls", path="/"), "never") as first:
+        first.run("one", max_steps=1)
+        first.new("side")
+        first.run("two")
+        last = first.turns[-1]
+        first.workspace.begin(replace(last, number=2, prompt="a prompt that was never sent", before=last.after))
+    with session(where) as second:
+        assert second.restored.lines[1:] == (
+            "its kernel ended before 'a prompt that was never sent' was sent: send it again",
+        )
+        second.switch("main")
+        assert second.pending
+        second.workspace.current.tell()
+    with session(where) as third:
+        assert third.restored.lines[1] == third.pending
+        lost = "its kernel ended before 'a prompt that was never sent' was sent"
+        assert third.restored.lines[2] == f"thread side: {lost}: %agent switch side, then send it again"
+        third.switch("side")
+        third.run("again")
+    with session(where) as fourth:
+        assert fourth.restored.lines[1:] == ()

@@ -38,7 +38,7 @@ def remembered(where: str, **options: Any) -> None:
         s.run("five", max_steps=0)
 
 
-@pytest.mark.parametrize("refresh", ["delta", "call"])
+@pytest.mark.parametrize("refresh", ["delta", pytest.param("call", marks=pytest.mark.slow)])
 def test_it_is_in_no_byte_and_no_later_request(where, refresh):
     remembered(where, memory_refresh=refresh)
     with session(where, memory_refresh=refresh) as s:
