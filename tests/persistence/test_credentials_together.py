@@ -32,7 +32,7 @@ EXPORTS = ("a.ipynb", "a.html", "a.jsonl")
 def entered(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the environment holds, and what is typed where a key is asked for."""
     monkeypatch.setattr(keys, "_KEPT", {})
-    monkeypatch.setattr(own, "_OWN", set())
+    monkeypatch.setattr(own, "OWN", set())
     monkeypatch.setattr(getpass, "getpass", lambda prompt: TYPED)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", FROM_ENV)
