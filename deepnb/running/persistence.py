@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import PendingCall, policy_of
 from deepnb.core.errors import BusyError
+from deepnb.core.secrets import redact
 from deepnb.core.short_repr import excerpt
 from deepnb.core.values import CodeOutput, Snapshot, ToolEnded, Turn, Usage
 from deepnb.persistence.codec import Reader, Writer, dumps
@@ -49,6 +50,8 @@ class Restored:
     """What else it needs to go on, and what the other threads need whose turn was not finished: a line each."""
     names: tuple[str, ...] = ()
     """Variables that the agent's code made in earlier turns, and that this kernel does not have."""
+    model: str = ""
+    """The model of then as `%agent use` takes it, where this session has another."""
     where: str = ""
 
     @property
@@ -73,6 +76,8 @@ class Restored:
             lines.append(
                 f"gone with the kernel: {made}; run the cell{'' if one else 's'} that made {'it' if one else 'them'}"
             )
+        if self.model:
+            lines.append(f"the model was {self.model.partition(' ')[0]}: %agent use {self.model}")
         return tuple(lines)
 
 
@@ -190,7 +195,7 @@ class Persistence:
 
     def _save_session(self) -> None:
         policy = dumps(policy_of(self._current.options.approve).option)
-        for name, value in (("thread", self._current.thread.name), ("policy", policy)):
+        for name, value in (("thread", self._current.thread.name), ("policy", policy), ("model", self._model)):
             if self._session.get(name) != value:
                 self.records.set_fact(name, value)
                 self._session[name] = value
@@ -198,9 +203,16 @@ class Persistence:
                     self.records.set_fact("policy signature", self.sign(policy))
 
     @property
+    def _model(self) -> str:
+        """The model as `%agent use` takes it; empty for one that has no name."""
+        options = self._current.options
+        server = f" --base-url {options.base_url}" if options.base_url else ""
+        return redact(f"{options.model}{server}") if isinstance(options.model, str) else ""
+
+    @property
     def _session(self) -> dict[str, str]:
         if not hasattr(self, "_facts_of_session"):
-            found = ((name, self.records.fact(name)) for name in ("thread", "policy"))
+            found = ((name, self.records.fact(name)) for name in ("thread", "policy", "model"))
             self._facts_of_session = {name: value for name, value in found if value is not None}
         return self._facts_of_session
 
@@ -295,6 +307,7 @@ class Persistence:
         here = [] if left else [self._need(thread)]
         lines = (*here, *(self._need(other, f"%agent switch {other.name}, then ") for other in others))
         facts: dict[str, Any] = {"asked": len(left), "unfinished": tuple(filter(None, lines)), "names": gone}
+        facts["model"] = "" if (used := self._session.get("model", "")) == self._model else used
         return Restored(count, thread.name, len(thread.turns), files, where=self.database.where, **facts)
 
     def _need(self, thread: Thread, first: str = "") -> str:

@@ -190,6 +190,20 @@ def test_it_says_what_is_back_and_which_variables_are_gone(where):
         assert third.restored.names == ()
 
 
+def test_it_says_which_model_was_in_use(where, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with Session(model="offline", persist=where) as first:
+        first.run("hello")
+    with session(where) as second:
+        assert second.restored.lines[-1] == "the model was offline: %agent use offline"
+    with Session(model="offline", persist=where) as third:
+        assert len(third.restored.lines) == 1, "it is the same, or had no name"
+        third.configure(model="openai:gpt-5.2", base_url="http://user:pw-of-mine@127.0.0.1:9/v1")
+    with Session(persist=where) as fourth:
+        use = "openai:gpt-5.2 --base-url http://user:[redacted: password in a URL]@127.0.0.1:9/v1"
+        assert fourth.restored.lines[-1] == f"the model was openai:gpt-5.2: %agent use {use}"
+
+
 def test_a_session_that_is_kept_from_an_empty_thread_on_keeps_both_memories(where):
     with Session(model=Scripted(answers=["ok"])) as first:
         first.memory.add("of all")
