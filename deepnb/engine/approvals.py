@@ -19,7 +19,7 @@ from langgraph.types import Command, interrupt
 
 from deepnb.core.approvals import Decision, Effect, PendingCall, Policy, decide, digest
 from deepnb.core.secrets import redact, redact_value
-from deepnb.core.values import Asked, Decided, ToolEnded, ToolStarted
+from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
 from deepnb.engine.listen import is_heard, tell
 from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, unreadable, with_all_calls
@@ -204,12 +204,6 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
         dict(ours["parameters"]),
         tuple(ours["required"]),
     )
-
-
-def asked_events(interrupts: Iterable[Any], thread: str) -> tuple[Asked, ...]:
-    """The events of interrupts that are ours."""
-    calls = (to_call(i.value, i.id, thread) for i in interrupts if is_bound(i.value))
-    return tuple(Asked(call, call.path) for call in calls)
 
 
 def foreign_requests(interrupts: Iterable[Any]) -> list[str]:

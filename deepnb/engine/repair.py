@@ -1,10 +1,9 @@
 """Mending a thread's state from outside: open tool calls, and taking on the state of another thread."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import RemoveMessage, ToolMessage
-from langgraph.graph import END
+from langchain_core.messages import BaseMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from deepnb.core.messages import MEMORY_UPDATE
@@ -13,24 +12,14 @@ from deepnb.engine import keys
 from deepnb.engine.request import source_of, still_sent
 
 
-def land(graph: Any, config: dict[str, Any]) -> None:
-    """Keep what the ended ones of a step's tools gave and wrote, and drop what was still to run.
-
-    LangGraph drops the results of an unfinished step with the step, when it is given anything else.
-    """
-    graph.update_state(config, None, as_node=END)
-
-
-def skip_tools(graph: Any, config: dict[str, Any], events: Iterable[Event]) -> None:
-    """Answer the open tool calls of the thread: those that had ended by their results, the rest as skipped."""
-    land(graph, config)
+def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) -> list[ToolMessage]:
+    """Results for the open tool calls of a thread: of those that had ended their own, the rest are skipped."""
     ended = {e.id: e for e in events if isinstance(e, ToolEnded) and e.status != "cut"}
-    messages = graph.get_state(config).values.get(keys.MESSAGES) or []
     at = next((i for i in range(len(messages))[::-1] if getattr(messages[i], "tool_calls", None)), len(messages))
     asked = messages[at] if at < len(messages) else None
     answered = {m.tool_call_id for m in messages[at:] if isinstance(m, ToolMessage)}
     results = []
-    for call in asked.tool_calls if asked else ():
+    for call in getattr(asked, "tool_calls", ()):
         id_ = call["id"]
         if id_ in answered:
             continue
@@ -39,7 +28,7 @@ def skip_tools(graph: Any, config: dict[str, Any], events: Iterable[Event]) -> N
         else:
             text, status = "Skipped: the user interrupted this call and chose not to run it again.", "error"
         results.append(ToolMessage(text, name=call["name"], tool_call_id=id_, status=status))
-    graph.update_state(config, {keys.MESSAGES: results}, as_node="tools")
+    return results
 
 
 def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:

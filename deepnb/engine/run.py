@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.messages import Added
-from deepnb.core.values import Event
+from deepnb.core.values import Asked, Event
 from deepnb.engine import keys
-from deepnb.engine.approvals import asked_events, foreign_requests
+from deepnb.engine.approvals import foreign_requests
+from deepnb.engine.graph import Graph
 from deepnb.engine.listen import Cancelled, Ledger, LimitReached, Listener
 from deepnb.engine.probe import new_messages
 
@@ -79,7 +80,7 @@ class Run:
 
     def __init__(
         self,
-        graph: Any,
+        graph: Graph,
         input: Any,  # noqa: A002
         config: dict[str, Any],
         ledger: Ledger,
@@ -93,6 +94,7 @@ class Run:
         the iteration never waits: it yields None where there is no event yet, and `notify` is called in the run's
         thread when there is one.
         """
+        self._graph = graph
         self._notify = notify
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
@@ -104,7 +106,7 @@ class Run:
         self._error: BaseException | None = None
         self.listener = Listener(self._emit, ledger, *limits, added=self._join)
         callbacks = [*(config.get("callbacks") or ()), self.listener]
-        arguments = (graph, input, {**config, "callbacks": callbacks})
+        arguments = (input, {**config, "callbacks": callbacks})
         self._thread = threading.Thread(
             target=copy_context().run, args=(self._pump, *arguments), daemon=True, name="deepnb-run"
         )
@@ -182,8 +184,8 @@ class Run:
         known = {one.id for one in self.interrupts}
         new = [one for one in interrupts if one.id not in known]
         self.interrupts = (*self.interrupts, *new)
-        for event in asked_events(new, config["configurable"]["thread_id"]):
-            self._emit(event)
+        for call in self._graph.asked(new, config["configurable"]["thread_id"]):
+            self._emit(Asked(call, call.path))
 
     def _emit(self, event: Event) -> None:
         self._join(event)
@@ -199,10 +201,10 @@ class Run:
             if not self._closed:
                 self._record(event)
 
-    def _pump(self, graph: Any, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
+    def _pump(self, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
         _READ.set(self)
         try:
-            for mode, chunk in graph.stream(input, config, stream_mode=["values", "updates"]):
+            for mode, chunk in self._graph.stream(input, config):
                 if mode == "values":
                     self.values = chunk
                 elif keys.INTERRUPT in chunk:

@@ -242,13 +242,9 @@ class Runner:
             last = thread.to_resume(choice)
             answers = None
             if thread.cut and choice == "skip":
-                from deepnb.engine.repair import skip_tools
-
-                skip_tools(work.built.graph, thread.config, last.events)
+                work.state.skip_tools(thread, last.events)
             elif thread.asked:
-                from deepnb.engine import approvals
-
-                answers = approvals.answers(thread.decided.values(), work.graphs.sign)
+                answers = work.built.graph.answers(thread.decided.values())
             built = self._built_for(thread.model)
             yield from self._play(ended, built, thread, last, False, (), None, answers, notify=notify)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from deepnb.core.approvals import PendingCall
 from deepnb.core.errors import NotFoundError
 from deepnb.core.memo import Memo
 from deepnb.core.skills import Skill
-from deepnb.core.values import Snapshot, Turn
+from deepnb.core.values import Event, Snapshot, Turn
 from deepnb.running.current import Current
 from deepnb.running.file_updates import merged, overlay, rebased
 from deepnb.running.graphs import Graphs
@@ -21,6 +21,7 @@ from deepnb.running.thread import Pool, Thread, waits
 
 if TYPE_CHECKING:
     from deepnb.engine.checkpoints import Newest
+    from deepnb.engine.graph import Graph
     from deepnb.running.persistence import Persistence
 
 RECORDS = "/.deepnb/"
@@ -111,7 +112,7 @@ class State:
         from deepnb.running.stored_threads import turns
 
         def files_at(state: Snapshot) -> Mapping[str, str]:
-            return file_texts(self._graphs.built.graph.get_state(_at(state)).values.get(keys.FILES) or {})[0]
+            return file_texts(self._graph.state(_at(state)).values.get(keys.FILES) or {})[0]
 
         messages = values.get(keys.MESSAGES) or ()
         if self.persistence and (kept := self.persistence.turns(thread, messages, files_at)) is not None:
@@ -127,7 +128,7 @@ class State:
         asked: tuple[PendingCall, ...] = ()
         thread.unsigned = False
         if values is None:
-            state = self._graphs.built.graph.get_state(thread.config)
+            state = self._graph.state(thread.config)
             values, todo = state.values, state.next
             asked = self._asked(thread, state.tasks)
         thread.asked = asked
@@ -153,23 +154,17 @@ class State:
 
     def back(self, thread: Thread, to: Snapshot) -> None:
         """Make an earlier state the thread's newest again: one of its own, or of the thread it was forked from."""
-        from deepnb.engine import keys
-        from deepnb.engine.repair import becoming
-
         if to.thread == thread.name:
             with self.claimed(thread.name):
-                self._graphs.built.graph.update_state({**thread.config, **_at(to)}, None, as_node=keys.COPY_NODE)
+                self._graph.back({**thread.config, **_at(to)})
         else:
-            now = self._graphs.built.graph.get_state(thread.config).values
-            self._update(thread.config, becoming(now, self._graphs.built.graph.get_state(_at(to)).values))
+            self._become(thread, self._graph.state(_at(to)).values)
 
     def withdraw(self, thread: Thread, to: Snapshot) -> None:
         """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""
         files = thread.files
         if to.checkpoint is None:  # another program began the thread with this turn
-            from deepnb.engine.repair import becoming
-
-            self._update(thread.config, becoming(self._graphs.built.graph.get_state(thread.config).values, {}))
+            self._become(thread, {})
         else:
             self.back(thread, to)
         self.look(thread, share=False)
@@ -188,7 +183,7 @@ class State:
             thread.rebases = True
             return
         self.settle(thread)
-        self._update(thread.config, without_memory(self._graphs.built.graph.get_state(thread.config).values))
+        self._update(thread.config, without_memory(self._graph.state(thread.config).values))
         self.look(thread)
 
     def delete(self, thread: Thread) -> None:
@@ -200,15 +195,15 @@ class State:
         """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
         from deepnb.engine import keys
 
-        values = dict(self._graphs.built.graph.get_state(_at(source)).values)
+        values = dict(self._graph.state(_at(source)).values)
         values.pop(keys.OFFLOAD_ID, None)
-        self._update(target.config, values)
+        self._become(target, values)
         self.look(target, share=False)
 
     def values(self, thread: Thread) -> dict[str, Any]:
         """The thread's state, what waited for it written into it."""
         self.settle(thread)
-        return dict(self._graphs.built.graph.get_state(thread.config).values)
+        return dict(self._graph.state(thread.config).values)
 
     def put(self, thread: Thread, values: Mapping[str, Any]) -> None:
         """Write values into the state of a thread that has nothing left to run."""
@@ -302,14 +297,13 @@ class State:
     def settle(self, thread: Thread) -> None:
         """Write what waits for the thread; steps that are left to run are dropped, unless the user is asked about them."""
         from deepnb.engine.checkpoints import whole
-        from deepnb.engine.repair import land
 
         self.start(thread)
         if thread.asked:
             raise waits(thread)
         if thread.unfinished:
             with self.claimed(thread.name):
-                land(self._graphs.built.graph, thread.config)
+                self._graph.land(thread.config)
             self.look(thread)
         if self.unsent(thread):
             self._put(thread, {})
@@ -349,9 +343,26 @@ class State:
             return {}
         return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}
 
+    def skip_tools(self, thread: Thread, events: Iterable[Event]) -> None:
+        """Give the tool calls of an interrupted step results: of those that had ended their own, the rest are skipped."""
+        from deepnb.engine import keys
+        from deepnb.engine.repair import skipped_results
+
+        self._graph.land(thread.config)
+        messages = self._graph.state(thread.config).values.get(keys.MESSAGES) or ()
+        self._graph.answer_tools(thread.config, skipped_results(messages, events))
+
+    @property
+    def _graph(self) -> Graph:
+        return self._graphs.built.graph
+
     def _update(self, config: dict[str, Any], values: Mapping[str, Any]) -> None:
         with self.claimed(config["configurable"]["thread_id"]):
-            self._graphs.built.graph.update_state(config, values, as_node=self._graphs.built.exit)
+            self._graph.update(config, values)
+
+    def _become(self, thread: Thread, values: Mapping[str, Any]) -> None:
+        with self.claimed(thread.name):
+            self._graph.become(thread.config, values)
 
     def claimed(self, thread: str) -> AbstractContextManager[None]:
         """Within the block no other kernel writes to a thread; an error where one does."""
@@ -365,10 +376,8 @@ class State:
         """The calls among a state's steps that need the user's approval."""
         if not any(task.interrupts for task in tasks):
             return ()
-        from deepnb.engine.approvals import has_unsigned, pending_calls
-
-        thread.unsigned = has_unsigned(tasks, self._graphs.sign)
-        return pending_calls(self._graphs.checkpointer, thread.name, tasks, self._graphs.sign)
+        thread.unsigned = self._graph.has_unsigned(tasks)
+        return self._graph.pending(thread.name, tasks)
 
     def _newest(self, thread: Thread) -> Newest:
         from deepnb.engine.checkpoints import newest

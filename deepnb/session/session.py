@@ -203,7 +203,7 @@ class Session:
     @property
     def graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """The compiled LangGraph graph; importing the engine takes some seconds the first time."""
-        graph: CompiledStateGraph[Any, Any, Any, Any] = self._workspace.built.graph
+        graph: CompiledStateGraph[Any, Any, Any, Any] = self._workspace.built.graph.compiled
         return graph
 
     @property

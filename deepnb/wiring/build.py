@@ -14,6 +14,7 @@ from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
 from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.delegation import DelegationMiddleware
+from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
@@ -37,7 +38,7 @@ from deepnb.workshop.namespace import namespace_tools
 class Built:
     """A graph ready to run, and what the session needs to know of it."""
 
-    graph: Any
+    graph: Graph
     model: str
     """The name the model is shown under."""
     rule: Rule
@@ -50,8 +51,6 @@ class Built:
     """What its tools write through."""
     flush: Flusher | None
     """The flush of the main agent; None where memory is switched off."""
-    exit: str
-    """The last node of a turn: state written as from it leaves nothing to run."""
     effects: Effects
     """What calls of its tools do."""
     nested: Mapping[str, Measured]
@@ -98,7 +97,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         store=options.store,
     ).with_config({"recursion_limit": 10_000})
     return Built(
-        graph=graph,
+        graph=OwnGraph(graph, _end(graph), host.sign),
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,
@@ -106,7 +105,6 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         tools=tuple(_tool_lines(stack, tools).items()),
         guard=guarded,
         flush=common.flush,
-        exit=_exit(graph),
         effects=does,
         nested=nested,
         stack=stack,
@@ -148,7 +146,7 @@ def _tool_lines(stack: Sequence[Any], tools: list[Any]) -> dict[str, str]:
     return lines
 
 
-def _exit(graph: Any) -> str:
+def _end(graph: Any) -> str:
     """The node a turn ends with: after_* hooks run in reverse order, so it is the first of them."""
     for hook in (".after_agent", ".after_model"):
         for node in graph.nodes:

@@ -1,0 +1,103 @@
+"""What turns are played on: a graph behind the few operations that a thread needs, and the session's own one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from langchain_core.messages import ToolMessage
+from langgraph.graph import END
+
+from deepnb.core.approvals import Decision, PendingCall
+from deepnb.engine import approvals, keys
+from deepnb.engine.repair import becoming
+
+Config = Mapping[str, Any]
+"""A thread as LangGraph names it: `{"configurable": {"thread_id": ...}}`, perhaps with a checkpoint's id."""
+
+MODES = ("values", "updates")
+
+
+class Graph(Protocol):
+    """A graph of this process, or one on a server. All states name the conversation `keys.MESSAGES`."""
+
+    compiled: Any
+    """The graph as LangGraph knows it."""
+
+    def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
+        """Run it: (mode, chunk) as they come. The callbacks in `config` are told of the calls of models and tools."""
+
+    def state(self, config: Config) -> Any:
+        """LangGraph's `StateSnapshot`: `values`, `next`, `tasks` with their interrupts."""
+
+    def update(self, config: Config, values: Mapping[str, Any]) -> None:
+        """Write into a thread, of which nothing is left to run then."""
+
+    def become(self, config: Config, values: Mapping[str, Any]) -> None:
+        """Make these values the whole state of a thread."""
+
+    def back(self, config: Config) -> None:
+        """Make the checkpoint that `config` names the newest again."""
+
+    def land(self, config: Config) -> None:
+        """Keep what the ended ones of a step's tools gave and wrote, and drop what was still to run."""
+
+    def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
+        """Give open calls of tools these results: the run goes on after them."""
+
+    def asked(self, interrupts: Iterable[Any], thread: str) -> tuple[PendingCall, ...]:
+        """What interrupts of a run ask the user; those that nobody can answer are left out."""
+
+    def pending(self, thread: str, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
+        """What the steps of a thread's state wait for, less what was answered already."""
+
+    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
+        """Whether a step waits with a call that this user's kernels did not ask about."""
+
+    def answers(self, decisions: Iterable[Decision]) -> Any:
+        """What `stream` is given to go on with these decisions."""
+
+
+class OwnGraph:
+    """The graph that deepnb has made."""
+
+    def __init__(self, compiled: Any, end: str, sign: approvals.Sign = lambda value: "") -> None:
+        """`end` is the last node of a turn: state written as from it leaves nothing to run."""
+        self.compiled = compiled
+        self._end = end
+        self._sign = sign
+
+    def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
+        chunks: Iterator[tuple[str, Any]] = self.compiled.stream(given, config, stream_mode=list(MODES))
+        return chunks
+
+    def state(self, config: Config) -> Any:
+        return self.compiled.get_state(config)
+
+    def update(self, config: Config, values: Mapping[str, Any]) -> None:
+        self.compiled.update_state(config, values, as_node=self._end)
+
+    def become(self, config: Config, values: Mapping[str, Any]) -> None:
+        self.update(config, becoming(self.state(config).values, values))
+
+    def back(self, config: Config) -> None:
+        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
+
+    def land(self, config: Config) -> None:
+        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
+        self.compiled.update_state(config, None, as_node=END)
+
+    def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
+        self.compiled.update_state(config, {keys.MESSAGES: list(results)}, as_node="tools")
+
+    def asked(self, interrupts: Iterable[Any], thread: str) -> tuple[PendingCall, ...]:
+        return tuple(approvals.to_call(i.value, i.id, thread) for i in interrupts if approvals.is_bound(i.value))
+
+    def pending(self, thread: str, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
+        return approvals.pending_calls(self.compiled.checkpointer, thread, tasks, self._sign)
+
+    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
+        return approvals.has_unsigned(tasks, self._sign)
+
+    def answers(self, decisions: Iterable[Decision]) -> Any:
+        return approvals.answers(decisions, self._sign)
