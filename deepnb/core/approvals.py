@@ -22,7 +22,14 @@ anything, or refuse all that changes anything."""
 Effect = Literal["reads", "undoable", "outside"]
 """What a call does: it changes nothing; what can be undone (the agent's own files); or anything else."""
 
-Kind = Literal["approve", "edit", "reject"]
+Kind = Literal["approve", "edit", "reject", "answer"]
+
+Allowed = Kind | Literal["remember"]
+"""What may be decided of a call; `remember` allows later calls of its tool in the thread."""
+
+CALL: tuple[Allowed, ...] = ("approve", "edit", "reject", "remember")
+QUESTION: tuple[Allowed, ...] = ("answer",)
+"""Of something that a graph asks with LangGraph's `interrupt` and that is no call of a tool."""
 
 EVERY = "*"
 """Stands for the mode in a policy written as a mapping: no tool is called that."""
@@ -52,6 +59,13 @@ class PendingCall:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """name -> JSON type of what the tool takes; empty where that is not known."""
     required: tuple[str, ...] = ()
+    allowed: tuple[Allowed, ...] = CALL
+    """What may be decided of it."""
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it is no call of a tool, but a question of the graph: any JSON value answers it."""
+        return self.allowed == QUESTION
 
     def __repr__(self) -> str:
         args = ", ".join(f"{name}={excerpt(repr(value), 40)}" for name, value in self.args.items())
@@ -62,16 +76,38 @@ class PendingCall:
 
         `also` are other tools that are allowed in this thread by the same word: those that a skill asks for.
         """
+        self._check_allowed("approve")
+        if remember or also:
+            self._check_allowed("remember")
         return Decision(self, "approve", remember=remember, also=tuple(also))
 
     def reject(self, reason: str = "") -> Decision:
         """Do not let it run, and tell the agent why."""
+        self._check_allowed("reject")
         return Decision(self, "reject", reason=" ".join(reason.split()))
 
     def edit(self, args: Mapping[str, Any]) -> Decision:
         """Let it run with other arguments; those that do not fit the tool are an error."""
+        self._check_allowed("edit")
         _check_edit(self, args)
         return Decision(self, "edit", args=dict(args))
+
+    def answer(self, value: object) -> Decision:
+        """Answer a question of the graph: `interrupt` gives the value, anything that JSON has."""
+        self._check_allowed("answer")
+        return Decision(self, "answer", value=value)
+
+    def _check_allowed(self, what: Allowed) -> None:
+        if what in self.allowed:
+            return
+        if self.is_question:
+            raise InvalidError("the graph asks a question, which takes an answer", "%agent resume JSON")
+        if what == "answer":
+            raise InvalidError(f"{self.name} is a call that needs approval, and takes no answer", "%agent approve")
+        if what == "remember":
+            raise InvalidError("which calls need approval is decided by the graph, call by call", "%agent approve")
+        kinds = ", ".join(f"%agent {kind}" for kind in self.allowed if kind != "remember")
+        raise InvalidError(f"the graph does not let you {what} calls of {self.name}", f"use {kinds}")
 
 
 class PendingCalls(Listing[PendingCall]):
@@ -94,6 +130,8 @@ class Decision:
     """Whether calls of the same tool in this thread run unasked from now on."""
     also: tuple[str, ...] = ()
     """Tools whose calls do, too."""
+    value: Any = None
+    """The answer to a question."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.kind}: {self.call!r}{f' ({excerpt(self.reason)})' if self.reason else ''}")

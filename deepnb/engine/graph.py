@@ -45,10 +45,10 @@ class Graph(Protocol):
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         """Give open calls of tools these results: the run goes on after them."""
 
-    def asked(self, interrupts: Iterable[Any], thread: str) -> tuple[PendingCall, ...]:
-        """What interrupts of a run ask the user; those that nobody can answer are left out."""
+    def asked(self, interrupts: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
+        """What interrupts of a run with these messages ask the user; those that nobody can answer are left out."""
 
-    def pending(self, thread: str, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
+    def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
         """What the steps of a thread's state wait for, less what was answered already."""
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
@@ -90,11 +90,11 @@ class OwnGraph:
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         self.compiled.update_state(config, {keys.MESSAGES: list(results)}, as_node="tools")
 
-    def asked(self, interrupts: Iterable[Any], thread: str) -> tuple[PendingCall, ...]:
+    def asked(self, interrupts: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
         return tuple(approvals.to_call(i.value, i.id, thread) for i in interrupts if approvals.is_bound(i.value))
 
-    def pending(self, thread: str, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
-        return approvals.pending_calls(self.compiled.checkpointer, thread, tasks, self._sign)
+    def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
+        return approvals.pending_calls(self.compiled.checkpointer, thread, state.tasks, self._sign)
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
         return approvals.has_unsigned(tasks, self._sign)

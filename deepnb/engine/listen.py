@@ -94,7 +94,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     ) -> None:
         """`added` is told of each answer, whole, right after its ModelEnded."""
         self.order = CallOrder(emit, added)
-        self._emit = self.order.add
+        self.emit = self.order.add
+        """Tells of an event, or of a message that joined."""
         self._ledger = ledger
         self._max_steps = max_steps
         self._max_tokens = max_tokens
@@ -187,7 +188,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._models[run_id] = (call, time.perf_counter())
         self._providers[run_id] = str((metadata or {}).get("ls_provider") or "")
         self._busy[run_id] = threading.get_ident()
-        self._emit(values.ModelStarted(call, call.path))
+        self.emit(values.ModelStarted(call, call.path))
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:
         self._check()
@@ -229,12 +230,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         ended = replace(call, usage=paid, seconds=time.perf_counter() - began, answered=counted)
         self._spent += ended.spent.input + ended.spent.output
         self._paid += (paid and paid.cost) or 0.0
-        self._emit(values.ModelEnded(ended, call.path))
+        self.emit(values.ModelEnded(ended, call.path))
         if message is not None and (line := cut_short(message.response_metadata, provider)):
-            self._emit(values.Notice(line, call.path))
+            self.emit(values.Notice(line, call.path))
         if call.purpose == "answer" and message is not None:
             self.order.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
-            self._emit(Added(replace(to_message(message), role="assistant"), call.path, call.number))
+            self.emit(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
@@ -271,7 +272,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if name == TASK and inputs is not None:
             self._called[run_id] = str(inputs.get("subagent_type") or "")
         args = redact_value(dict(inputs) if inputs is not None else {"input": input_str})
-        self._emit(values.ToolStarted(id_, name, args, path))
+        self.emit(values.ToolStarted(id_, name, args, path))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         status = "error" if isinstance(output, ToolMessage) and output.status == "error" else "ok"
@@ -297,7 +298,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             ]
             for run in ended:
                 self._forget_tool(run)
-        self._emit(event)
+        self.emit(event)
 
     # -- what LangChain asks of a streaming handler
 
@@ -328,13 +329,13 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def _grow(self, run_id: UUID, text: str, kind: type[values.TextDelta | values.ThinkingDelta]) -> None:
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
             (self._spoke if kind is values.TextDelta else self._thought).add(run_id)
-            self._emit(kind(text, known[0].number, known[0].path))
+            self.emit(kind(text, known[0].number, known[0].path))
 
     def _tool_ended(self, run_id: UUID, result: str, status: Any, traceback: str = "") -> None:
         path = self._above(run_id)
         if known := self._forget_tool(run_id):
             id_, name, began = known
-            self._emit(values.ToolEnded(id_, name, result, status, time.perf_counter() - began, path, traceback))
+            self.emit(values.ToolEnded(id_, name, result, status, time.perf_counter() - began, path, traceback))
 
     def _above(self, run_id: UUID) -> values.Path:
         """The path of the agent that made a tool call."""

@@ -41,7 +41,7 @@ def snapshot(
         memory=dict(values.get(keys.TOLD) or values.get(keys.MEMORY) or {}),
         skills=(skills_of or skills)(values.get(keys.SKILLS), values.get(keys.SKILL_ERRORS)),
         messages=messages_after(last.messages if last else Messages(), values.get(keys.MESSAGES) or ()),
-        offload=_offload(values.get(keys.OFFLOAD)),
+        offload=offload(values.get(keys.OFFLOAD)),
         next=next,
         checkpoint=checkpoint,
     )
@@ -123,7 +123,7 @@ def skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] |
     return (*good, *bad)
 
 
-def _offload(event: Mapping[str, Any] | None) -> Offload | None:
+def offload(event: Mapping[str, Any] | None) -> Offload | None:
     """The last compaction, as its summary message records it."""
     if not event:
         return None

@@ -98,6 +98,8 @@ class Run:
         self._notify = notify
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
+        self._is_asked = False
+        """Whether the user can answer one of them."""
         self._record = record
         self._recording = threading.Lock()
         self._closed = False
@@ -175,7 +177,7 @@ class Run:
     def unanswerable(self) -> str:
         """What asked the user something that no approval is, in a few words; empty where nothing did, or a call waits."""
         found = foreign_requests(self.interrupts)
-        if not found or len(found) < len(self.interrupts):
+        if not found or self._is_asked:
             return ""
         return f"the run stopped with interrupt({found[0]}), and a session can't answer it"
 
@@ -184,7 +186,9 @@ class Run:
         known = {one.id for one in self.interrupts}
         new = [one for one in interrupts if one.id not in known]
         self.interrupts = (*self.interrupts, *new)
-        for call in self._graph.asked(new, config["configurable"]["thread_id"]):
+        messages = (self.values or {}).get(keys.MESSAGES) or ()
+        for call in self._graph.asked(new, config["configurable"]["thread_id"], messages):
+            self._is_asked = True
             self._emit(Asked(call, call.path))
 
     def _emit(self, event: Event) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 OFFLINE = "offline"
 OFFLINE_WINDOW = 8_000
@@ -42,3 +43,10 @@ PROVIDERS: Mapping[str, Provider] = {
 
 EXAMPLES = (OFFLINE, *(f"{name}:{one.example}" for name, one in PROVIDERS.items() if one.example))
 """Names to complete and to show as examples."""
+
+
+def window_of(model: Any) -> int | None:
+    """The context window that a chat model's profile declares."""
+    profile = getattr(model, "profile", None)
+    window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
+    return window if isinstance(window, int) and not isinstance(window, bool) else None

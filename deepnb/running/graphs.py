@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
@@ -128,11 +128,18 @@ class Graphs:
                 if one.options is not options:
                     self._made = [*(m for m in self._made if m is not one), _Made(options, others, one.built)]
                 return one.built
-        from deepnb.wiring.build import build
-
-        made = _Made(options, others, build(options, self, others[0]))
+        made = _Made(options, others, self._make(options, agents))
         self._made = [*self._made[1 - KEPT :], made]
         return made.built
+
+    def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
+        if options.graph is not None:
+            from deepnb.wiring.attach import attach
+
+            return attach(options, self)
+        from deepnb.wiring.build import build
+
+        return build(options, self, agents)
 
     def _variables(self, options: Options) -> tuple[Any, ...]:
         """The objects that variables hold, where the name of a model may be that of a variable; looked up once a turn."""

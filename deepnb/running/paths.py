@@ -29,7 +29,29 @@ class Paths:
     def shared(self) -> Callable[[str], bool]:
         """`is_shared` as the options say it now: the same function until they say otherwise."""
         options = self._current.options
-        return self._shared(options.memory, options.skills)
+        return _nothing if options.graph else self._shared(options.memory, options.skills)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether each thread has all of its files for itself: those of somebody else's graph, in its state."""
+        graph = self._current.options.graph
+        return graph is not None and graph.in_state
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether the files are those of somebody else's graph."""
+        return self._current.options.graph is not None
+
+    def refusal(self, path: str) -> str:
+        """Why the agent would not read a file, in one line; empty where it would."""
+        options = self._current.options
+        if options.graph is None:
+            return ""
+        return options.graph.refusal(path, options.memory, options.skills, self.is_guarded(path))
+
+
+def _nothing(path: str) -> bool:
+    return False
 
 
 def _guarded(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:

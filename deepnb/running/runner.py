@@ -16,6 +16,7 @@ from deepnb.core.image import PromptImage, with_markers
 from deepnb.core.values import Event, Notice, Turn, Usage
 from deepnb.running.thread import Thread, waits
 from deepnb.running.workspace import Workspace
+from deepnb.wiring.options import changed
 
 if TYPE_CHECKING:
     from deepnb.context.ledger import Recorder
@@ -320,7 +321,7 @@ class Runner:
     def _built_for(self, model: Any) -> Built:
         """The graph with another model for one turn; the session's own where that is None."""
         work = self._workspace
-        return work.built if model is None else work.graphs.of(replace(work.options, model=model))
+        return work.built if model is None else work.graphs.of(changed(work.options, {"model": model}))
 
     def _rule_notes(self, built: Built) -> tuple[Event, ...]:
         """That less is kept at a compaction than was asked for, by the main agent or by a subagent; said when it comes to be so."""

@@ -45,6 +45,16 @@ class State:
         self.persistence: Persistence | None = None
         """Where what the checkpoints do not hold is kept; None while the session is not."""
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether each thread has all of its files for itself."""
+        return self._home.paths.is_apart
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether the graph is somebody else's, whose threads share nothing by deepnb."""
+        return self._home.paths.is_attached
+
     # -- one thread's checkpoints
 
     def start(self, thread: Thread) -> None:
@@ -130,7 +140,7 @@ class State:
         if values is None:
             state = self._graph.state(thread.config)
             values, todo = state.values, state.next
-            asked = self._asked(thread, state.tasks)
+            asked = self._asked(thread, state)
         thread.asked = asked
         thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.digest == c.digest}
         files = values.get("files") or {}
@@ -372,12 +382,12 @@ class State:
         """Whether another kernel plays a turn in a thread."""
         return self.persistence is not None and self.persistence.is_busy(thread.name)
 
-    def _asked(self, thread: Thread, tasks: Sequence[Any]) -> tuple[PendingCall, ...]:
+    def _asked(self, thread: Thread, state: Any) -> tuple[PendingCall, ...]:
         """The calls among a state's steps that need the user's approval."""
-        if not any(task.interrupts for task in tasks):
+        if not any(task.interrupts for task in state.tasks):
             return ()
-        thread.unsigned = self._graph.has_unsigned(tasks)
-        return self._graph.pending(thread.name, tasks)
+        thread.unsigned = self._graph.has_unsigned(state.tasks)
+        return self._graph.pending(thread.name, state)
 
     def _newest(self, thread: Thread) -> Newest:
         from deepnb.engine.checkpoints import newest

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepnb.backends.attached_files import AttachedFiles
 from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.given import Given
@@ -58,6 +59,8 @@ class Storage:
         self._default: Any = split or root or kernel
         if self._shared and given.state:
             self._default = SplitBackend(self._default, kernel, lambda path: path.startswith(given.state))
+        if paths.is_attached:
+            self._default = AttachedFiles(self._default, paths.refusal)
         self._beside: list[SplitBackend] = []
         self.search = MemorySearch(self._indexed_in, lambda: current.options.embeddings)
         """The index over memory and notes."""
@@ -116,7 +119,7 @@ class Storage:
 
     def keep_in_database(self, database: Database) -> int:
         """Keep memory, notes, skills and journal in a database's store from now on, as `keep` does; not what a directory has."""
-        if self.kept is not None:
+        if self.kept is not None or self._paths.is_attached:
             return 0
         store = parse_mount(
             "store", base=Path.cwd(), store=database.store, assistant_id=self._current.options.assistant_id

@@ -80,7 +80,8 @@ class Threads:
         """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
         if self._stored is None:
             self._stored = {name: at for name, at in self._state.stored().items() if name not in self._lent}
-            self._fill(self.pool)
+            if not self._state.is_attached:
+                self._fill(self.pool)
         return self._stored
 
     def reread(self) -> None:
@@ -102,7 +103,9 @@ class Threads:
         facts = self._state.metadata(name) or {}
         shared = str(facts.get("deepnb_pool", ""))
         pools = {"": self.pool, **{t.pool.name: t.pool for t in self._threads.values()}}
-        if (pool := pool or pools.get(shared)) is None:
+        if self._state.is_attached:
+            pool = Pool(name) if self._state.is_apart else self.pool
+        elif (pool := pool or pools.get(shared)) is None:
             self._fill(pool := Pool(shared))
         if name not in self._threads:
             scope = scope_of(str(facts.get("deepnb_scope", "")))
@@ -161,9 +164,10 @@ class Threads:
             raise RefusedError(f"a thread {name!r} already exists", f"%agent switch {name}, or choose another name")
         before = self._current.thread
         if of is not None:
-            parent, pool, scope = f"{of[0].name}@{of[1]}", of[0].pool, of[0].scope
+            parent, scope = f"{of[0].name}@{of[1]}", of[0].scope
+            pool = Pool(name) if self._state.is_apart else of[0].pool
         else:
-            parent, pool = None, Pool(name) if scope.empty else self.pool
+            parent, pool = None, Pool(name) if scope.empty or self._state.is_apart else self.pool
         made = self._current.thread = self._add(Thread(name, parent, pool, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
@@ -189,7 +193,8 @@ class Threads:
         """A fork of a thread as it is now, which is not made current."""
         self._state.start(source)
         number = len(source.turns)
-        made = Thread(name, f"{source.name}@{number}", source.pool, source.scope, snapshot=Snapshot(name))
+        pool = Pool(name) if self._state.is_apart else source.pool
+        made = Thread(name, f"{source.name}@{number}", pool, source.scope, snapshot=Snapshot(name))
         return self._branched(source, self._add(made), source.snapshot, number, True)
 
     def remove(self, thread: Thread) -> None:

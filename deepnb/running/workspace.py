@@ -60,6 +60,11 @@ class Workspace:
         """The graph for them and what belongs to it; importing the engine takes some seconds the first time."""
         return self.graphs.built
 
+    def need(self, feature: str) -> None:
+        """An error in one line where the graph is somebody else's and has no such feature."""
+        if self.options.graph is not None:
+            self.options.graph.features.need(feature)
+
     @property
     def backend(self) -> GuardedBackend:
         """The files of the thread that is meant, behind the guard."""

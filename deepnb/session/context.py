@@ -85,7 +85,10 @@ class SessionContext:
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("compact", "%agent compact")
+        work.need("compaction by hand")
         built, fixed, events = work.built, self.fixed(), list[Event]()
+        compaction = built.compaction
+        assert compaction is not None
 
         def happened(event: Event) -> None:
             events.append(event)
@@ -95,7 +98,7 @@ class SessionContext:
             values = work.state.values(thread)
             work.backend.begin()
             done = run_apart(
-                lambda: built.compaction.compact(values, thread.name, fixed, happened),
+                lambda: compaction.compact(values, thread.name, fixed, happened),
                 happened,
                 recorder(work, thread, built),
             )
@@ -115,6 +118,7 @@ class SessionContext:
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("flush", "%memory flush")
+        work.need("flush")
         if (flusher := work.built.flush) is None:
             raise RefusedError("memory is switched off", "deepnb.Session(enable_memory=True)")
         events = list[Event]()

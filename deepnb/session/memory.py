@@ -265,6 +265,7 @@ class SessionMemory(Part):
         """Keep memory, notes, skills, journal and transcripts in a directory from now on; returns the number of files."""
         from deepnb.session.disk import made_directory
 
+        self._workspace.need("mounts")
         count = self._workspace.home.storage.keep(made_directory(directory))
         for name in self._workspace.threads.names:
             self._workspace.transcripts.keep(name)
@@ -308,6 +309,7 @@ class SessionMemory(Part):
     def _join(self, sources: Sources) -> None:
         work = self._workspace
         work.current.idle()
+        work.need("mounts")
         work.configure({"memory": work.home.join(sources)})
 
     def paths(self) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from deepnb.core.model_info import ModelInfo, ModelInfos
 from deepnb.core.secrets import redact
 from deepnb.engine.images import takes_images
 from deepnb.models.keys import check_takes_key, keep_key, kept_key
-from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS
+from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS, window_of
 from deepnb.models.ollama import ollama_models
 from deepnb.models.resolve import is_teaching, missing, resolve
-from deepnb.wiring.options import Options, window_of
+from deepnb.wiring.options import Options
 
 
 def ask_for_key(provider: str) -> None:

@@ -72,6 +72,7 @@ def _is_at(database: Database, where: Any) -> bool:
 
 def _check(workspace: Workspace, where: Any) -> None:
     workspace.current.idle()
+    workspace.need("persistence by deepnb")
     if not isinstance(where, str | Path) or not str(where).strip():
         raise InvalidError(f"persist can't be {where!r}", 'give a file, or "postgresql://user@host/database"')
     if workspace.persistence is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.core.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.core.budget import Budget, Rule, Size
+from deepnb.core.features import Features
 from deepnb.core.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.core.short_repr import short_repr
 from deepnb.core.values import Event, Snapshot, ThreadInfo, Turn
@@ -103,6 +104,9 @@ class Session:
     - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
     - persist: a file, or "postgresql://...", in which threads, turns, files, memory with its journal, calls that need
       approval and the policy outlive the kernel; it takes the place of `checkpointer`
+    - graph: a compiled LangGraph graph of your own in the place of deepnb's agent; `session.features` lists what it
+      has of what deepnb shows. Its model, tools, middleware and prompt are a matter of its own
+    - messages_key: the channel of its conversation
     """
 
     restored: Restored | None = None
@@ -145,9 +149,12 @@ class Session:
         namespace: Mapping[str, Any] | None = None,
         clock: Callable[[], datetime] | None = None,
         persist: str | Path | None = None,
+        graph: CompiledStateGraph[Any, Any, Any, Any] | None = None,
+        messages_key: str = "messages",
         **unknown: Never,
     ) -> None:
-        self._workspace = Workspace(changed(Options(), known_only("Session", locals(), unknown)), clock)
+        options = known_only("Session", locals(), unknown)
+        self._workspace = Workspace(_options(options, messages_key), clock)
         self._runner = Runner(self._workspace)
         self._context = SessionContext(self._workspace)
         self._history = SessionHistory(self._workspace, self._context)
@@ -198,6 +205,8 @@ class Session:
     @property
     def model(self) -> str:
         """The name of the model in use."""
+        if self.options.graph is not None:
+            return f"{self.options.graph.name} · {self._workspace.built.model}"
         return self.options.model if isinstance(self.options.model, str) else self._workspace.built.model
 
     @property
@@ -211,6 +220,12 @@ class Session:
         """Where threads are checkpointed; in memory unless one was given."""
         checkpointer: BaseCheckpointSaver[Any] = self._workspace.graphs.checkpointer
         return checkpointer
+
+    @property
+    def features(self) -> Features:
+        """What a graph of your own has of what deepnb shows and does; empty for deepnb's agent, which has all of it."""
+        attached = self.options.graph
+        return Features() if attached is None else attached.features
 
     @property
     def clock(self) -> Callable[[], datetime]:
@@ -515,6 +530,7 @@ class Session:
         """
         work = self._workspace
         work.current.idle()
+        work.need("mounts")
         given = {"store": self.options.store, "assistant_id": self.options.assistant_id}
         mount = work.home.storage.mount(path, spec, base=Path.cwd(), whole=whole, **given)
         work.current.tell()
@@ -571,6 +587,8 @@ class Session:
         """
         work = self._workspace
         work.current.idle()
+        if empty or shared:
+            work.need("scopes of threads")
         made = work.threads.new(name, scope=Scope(empty, shared))
         work.current.tell()
         return made.name
@@ -720,6 +738,16 @@ class Session:
         from deepnb.session.export import export
 
         return export(self._workspace, path, thread or self.thread, overwrite=overwrite)
+
+
+def _options(given: dict[str, Any], messages_key: str) -> Options:
+    """The options of a session, on deepnb's own agent or on a graph."""
+    graph = given.pop("graph")
+    if graph is None:
+        return changed(Options(), given)
+    from deepnb.wiring.attach import attached_options
+
+    return attached_options(graph, given, messages=messages_key)
 
 
 def _decisions(decision: str | Decision | Sequence[Decision] | None) -> tuple[str | None, Sequence[Decision]]:

@@ -43,8 +43,8 @@ class Built:
     """The name the model is shown under."""
     rule: Rule
     meter: Meter
-    compaction: SummarizationMiddleware
-    """That of the main agent."""
+    compaction: SummarizationMiddleware | None
+    """That of the main agent; None where it is not deepnb's."""
     tools: tuple[tuple[str, str], ...]
     """(name, first line of its description) of each tool."""
     guard: GuardedBackend
@@ -102,7 +102,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         rule=mine.rule,
         meter=mine.meter,
         compaction=common.compaction,
-        tools=tuple(_tool_lines(stack, tools).items()),
+        tools=tuple(tool_lines(stack, tools).items()),
         guard=guarded,
         flush=common.flush,
         effects=does,
@@ -136,7 +136,7 @@ def _prompt(options: Options) -> str:
     return options.system_prompt if own else default_prompt(files=options.enable_filesystem)
 
 
-def _tool_lines(stack: Sequence[Any], tools: list[Any]) -> dict[str, str]:
+def tool_lines(stack: Sequence[Any], tools: list[Any]) -> dict[str, str]:
     """name -> first line of the description, of every tool the graph binds."""
     lines: dict[str, str] = {}
     for tool in [t for m in stack for t in getattr(m, "tools", ())] + tools:

@@ -10,8 +10,9 @@ from deepnb.context.encodings import encoding_of
 from deepnb.core import tokenizer
 from deepnb.core.budget import Rule, rule_for
 from deepnb.engine.retries import taken_over
+from deepnb.models.names import window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
-from deepnb.wiring.options import Options, window_of
+from deepnb.wiring.options import Options
 
 if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
@@ -56,19 +57,19 @@ def _measured(model: Any, label: str, options: Options, recording: Recording | N
     model, retries = _retried(model)
     if recording is not None:
         model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
-    meter = _meter(model, rule, recorded=recording is not None)
+    meter = meter_of(model, rule, recorded=recording is not None)
     return Measured(model, label, rule, meter, retries, not is_teaching(model), recording)
 
 
-def _meter(model: Any, rule: Rule, *, recorded: bool) -> Meter:
+def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
     """Exact for the teaching model; for others by script, until the encoding of an OpenAI model is there.
 
     What is recorded is counted by script to its end: compactions are where they are when the tape is played, on a
     machine without that encoding, too.
     """
-    if counts_as_teaching(model):
+    if model is not None and counts_as_teaching(model):
         return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
-    if recorded:
+    if recorded or model is None:
         return Meter(BY_SCRIPT, rule)
     encoding = encoding_of(model)
 

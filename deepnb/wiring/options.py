@@ -1,10 +1,12 @@
 """What an agent is made of: one frozen value."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deepnb.core.approvals import policy_of
 from deepnb.core.budget import Kind, Size, asked_rule
@@ -13,9 +15,12 @@ from deepnb.core.paths import check_path
 from deepnb.core.prices import Price
 from deepnb.core.prompt import SYSTEM_PROMPT
 from deepnb.core.subagents import Subagent
-from deepnb.models.names import OFFLINE, OFFLINE_WINDOW
+from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, window_of
 from deepnb.wiring.parts import check_parts
 from deepnb.wiring.subagent_specs import subagents
+
+if TYPE_CHECKING:
+    from deepnb.wiring.attachment import Attachment
 
 Refresh = Literal["thread", "call", "delta"]
 ToolText = Literal["short", "full"]
@@ -25,6 +30,7 @@ ToolText = Literal["short", "full"]
 class Options:
     """The agent's parts; the docstring of `deepnb.Session` says what each is."""
 
+    graph: Attachment | None = None
     model: Any = "offline"
     base_url: str | None = None
     system_prompt: str = SYSTEM_PROMPT
@@ -58,6 +64,21 @@ class Options:
     tool_text: ToolText | None = None
     namespace: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
+
+OF_THE_GRAPH = (
+    *("model", "base_url", "system_prompt", "tools", "middleware", "subagents", "general_purpose"),
+    *(
+        "max_subagent_depth",
+        "trigger",
+        "keep",
+        "eviction_threshold",
+        "memory_refresh",
+        "memory_budget",
+        "enable_memory",
+    ),
+    *("enable_skills", "enable_filesystem", "enable_subagents", "approve", "tool_text", "memory", "skills"),
+)
+"""Options that are a matter of the graph, where somebody else made it."""
 
 _MANY = ("tools", "middleware", "subagents", "memory", "skills")
 _COUNTS = ("max_input_tokens", "eviction_threshold", "memory_budget", "max_steps", "max_tokens")
@@ -93,6 +114,9 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     given.update({name: tuple(given[name]) for name in _MANY if name in given})
     if "subagents" in given:
         given["subagents"] = subagents(given["subagents"])
+    if options.graph is not None and (wrong := next((name for name in given if name in OF_THE_GRAPH), None)):
+        what = f"{wrong} is a matter of {options.graph.name}, which this session runs"
+        raise RefusedError(what, "set it where the graph is made")
     made = replace(options, **given)
     _check(made)
     if "backend" in given and made.backend is not None:
@@ -119,13 +143,6 @@ def check_sizes(conflict: str) -> None:
     """An error where trigger and keep don't go together."""
     if conflict:
         raise InvalidError(conflict, 'give a smaller keep, such as keep=("fraction", 0.1), or a larger trigger')
-
-
-def window_of(model: Any) -> int | None:
-    """The context window that a chat model's profile declares."""
-    profile = getattr(model, "profile", None)
-    window = profile.get("max_input_tokens") if isinstance(profile, dict) else None
-    return window if isinstance(window, int) and not isinstance(window, bool) else None
 
 
 def _window(o: Options) -> int | None:

@@ -1,0 +1,47 @@
+"""What an agent that somebody else made has of what deepnb shows and does, found once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deepnb.core.errors import RefusedError
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One of them: there, or not and what would give it."""
+
+    name: str
+    what: str
+    """What there is of it, or why there is none, in a few words."""
+    do: str = ""
+    """What would give it; empty where it is there."""
+    has: bool = True
+
+
+@dataclass(frozen=True)
+class Features:
+    """All of them, by name; an agent that deepnb made has every one and lists none."""
+
+    agent: str = ""
+    listed: tuple[Feature, ...] = ()
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.listed)
+
+    def __bool__(self) -> bool:
+        return bool(self.listed)
+
+    @property
+    def lacks(self) -> tuple[Feature, ...]:
+        """Those that are not there."""
+        return tuple(one for one in self.listed if not one.has)
+
+    def has(self, name: str) -> bool:
+        """Whether it is there."""
+        return all(one.name != name for one in self.lacks)
+
+    def need(self, name: str) -> None:
+        """An error in one line where it is not there."""
+        for one in self.lacks:
+            if one.name == name:
+                raise RefusedError(f"{self.agent} has no {one.name} ({one.what})", one.do)

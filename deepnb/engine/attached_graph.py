@@ -1,0 +1,161 @@
+"""A compiled graph of somebody else's, read and written as deepnb's own is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage, ToolMessage, convert_to_messages
+from langgraph.channels.binop import BinaryOperatorAggregate
+from langgraph.channels.delta import DeltaChannel
+from langgraph.channels.last_value import LastValue
+from langgraph.errors import EmptyChannelError
+from langgraph.graph import END
+from langgraph.types import Command, Overwrite
+
+from deepnb.core.approvals import Decision, PendingCall
+from deepnb.core.errors import RefusedError
+from deepnb.core.values import Compacted
+from deepnb.engine import async_stream, interrupts, keys
+from deepnb.engine.graph import MODES, Config
+from deepnb.engine.listen import Listener
+from deepnb.engine.probe import offload
+
+
+class AttachedGraph:
+    """Translates the name of its messages, and writes only what it has a channel for."""
+
+    def __init__(self, compiled: Any, messages: str = keys.MESSAGES, *, is_async: bool = False) -> None:
+        """`messages` is the channel of the conversation; `is_async` runs it as a coroutine."""
+        self.compiled = compiled
+        self._messages = messages
+        self._is_async = is_async
+        self._writer = _writer(compiled.builder)
+
+    # -- a run
+
+    def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
+        value = self._theirs(given) if isinstance(given, Mapping) and not isinstance(given, Command) else given
+        if self._is_async:
+            chunks = async_stream.read(lambda: self.compiled.astream(value, config, stream_mode=list(MODES)))
+        else:
+            chunks = self.compiled.stream(value, config, stream_mode=list(MODES))
+        before = None
+        for mode, chunk in chunks:
+            if mode == "values":
+                values = self._ours(chunk)
+                before = _tell_compaction(config, values.get(keys.OFFLOAD), before)
+                yield mode, values
+            else:
+                yield mode, {node: self._update_of(update) for node, update in chunk.items()}
+
+    def _update_of(self, update: Any) -> Any:
+        """What a node gave, or what interrupts there are."""
+        if isinstance(update, list):
+            return [self._ours(one) if isinstance(one, Mapping) else one for one in update]
+        return self._ours(update) if isinstance(update, Mapping) else update
+
+    # -- its state
+
+    def state(self, config: Config) -> Any:
+        found = self.compiled.get_state(config)
+        return found._replace(values=self._ours(found.values))
+
+    def update(self, config: Config, values: Mapping[str, Any]) -> None:
+        known = {name: value for name, value in self._theirs(values).items() if self._takes(name, value)}
+        if known:
+            self.compiled.update_state(config, known, as_node=self._writer)
+        if not known or self.compiled.get_state(config).next:
+            self.land(config)
+
+    def become(self, config: Config, values: Mapping[str, Any]) -> None:
+        now, then = self.compiled.get_state(config).values, self._theirs(values)
+        written = {name: self._whole(name, then.get(name)) for name in {*now, *then} if name in self._channels}
+        self.update(config, self._ours({name: value for name, value in written.items() if value is not _NOTHING}))
+
+    def back(self, config: Config) -> None:
+        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
+
+    def land(self, config: Config) -> None:
+        self.compiled.update_state(config, None, as_node=END)
+
+    def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
+        if "tools" not in self.compiled.nodes:
+            what = "the graph has no node named tools that could skip a call"
+            raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
+        self.compiled.update_state(config, {self._messages: list(results)}, as_node="tools")
+
+    # -- what it asks
+
+    def asked(self, interrupts_: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
+        return interrupts.pending_calls(interrupts_, thread, messages)
+
+    def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
+        found = [one for task in state.tasks for one in task.interrupts]
+        return interrupts.pending_calls(found, thread, state.values.get(keys.MESSAGES) or ())
+
+    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
+        return False
+
+    def answers(self, decisions: Iterable[Decision]) -> Any:
+        return interrupts.answers(decisions)
+
+    # -- helpers
+
+    @property
+    def _channels(self) -> Mapping[str, Any]:
+        channels: Mapping[str, Any] = self.compiled.builder.channels
+        return channels
+
+    def _theirs(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {self._messages if name == keys.MESSAGES else name: value for name, value in values.items()}
+
+    def _ours(self, values: Any) -> dict[str, Any]:
+        """Values with the conversation under its usual name, as LangChain's messages."""
+        named = dict(values) if isinstance(values, Mapping) else {}
+        if self._messages != keys.MESSAGES and (self._messages in named or keys.MESSAGES in named):
+            named.pop(keys.MESSAGES, None)
+            if self._messages in named:
+                named[keys.MESSAGES] = named.pop(self._messages)
+        if isinstance(held := named.get(keys.MESSAGES), list) and not all(isinstance(m, BaseMessage) for m in held):
+            named[keys.MESSAGES] = convert_to_messages(held)
+        return named
+
+    def _takes(self, name: str, value: Any) -> bool:
+        """Whether a value is written: what is nothing new is not."""
+        if name not in self._channels or (name in (keys.FILES, self._messages) and not value and value is not None):
+            return False
+        return not (name in keys.OF_MEMORY and value is None)  # upstream takes a missing one for one never read
+
+    def _whole(self, name: str, value: Any) -> Any:
+        """What is written so that a channel holds a value, whatever its reducer."""
+        channel = self._channels[name]
+        if isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
+            return Overwrite(_first(channel) if value is None else value)
+        return value if isinstance(channel, LastValue) else _NOTHING
+
+
+_NOTHING: Any = object()
+
+
+def _first(channel: Any) -> Any:
+    """What a channel with a reducer holds before anything was written to it."""
+    try:
+        return channel.copy().get()
+    except EmptyChannelError:
+        return channel.typ() if isinstance(channel.typ, type) else []
+
+
+def _writer(builder: Any) -> str:
+    """The node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
+    ends = [name for name in builder.nodes if (name, END) in builder.edges and not builder.branches.get(name)]
+    plain = [name for name in builder.nodes if not builder.branches.get(name)]
+    return str(next(iter((*ends, *plain, *builder.nodes))))
+
+
+def _tell_compaction(config: Config, event: Any, before: Any) -> Any:
+    """Tell the listener of a run that messages were offloaded since the last state; gives what to compare the next with."""
+    listener = next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
+    if event and before is not None and event != before and listener is not None and (made := offload(event)):
+        listener.emit(Compacted(made))
+    return event or {}

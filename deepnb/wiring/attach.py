@@ -1,0 +1,85 @@
+"""A graph of somebody else's in the place of the one that `build` makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from deepnb.backends.attached_files import NoFiles
+from deepnb.core.budget import Rule, Size, asked_rule
+from deepnb.core.errors import RefusedError
+from deepnb.engine.attached_graph import AttachedGraph
+from deepnb.engine.images import takes_images
+from deepnb.models.names import window_of
+from deepnb.models.resolve import label_of
+from deepnb.wiring.attachment import MESSAGES, Attachment, attachment, has_checkpointer, skill_sources
+from deepnb.wiring.build import Built, tool_lines
+from deepnb.wiring.host import Host
+from deepnb.wiring.model import meter_of
+from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
+from deepnb.workshop.approvals import Effects
+
+_FULL: Size = ("fraction", 1.0)
+
+
+def attached_options(graph: Any, given: Mapping[str, Any], name: str = "", messages: str = MESSAGES) -> Options:
+    """The options of a session on a graph: what was `given`, the rest as the graph has it."""
+    usual = {one.name: getattr(Options(), one.name) for one in fields(Options)}
+    if wrong := next((one for one in OF_THE_GRAPH if one in given and given[one] != usual[one]), None):
+        raise RefusedError(f"{wrong} can't be given with graph", "set it where the graph is made")
+    own = {one: value for one, value in given.items() if one not in OF_THE_GRAPH}
+    made = attachment(graph, name, messages, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
+    where = NoFiles() if made.backend is None else made.backend
+    found: dict[str, Any] = {"backend": where, "store": own.get("store") or graph.store}
+    if own.get("checkpointer") is None and has_checkpointer(graph):
+        found["checkpointer"] = graph.checkpointer
+    if (memory := made.parts.of("MemoryMiddleware")) is not None and made.features.has("memory"):
+        found["memory"] = tuple(memory.sources)
+        found["memory_refresh"] = getattr(memory, "_refresh", "thread")
+    if (skills := made.parts.of("SkillsMiddleware")) is not None and made.features.has("skills"):
+        found["skills"] = skill_sources(skills)
+    options = changed(Options(), {**own, **found})
+    return replace(options, graph=made, model=next(iter(made.parts.models), None))
+
+
+def attach(options: Options, host: Host) -> Built:
+    """The graph with what the session needs to know of it; without a checkpointer of its own, it gets the session's."""
+    made = options.graph
+    assert made is not None
+    graph = made.graph.copy(update={"checkpointer": host.checkpointer})
+    model = options.model
+    rule = _rule(made, options.max_input_tokens or window_of(model))
+    return Built(
+        graph=AttachedGraph(graph, made.messages, is_async=made.parts.is_async),
+        model=label_of(model) if model is not None else made.name,
+        rule=rule,
+        meter=meter_of(model, rule),
+        compaction=None,
+        tools=tuple(tool_lines((), list(made.parts.tools)).items()),
+        guard=host.backend,
+        flush=None,
+        effects=Effects(host.undoable, {tool.name: "outside" for tool in made.parts.tools}),
+        nested={},
+        stack=made.parts.middleware,
+        sees=model is None or takes_images(model),
+    )
+
+
+def _rule(made: Attachment, window: int | None) -> Rule:
+    """When the graph compacts its context, as far as its own middleware says so; at the window's end, where nothing does."""
+    own = made.parts.of("SummarizationMiddleware")
+    own = getattr(own, "_lc_helper", own)
+    trigger, keep = _size(getattr(own, "trigger", None)), _size(getattr(own, "keep", None))
+    if own is None and window is not None:
+        return Rule(_FULL, ("fraction", 0.1), window)
+    if window is None:  # a fraction of nothing
+        trigger, keep = (size if size and size[0] != "fraction" else None for size in (trigger, keep))
+    return asked_rule(window, trigger, keep)
+
+
+def _size(given: Any) -> Size | None:
+    """A size as LangChain has it, of several the first."""
+    if isinstance(given, list) and given:
+        given = given[0]
+    return (given[0], given[1]) if isinstance(given, tuple) and len(given) == 2 else None

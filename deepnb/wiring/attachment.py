@@ -1,0 +1,219 @@
+"""A compiled graph of somebody else's: what it is made of, and what it has of what deepnb shows and does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.errors import InvalidError
+from deepnb.core.features import Feature, Features
+
+if TYPE_CHECKING:
+    from deepnb.engine.graph_parts import GraphParts
+
+MESSAGES = "messages"
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment:
+    """A graph as it was when it was attached."""
+
+    graph: Any
+    name: str
+    messages: str
+    """The channel of its conversation."""
+    parts: GraphParts
+    features: Features
+    backend: Any
+    """Where its files are; None where it has none."""
+    in_state: bool
+    """Whether they are in its state, so that each thread has its own."""
+
+    def refusal(self, path: str, memory: tuple[str, ...], skills: tuple[str, ...], guarded: bool) -> str:
+        """Why the graph would not read a file, in one line; empty where it would. `guarded` is memory, a note, a skill or a subagent."""
+        if self.backend is None:
+            return _line(self.features, "files")
+        if not guarded or (path in memory and self.features.has("memory")):
+            return ""
+        if path.startswith(tuple(f"{source.rstrip('/')}/" for source in skills)):
+            return _line(self.features, "skills")
+        if self.features.has("memory"):
+            return f"{self.name} does not read it: its memory is {', '.join(memory)}"
+        return _line(self.features, "memory")
+
+
+def is_graph(value: object) -> bool:
+    """Whether a value is a compiled graph, or one that is not compiled yet; by its type, without importing the engine."""
+    names = {f"{one.__module__}.{one.__qualname__}" for one in type(value).__mro__}
+    return not names.isdisjoint({"langgraph.pregel.main.Pregel", "langgraph.graph.state.StateGraph"})
+
+
+def attachment(
+    graph: Any, name: str = "", messages: str = MESSAGES, *, backend: Any = None, checkpointer: Any = None
+) -> Attachment:
+    """A graph with all that is known of it; an error in one line for what can't be attached.
+
+    `backend` and `checkpointer` are what was given beside it.
+    """
+    from deepnb.engine.graph_parts import graph_parts
+
+    _check(graph, messages)
+    name = name or ("your graph" if graph.name == "LangGraph" else graph.name)
+    parts = graph_parts(graph)
+    where = backend if backend is not None else _backend(parts)
+    found = _features(name, graph, parts, where, checkpointer)
+    return Attachment(graph, name, messages, parts, found, where, _is_state(where))
+
+
+def _check(graph: Any, messages: str) -> None:
+    from langgraph.graph import StateGraph
+    from langgraph.graph.state import CompiledStateGraph
+
+    if isinstance(graph, StateGraph):
+        raise InvalidError("this graph is not compiled yet", "graph=builder.compile()")
+    if not isinstance(graph, CompiledStateGraph):
+        raise InvalidError(
+            f"a {type(graph).__name__} is not a compiled graph",
+            "pass what create_agent, create_deep_agent or compile() gave",
+        )
+    channels = graph.builder.channels
+    if messages not in channels:
+        lists = [name for name in channels if "messages" in name.lower()]
+        do = f"messages_key={lists[0]!r}" if lists else 'messages_key="..." names the channel of its conversation'
+        raise InvalidError(f"the graph has no channel {messages!r}: it has {', '.join(channels)}", do)
+
+
+def _backend(parts: GraphParts) -> Any:
+    """Where the file tools of a graph write."""
+    if (files := parts.of("FilesystemMiddleware")) is not None:
+        return files.backend
+    return None
+
+
+def _is_state(backend: Any) -> bool:
+    from deepagents.backends import CompositeBackend, StateBackend
+
+    while isinstance(backend, CompositeBackend):
+        backend = backend.default
+    return isinstance(backend, StateBackend)
+
+
+def _features(name: str, graph: Any, parts: GraphParts, backend: Any, checkpointer: Any) -> Features:
+    """What a graph has, in the order in which it is listed."""
+    kept = has_checkpointer(graph)
+    return Features(
+        name,
+        (
+            _model(parts),
+            _checkpointer(kept, checkpointer is not None),
+            _files(backend),
+            _memory(parts, backend),
+            _skills(parts, backend),
+            _subagents(parts),
+            _history(parts),
+            _approvals(parts),
+            *_own_ways(kept or checkpointer is not None),
+        ),
+    )
+
+
+def has_checkpointer(graph: Any) -> bool:
+    """Whether a graph was compiled with a checkpointer."""
+    return hasattr(getattr(graph, "checkpointer", None), "get_tuple")
+
+
+def _model(parts: GraphParts) -> Feature:
+    from deepnb.models.names import window_of
+    from deepnb.models.resolve import label_of
+
+    do = "Session(graph=..., max_input_tokens=N)"
+    if not parts.models:
+        return Feature("window", "no chat model was found in its nodes", do, has=False)
+    label, window = label_of(parts.models[0]), window_of(parts.models[0])
+    if window is None:
+        return Feature("window", f"the profile of {label} does not say it", do, has=False)
+    more = f"; {len(parts.models)} models were found, and this is the first" if len(parts.models) > 1 else ""
+    return Feature("window", f"{window:,} tokens, of {label}{more}")
+
+
+def _checkpointer(own: bool, given: bool) -> Feature:
+    if own or given:
+        return Feature("checkpointer", "the one that was given" if given else "its own")
+    return Feature(
+        "checkpointer", "deepnb's is used: threads are kept in this kernel", "compile(checkpointer=...)", has=False
+    )
+
+
+def _files(backend: Any) -> Feature:
+    if backend is None:
+        return Feature("files", "it has no file tools", "add deepagents' FilesystemMiddleware()", has=False)
+    return Feature(
+        "files", f"in its state ({type(backend).__name__})" if _is_state(backend) else type(backend).__name__
+    )
+
+
+def _memory(parts: GraphParts, backend: Any) -> Feature:
+    found = parts.of("MemoryMiddleware")
+    if found is None or not found.sources or backend is None:
+        do = 'add deepnb.middleware.MemoryMiddleware(), or memory=["/AGENTS.md"] in create_deep_agent'
+        return Feature("memory", "no memory files are in its prompt", do, has=False)
+    return Feature("memory", ", ".join(found.sources))
+
+
+def _skills(parts: GraphParts, backend: Any) -> Feature:
+    found = parts.of("SkillsMiddleware")
+    if found is None or backend is None:
+        do = 'add deepnb.middleware.SkillsMiddleware(), or skills=["/skills/"] in create_deep_agent'
+        return Feature("skills", "no skills are in its prompt", do, has=False)
+    return Feature("skills", ", ".join(skill_sources(found)))
+
+
+def skill_sources(middleware: Any) -> tuple[str, ...]:
+    """The directories that a middleware for skills reads."""
+    return tuple(one if isinstance(one, str) else str(one[0]) for one in middleware.sources)
+
+
+def _subagents(parts: GraphParts) -> Feature:
+    if any(tool.name == "task" for tool in parts.tools):
+        return Feature("subagents", "its own")
+    do = "add deepagents' SubAgentMiddleware(), or subagents=[...] in create_deep_agent"
+    return Feature("subagents", "it has no tool task", do, has=False)
+
+
+def _history(parts: GraphParts) -> Feature:
+    if hasattr(parts.of("SummarizationMiddleware"), "_backend"):
+        return Feature("history", "it offloads what it summarizes")
+    return Feature("history", "it offloads nothing", "add deepnb.middleware.CompactionMiddleware(model)", has=False)
+
+
+def _approvals(parts: GraphParts) -> Feature:
+    if (found := parts.of("HumanInTheLoopMiddleware")) is not None:
+        tools = ", ".join(getattr(found, "interrupt_on", ())) or "by its own policy"
+        return Feature("approvals", tools)
+    do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
+    return Feature("approvals", "none of its middleware asks before a call of a tool", do, has=False)
+
+
+def _own_ways(kept: bool) -> tuple[Feature, ...]:
+    """What no graph of somebody else's has, since it is deepnb's own agent that does it."""
+    own = "%agent use MODEL goes back to deepnb's agent, which has it"
+    lacks = [
+        Feature("compaction by hand", "it compacts by itself, if at all", own, has=False),
+        Feature("flush", "only deepnb's agent makes notes before a compaction", own, has=False),
+        Feature("tape", "its models are its own, and can't be replaced", own, has=False),
+        Feature("mounts", "its files are where it was given them", own, has=False),
+        Feature("scopes of threads", "what its threads have in common is a matter of its own", own, has=False),
+    ]
+    if kept:
+        lacks.append(
+            Feature(
+                "persistence by deepnb", "its own checkpointer keeps its threads", "compile() without one", has=False
+            )
+        )
+    return tuple(lacks)
+
+
+def _line(features: Features, name: str) -> str:
+    """Why something is not there, and what would give it, in one line."""
+    one = next((one for one in features.lacks if one.name == name), None)
+    return f"{features.agent} has no {one.name}: {one.what}; {one.do}" if one else ""
