@@ -16,6 +16,8 @@ class Feature:
     do: str = ""
     """What would give it; empty where it is there."""
     has: bool = True
+    ours: bool = False
+    """Whether only deepnb's own agent can have it."""
 
 
 @dataclass(frozen=True)

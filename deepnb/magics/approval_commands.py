@@ -43,6 +43,21 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
     return [call.edit(arguments(rest)) for call in chosen]
 
 
+def answers(scene: Scene, text: str) -> list[Decision]:
+    """The answer to a question of the graph, after its number where there are several."""
+    asked = scene.session.asked
+    if not asked:
+        raise NotFoundError(
+            "no question waits for an answer in this thread", "%agent resume continues an interrupted turn"
+        )
+    found = re.fullmatch(r"(\d{1,3})\s+(\S.*)", text, re.DOTALL)
+    number, given = (found[1], found[2]) if found else (None, text)
+    return [
+        call.answer(arguments(given, 'write a JSON value, such as true or "text"'))
+        for call in _chosen(asked, number, "resume")
+    ]
+
+
 def _split(text: str, asked: Sequence[PendingCall]) -> tuple[str | None, str]:
     """`2 too risky` as (`2`, `too risky`): the number is that of a call only where several wait."""
     found = re.fullmatch(r"(all|\d{1,3})(?:\s+(.*))?", text, re.DOTALL)
@@ -57,8 +72,8 @@ def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[Pen
     if which is None:
         if len(asked) > 1:
             raise InvalidError(
-                f"{len(asked)} calls need approval",
-                f"%agent {name} N (1 to {len(asked)}), or %agent {name} all",
+                f"{len(asked)} questions need an answer" if name == "resume" else f"{len(asked)} calls need approval",
+                f"%agent {name} N (1 to {len(asked)}){' JSON' if name == 'resume' else f', or %agent {name} all'}",
             )
         return asked
     if not 1 <= int(which) <= len(asked):

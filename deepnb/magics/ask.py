@@ -11,6 +11,7 @@ from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.core.values import Turn
 from deepnb.magics import error_prompts
+from deepnb.magics.approval_commands import answers
 from deepnb.magics.code_cells import AFTER_A_BUTTON, code_blocks, first_code, turn_code
 from deepnb.magics.interpolate import FilledPrompt, fill
 from deepnb.magics.last_error import ERR
@@ -90,8 +91,11 @@ def fix(scene: Scene) -> None:
 
 
 def resume(scene: Scene, decision: str | None) -> None:
-    """Go on with the interrupted turn and show what comes."""
-    watch(scene, scene.session.resume(decision), deliver=_delivery(scene, scene.session.thread))
+    """Go on with the interrupted turn, or with an answer to what it asks, and show what comes."""
+    if decision in (None, "again", "skip"):
+        watch(scene, scene.session.resume(decision), deliver=_delivery(scene, scene.session.thread))
+    else:
+        decide(scene, answers(scene, str(decision)))
 
 
 def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None) -> None:
@@ -172,7 +176,7 @@ def watch(
     if problem is not None:
         raise problem
     if turn.asked and screen is None and scene.config.stop_at_approval:
-        raise approval_needed(len(turn.asked), buttons=scene.buttons)
+        raise approval_needed(turn.asked, buttons=scene.buttons)
     return turn
 
 
@@ -184,7 +188,8 @@ def _footer(scene: Scene, turn: Turn, filled: FilledPrompt, notes: Sequence[str]
 
 def _first_note(session: Session) -> list[str]:
     """What the footer of a session's first turn says."""
-    return [FORGETS] if session.last is None and session.workspace.persistence is None else []
+    kept = session.workspace.persistence is not None or session.options.checkpointer is not None
+    return [FORGETS] if session.last is None and not kept else []
 
 
 def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:

@@ -7,6 +7,7 @@ from pathlib import Path
 from deepnb.core.errors import InvalidError
 from deepnb.core.values import Event, ModelStarted, Notice, Retry
 from deepnb.magics.ask import show_asked
+from deepnb.magics.attach_command import attach, held_graph
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
 from deepnb.magics.panel_commands import (
@@ -21,6 +22,7 @@ from deepnb.magics.subagent_commands import agent_subagents
 from deepnb.magics.tape_commands import agent_record, agent_replay
 from deepnb.magics.tool_commands import agent_tools
 from deepnb.views.compaction import compaction_view
+from deepnb.views.features import features_view
 from deepnb.views.models import models_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
@@ -40,12 +42,18 @@ def agent_status(scene: Scene, args: Args) -> Result:
 
 
 def agent_use(scene: Scene, args: Args) -> Result:
+    if (graph := held_graph(scene, args["model"])) is not None:
+        return attach(scene, args, graph)
     if args["model"] is None:
-        return notice(f"the model is {scene.session.model}")
-    name = scene.session.use(args["model"], base_url=args["base_url"])
-    window = scene.session.rule.window
+        features = scene.session.features
+        return features_view(features, scene.stamp) if features else notice(f"the model is {scene.session.model}")
+    back = not scene.sessions.is_own
+    name = scene.sessions.own.use(args["model"], base_url=args["base_url"])
+    session = scene.sessions.use_own()
+    window = session.rule.window
     size = f"a window of {window:,} tokens" if window else "a window of unknown size: %config DeepNB.window = N sets it"
-    return notice(f"{name} from the next turn on, with {size}")
+    where = f"; back in thread {session.thread} of deepnb's agent" if back else ""
+    return notice(f"{name} from the next turn on, with {size}{where}")
 
 
 def agent_models(scene: Scene, args: Args) -> Result:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from contextvars import Context
-from functools import cached_property
+from functools import cached_property, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from deepnb.core.errors import DeepnbError
 from deepnb.magics import complete, formatters, reloading, stop, transform
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from deepnb.magics.kernel import ShellKernel
     from deepnb.magics.options import AgentRun, Command
     from deepnb.magics.scene import Scene
+    from deepnb.magics.sessions import Sessions
     from deepnb.session.session import Session
     from deepnb.widgets.screen import Screen
 
@@ -38,18 +40,28 @@ class Extension:
         self._in_cell = True  # the one that loads the extension
         self._debugged: dict[str, Any] = {}
         self._last_error = LastError(ip)
+        self._scenes: WeakKeyDictionary[Session, Scene] = WeakKeyDictionary()
         self._preload = Preload() if hasattr(ip, "kernel") else None
 
     @cached_property
-    def session(self) -> Session:
-        """The session, made when something first asks for it, with the settings of the profile."""
+    def sessions(self) -> Sessions:
+        """The sessions of the shell; the own one is made when something first asks for it, with the settings of the profile."""
+        from deepnb.magics.sessions import Sessions
         from deepnb.session.session import Session
 
-        session = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
+        own = Session(clock=self._time, namespace=_Variables(self.ip, self._cells), **self._profile)
+        own.workspace.current.watch(lambda: self.config.follow(own.options, own.model))
+        return Sessions(own, self._join)
+
+    @property
+    def session(self) -> Session:
+        """The session in use."""
+        return self.sessions.current
+
+    def _join(self, session: Session) -> None:
+        """Have a session know this shell."""
         session.workspace.current.shell = self.kernel
-        session.workspace.current.wake = self._wake
-        session.workspace.current.watch(lambda: self.config.follow(session.options, session.model))
-        return session
+        session.workspace.current.wake = partial(self._wake, session)
 
     @cached_property
     def kernel(self) -> ShellKernel:
@@ -68,15 +80,21 @@ class Extension:
             return Terminal()
         return AppScreen() if in_voila() else Notebook()
 
-    @cached_property
+    @property
     def scene(self) -> Scene:
-        """What the commands have to hand, made when the first of them runs."""
+        """What the commands have to hand in the session in use."""
+        session = self.session
+        if session not in self._scenes:
+            self._scenes[session] = self._scene(session)
+        return self._scenes[session]
+
+    def _scene(self, session: Session) -> Scene:
         from deepnb.magics.scene import Scene
         from deepnb.widgets.panels import Live
 
-        ip, live = self.ip, Live(self.session.workspace.current.watch)
+        ip, live = self.ip, Live(session.workspace.current.watch)
         return Scene(
-            self.session,
+            session,
             self.screen,
             self.config,
             ip.user_ns,
@@ -84,6 +102,7 @@ class Extension:
             lambda: self._cell,
             live,
             self._last_error,
+            self.sessions,
             lambda: self._in_cell,
         )
 
@@ -104,7 +123,7 @@ class Extension:
     def unload(self) -> None:
         """Take out all that `load` put in; one line says what of the session is gone with it, if anything is."""
         ip = self.ip
-        if "session" in self.__dict__ and not self.session.workspace.current.is_idle:
+        if "sessions" in self.__dict__ and not self.session.workspace.current.is_idle:
             from IPython.core.error import UsageError
 
             raise UsageError("a turn is running: interrupt it, or wait until it ends")
@@ -122,10 +141,10 @@ class Extension:
         formatters.uninstall(ip)
         if self._preload:
             self._preload.stop()
-        if "session" in self.__dict__:
+        if "sessions" in self.__dict__:
             self._stop_jobs()
-            self.session.tools.close()
-        if "session" in self.__dict__ and (line := reloading.forgotten(self.session)):
+            self.sessions.own.tools.close()
+        if "sessions" in self.__dict__ and (line := reloading.forgotten(self.sessions.own)):
             from deepnb.views.notice import notice_view
 
             self.screen.show(notice_view(line))
@@ -137,13 +156,13 @@ class Extension:
         from deepnb.views.setting import setting_words
 
         options = self.config.options()
-        made = "session" in self.__dict__
-        rule = self.session.rule if made else asked_rule(self.config.window, options["trigger"], options["keep"])
+        made = "sessions" in self.__dict__
+        rule = self.sessions.own.rule if made else asked_rule(self.config.window, options["trigger"], options["keep"])
         self.screen.show(notice_view(setting_words(name, value, rule), "ok"))
 
     def _stop_jobs(self) -> None:
         """Stop what runs in the background, and say so."""
-        if stopped := self.session.jobs.stop():
+        if stopped := sum(session.jobs.stop() for session in self.sessions):
             from deepnb.views.notice import notice_view
             from deepnb.views.numbers import counted
 
@@ -170,7 +189,7 @@ class Extension:
             "skills": parse_skills,
         }[magic]
         parsed = parse(line, body)
-        if "session" in self.__dict__:
+        if "sessions" in self.__dict__:
             self.session.workspace.current.catch_up()
         if isinstance(parsed, AgentRun):
             from deepnb.magics import ask, background
@@ -223,13 +242,13 @@ class Extension:
         return made
 
     def _configure(self, changes: Mapping[str, Any]) -> None:
-        self.session.configure(**changes)
+        self.sessions.own.configure(**changes)
 
-    def _wake(self) -> None:
-        """Have the session take over what a background job has left, as soon as no cell is running."""
+    def _wake(self, session: Session) -> None:
+        """Have a session take over what a background job has left, as soon as no cell is running."""
         loop = getattr(getattr(self.ip, "kernel", None), "io_loop", None)
         if loop is not None:
-            loop.add_callback(Context().run, self.session.workspace.current.catch_up)
+            loop.add_callback(Context().run, session.workspace.current.catch_up)
 
     def _time(self) -> Any:
         from datetime import datetime

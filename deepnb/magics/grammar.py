@@ -16,6 +16,7 @@ KINDS: dict[str, str] = {
     "tools": r"(?:ask|allow|deny|outside|writes|read-only)(?:\s+\w[\w.\-]*)?|(?:add|remove)(?:\s+[^\W\d][\w.\-]*)*"
     r"|add\s+(?:\S+\s+)*mcp:.*",
     "which": r"all|[0-9]{1,3}",
+    "answer": r"again|skip|(?:[0-9]{1,3}\s+)?(?:[\[{\"](?s:.*)|true|false|null|-?[0-9]+(?:\.[0-9]+)?)",
     "model": r"\w(?:\S*[^\s?!.,;:])?",
     "provider": r"[a-z][a-z_]+",
     "url": r"\w+://\S+",
@@ -33,7 +34,7 @@ KINDS: dict[str, str] = {
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
-TAKES_THE_REST = ("text", "json", "file", "source", "subagents", "tools", "backend")
+TAKES_THE_REST = ("answer", "text", "json", "file", "source", "subagents", "tools", "backend")
 QUOTED = ("export", "recording", "tape", "database")
 """Kinds of names of files, which stand in quotes where they have spaces."""
 TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove")
@@ -93,4 +94,4 @@ class Sub:
 
 
 def _label(arg: Arg) -> str:
-    return "|".join(arg.choices) or arg.label + ("..." if arg.kind == "text" else "")
+    return "|".join(filter(None, (*arg.choices, arg.label))) + ("..." if arg.kind == "text" else "")

@@ -9,6 +9,7 @@ from deepnb.core.values import ThreadInfo, Turn
 from deepnb.magics.cards import Cards
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
+from deepnb.magics.sessions import Sessions
 from deepnb.session.session import Session
 from deepnb.views.notice import notice_view
 from deepnb.views.text_file import text_view
@@ -37,6 +38,8 @@ class Scene:
     live: Live
     """The panels that follow the session."""
     last_error: LastError
+    sessions: Sessions
+    """All sessions of the shell; `session` is the one in use."""
     in_cell: Callable[[], bool]
     """Whether a cell is running: a button's callback can't make a cell."""
 

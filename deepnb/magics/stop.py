@@ -1,7 +1,10 @@
 """The end of a cell whose turn waits for the user: Run All stops there, also before plain Python cells."""
 
 import sys
+from collections.abc import Sequence
 from typing import Any
+
+from deepnb.core.approvals import PendingCall
 
 _LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 
@@ -13,8 +16,12 @@ class ApprovalNeeded(Exception):
         return [str(self)]
 
 
-def approval_needed(count: int, *, buttons: bool) -> ApprovalNeeded:
-    """For a card of so many calls."""
+def approval_needed(calls: Sequence[PendingCall], *, buttons: bool) -> ApprovalNeeded:
+    """For a card of these calls."""
+    count = len(calls)
+    if all(call.is_question for call in calls):
+        what, how = "the graph needs your answer", "answer above" if buttons else "type %agent resume JSON"
+        return ApprovalNeeded(f"{what}: {how}, then run the cells below")
     what = "a call needs" if count == 1 else f"{count} calls need"
     how = "decide above" if buttons else "type %agent approve or reject"
     return ApprovalNeeded(f"{what} your approval: {how}, then run the cells below")

@@ -36,9 +36,10 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "agent",
         "use",
-        "change the model; alone, show the current one",
+        "change the model; alone, show the current one; a variable that holds a compiled LangGraph graph runs that in a"
+        " new thread; --messages-key: the channel of its conversation, if it is not messages",
         (Arg("model", "MODEL|VARIABLE", "model", needed=False),),
-        (Flag("--base-url", "URL", "url"),),
+        (Flag("--base-url", "URL", "url"), Flag("--messages-key", "KEY", "name")),
     ),
     Sub(
         "agent",
@@ -79,8 +80,9 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "agent",
         "resume",
-        "continue after an interrupt; run an interrupted tool call again, or skip it",
-        (Arg("choice", "", "choice", needed=False, choices=("again", "skip")),),
+        "continue after an interrupt; run an interrupted tool call again, or skip it; answer a question of your own graph"
+        " with JSON, after its number N where it asks several",
+        (Arg("choice", "[N] JSON", "answer", needed=False, choices=("again", "skip")),),
     ),
     Sub(
         "agent",

@@ -1,5 +1,6 @@
 """One thread: its turns, its state as last seen, and the files that threads have in common."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -91,9 +92,12 @@ class Thread:
         """What it waits for, in one line; None where nothing is left to run."""
         if not self.unfinished:
             return None
-        if left := [call.name for call in self.asked if call.key not in self.decided]:
+        left = [call.name for call in self.asked if call.key not in self.decided]
+        if left and all(call.is_question for call in self.asked):
+            return f"the graph asks {'a question' if len(left) == 1 else f'{len(left)} questions'}: {todo(self.asked)}"
+        if left:
             needs = "needs" if len(left) == 1 else "need"
-            return f"{', '.join(left)} {needs} your approval: {todo(len(self.asked))}"
+            return f"{', '.join(left)} {needs} your approval: {todo(self.asked)}"
         if self.unsigned:
             return UNSIGNED
         if self.cut:
@@ -131,12 +135,15 @@ def check_name(name: str) -> str:
 def waits(thread: Thread, current: bool = True) -> DeepnbError:
     """That nothing else can be done in a thread before the user has decided."""
     names = ", ".join(dict.fromkeys(call.name for call in thread.asked))
-    what = f"turn {len(thread.turns)} of thread {thread.name} needs your approval for {names}"
-    return BusyError(what, f"{'' if current else f'%agent switch {thread.name}, then '}{todo(len(thread.asked))}")
+    needs = "an answer" if all(call.is_question for call in thread.asked) else f"your approval for {names}"
+    what = f"turn {len(thread.turns)} of thread {thread.name} needs {needs}"
+    return BusyError(what, f"{'' if current else f'%agent switch {thread.name}, then '}{todo(thread.asked)}")
 
 
-def todo(calls: int) -> str:
-    """What to type, where so many calls wait."""
-    if calls == 1:
+def todo(calls: Sequence[PendingCall]) -> str:
+    """What to type, where these calls wait."""
+    if all(call.is_question for call in calls):
+        return "%agent resume JSON" if len(calls) == 1 else "%agent resume 1 JSON"
+    if len(calls) == 1:
         return "%agent approve, or %agent reject WHY"
     return "%agent approve 1, %agent reject 1 WHY, or %agent approve all"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -471,6 +472,18 @@ class Session:
     def use(self, model: str | BaseChatModel, *, base_url: str | None = None) -> str:
         """Use another model from the next turn on, in the same threads; returns its display name."""
         return self._workspace.configure({"model": model, "base_url": base_url}).model
+
+    def attach(
+        self, graph: CompiledStateGraph[Any, Any, Any, Any], *, name: str = "", messages_key: str = "messages"
+    ) -> Session:
+        """A session on a graph of yours, with this one's clock, limits, prices and variables."""
+        mine = ("max_steps", "max_tokens", "max_cost", "prices", "namespace", "embeddings")
+        given: dict[str, Any] = {option: getattr(self.options, option) for option in mine}
+        made = Session(graph=graph, messages_key=messages_key, clock=self.clock, **given)
+        if name and (attached := made.options.graph) is not None:
+            current = made.workspace.current
+            current.options = replace(current.options, graph=attached.called(name))
+        return made
 
     def key(self, provider: str) -> None:
         """Ask for a provider's key with a hidden prompt, and keep it in this process only, for all sessions."""

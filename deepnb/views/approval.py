@@ -1,5 +1,6 @@
 """Calls that need the user's approval: what they would do, what to type, and afterwards the decision."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,8 +22,11 @@ _HEAD, _TAIL = 3_000, 1_000
 RESTARTED = "after a restart of the kernel this card can't be decided any more: run its cell again"
 KEPT = "after a restart of the kernel, the cell with %agent persist shows this card again, with its buttons"
 
-_WORDS = {"approve": "approved", "edit": "approved with edits", "reject": "rejected"}
-_COLOURS = {"approve": h.GREEN.format(0.18), "edit": h.GREEN.format(0.18), "reject": h.RED.format(0.22)}
+_WORDS = {"approve": "approved", "edit": "approved with edits", "reject": "rejected", "answer": "answered"}
+_COLOURS = {
+    **dict.fromkeys(("approve", "edit", "answer"), h.GREEN.format(0.18)),
+    "reject": h.RED.format(0.22),
+}
 _WAITS = "rgba(210,153,34,0.25)"
 
 WHY = {
@@ -70,7 +74,10 @@ class CallCard:
     def state(self) -> str:
         """The decision in a few words."""
         if self.decision is None:
-            return "dropped: its turn was undone" if self.gone else "needs your approval"
+            needs = "needs your answer" if self.call.is_question else "needs your approval"
+            return "dropped: its turn was undone" if self.gone else needs
+        if self.decision.kind == "answer":
+            return f"answered: {json.dumps(self.decision.value, ensure_ascii=False, default=str)}"
         reason = f": {self.decision.reason}" if self.decision.reason else ""
         allowed = self.decision.also or ((self.call.name,) if self.decision.remember else ())
         return (
@@ -108,9 +115,15 @@ class ApprovalView:
     @property
     def title(self) -> str:
         """How many calls need approval, or were decided."""
+        what = "question" if self._asks else "call"
         if not any(card.open for card in self.cards):
-            return f"decided · {counted(len(self.cards), 'call')}"
-        return f"needs your approval · {counted(len(self.cards), 'call')}"
+            return f"{'answered' if self._asks else 'decided'} · {counted(len(self.cards), what)}"
+        return f"needs your {'answer' if self._asks else 'approval'} · {counted(len(self.cards), what)}"
+
+    @property
+    def _asks(self) -> bool:
+        """Whether a graph asks something, and no call needs approval."""
+        return all(card.call.is_question for card in self.cards)
 
     @property
     def todo(self) -> tuple[str, ...]:
@@ -118,14 +131,25 @@ class ApprovalView:
         if not any(card.open for card in self.cards):
             return ()
         one = len(self.cards) == 1
+        if self._asks:
+            return (
+                f"%agent resume{'' if one else ' N'} JSON answers it, such as %agent resume{'' if one else ' 1'} true",
+            )
+        question = any(card.call.is_question for card in self.cards)
         n, it = ("", "it") if one else (" N", "call N")
+        kinds = {kind for card in self.cards for kind in card.call.allowed}
         later = f"later {self.cards[0].call.name} calls" if one else "later calls of the same tool"
         unread = f" ({UNREAD})" if any(card.code is not None for card in self.cards) else ""
         return (
-            f"%agent approve{n} runs {it}; --thread also allows {later} in this thread{unread}",
-            *(() if one else ("%agent approve all runs all of them",)),
-            f"%agent reject{n} WHY rejects {it} and tells the agent why",
-            f"%agent edit{n} {{...}} runs {it} with the arguments you give, a JSON object",
+            f"%agent approve{n} runs {it}{f'; --thread also allows {later} in this thread{unread}' if 'remember' in kinds else ''}",
+            *(() if one or question else ("%agent approve all runs all of them",)),
+            *(("%agent resume N JSON answers question N",) if question else ()),
+            *([f"%agent reject{n} WHY rejects {it} and tells the agent why"] if "reject" in kinds else []),
+            *(
+                [f"%agent edit{n} {{...}} runs {it} with the arguments you give, a JSON object"]
+                if "edit" in kinds
+                else []
+            ),
             *(
                 [f"{offer_words(self.offer)}: %agent approve{n} --skill allows these tools in this thread"]
                 if self.offer
@@ -156,6 +180,10 @@ class ApprovalView:
 
 def why(call: PendingCall) -> str:
     """Why the user is asked about a call."""
+    if call.is_question:
+        return "the graph waits for an answer"
+    if "remember" not in call.allowed:
+        return "the graph asks before calls of this tool"
     return POWER if call.name in CODE_TOOLS else WHY[call.effect]
 
 

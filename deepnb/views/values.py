@@ -9,7 +9,7 @@ from deepnb.core.offload import HistorySection
 from deepnb.core.stack import Stack
 from deepnb.core.values import ThreadInfo, Turn
 from deepnb.core.xray import Xray
-from deepnb.views.approval import WHY, CallCard, approval_view
+from deepnb.views.approval import CallCard, approval_view, why
 from deepnb.views.brief import brief, has_room
 from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, history_view
@@ -92,7 +92,7 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
     cards = [CallCard(number, call) for number, call in enumerate(calls, 1)]
 
     def lines() -> TableView:
-        shown = [(f"{n}", call_line(c.name, c.args, 70), WHY[c.effect]) for n, c in enumerate(calls[:_ROWS], 1)]
+        shown = [(f"{n}", call_line(c.name, c.args, 70), why(c)) for n, c in enumerate(calls[:_ROWS], 1)]
         return table_view(("", "call", "reason"), shown, approval_view(cards).title, (0,))
 
     whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")

@@ -64,6 +64,24 @@ class ApprovalButtons:
         close(self.widget)
 
     def _row(self, number: int, call: PendingCall) -> list[Any]:
+        return self._question(number, call) if call.is_question else self._call(number, call)
+
+    def _question(self, number: int, call: PendingCall) -> list[Any]:
+        """A text for an answer in JSON, and the button that sends it."""
+        w = self._w
+        area = w.Textarea(
+            placeholder='JSON, such as {"answer": "yes"}',
+            rows=3,
+            description="Answer",
+            tooltip=f"answer to question {number}, as JSON",
+            layout=w.Layout(width="99%"),
+        )
+        send = button("Answer", f"answer question {number}", "success")
+        do = 'write a JSON value, such as true or "text"'
+        send.on_click(lambda _: shown(area, lambda text: self._click(lambda: call.answer(arguments(text, do)))))
+        return [area, w.HBox([w.HTML(f"<b>{number}</b>"), send])]
+
+    def _call(self, number: int, call: PendingCall) -> list[Any]:
         w, name = self._w, f"call {number}, {call.name}"
         approve = button("Approve", f"approve {name}", "success")
         reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
@@ -87,14 +105,16 @@ class ApprovalButtons:
         allow.on_click(lambda _: self._click(lambda: call.approve(remember=True)))
         label = w.HTML(f"<b>{number}</b>")
         flow = w.Layout(flex_flow="row wrap", align_items="center")
-        more = [allow]
+        more = [allow] if "remember" in call.allowed else []
         if call.name in self._offer:
             these = button(
                 f"Allow {', '.join(self._offer)} in this thread", f"approve {name} and the tools skills ask for"
             )
             these.on_click(lambda _: self._click(lambda: call.approve(also=self._offer)))
             more = [allow, these] if self._offer != (call.name,) else [these]
-        return [w.HBox([label, approve, reason, reject, edit, *more], layout=flow), editor]
+        controls = {"approve": (approve,), "reject": (reason, reject), "edit": (edit,)}
+        offered = [part for kind, parts in controls.items() if kind in call.allowed for part in parts]
+        return [w.HBox([label, *offered, *more], layout=flow), editor]
 
     def _editor(self, name: str, call: PendingCall) -> Any:
         """A text with the code of a call that runs some, with the arguments of any other as JSON."""
@@ -187,12 +207,12 @@ class ApprovalsPanel:
         self.refresh()
 
 
-def arguments(text: str) -> Any:
-    """The value of a JSON text; a mistake is one line that says where it is."""
+def arguments(text: str, do: str = 'write an object such as {"file_path": "/a.md"}') -> Any:
+    """The value of a JSON text; a mistake is one line that says where it is, and what to `do`."""
     try:
         return json.loads(text)
     except ValueError as error:
-        raise InvalidError(f"not valid JSON ({error})", 'write an object such as {"file_path": "/a.md"}') from None
+        raise InvalidError(f"not valid JSON ({error})", do) from None
 
 
 def _parts(widget: Any) -> list[Any]:

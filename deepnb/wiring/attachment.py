@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.errors import InvalidError
@@ -28,6 +28,10 @@ class Attachment:
     """Where its files are; None where it has none."""
     in_state: bool
     """Whether they are in its state, so that each thread has its own."""
+
+    def called(self, name: str) -> Attachment:
+        """The same under another name."""
+        return replace(self, name=name, features=replace(self.features, agent=name))
 
     def refusal(self, path: str, memory: tuple[str, ...], skills: tuple[str, ...], guarded: bool) -> str:
         """Why the graph would not read a file, in one line; empty where it would. `guarded` is memory, a note, a skill or a subagent."""
@@ -197,20 +201,21 @@ def _approvals(parts: GraphParts) -> Feature:
 def _own_ways(kept: bool) -> tuple[Feature, ...]:
     """What no graph of somebody else's has, since it is deepnb's own agent that does it."""
     own = "%agent use MODEL goes back to deepnb's agent, which has it"
-    lacks = [
-        Feature("compaction by hand", "it compacts by itself, if at all", own, has=False),
-        Feature("flush", "only deepnb's agent makes notes before a compaction", own, has=False),
-        Feature("tape", "its models are its own, and can't be replaced", own, has=False),
-        Feature("mounts", "its files are where it was given them", own, has=False),
-        Feature("scopes of threads", "what its threads have in common is a matter of its own", own, has=False),
-    ]
-    if kept:
-        lacks.append(
-            Feature(
-                "persistence by deepnb", "its own checkpointer keeps its threads", "compile() without one", has=False
-            )
-        )
-    return tuple(lacks)
+
+    def lack(name: str, why: str) -> Feature:
+        return Feature(name, why, own, has=False, ours=True)
+
+    lacks = (
+        lack("compaction by hand", "it compacts by itself, if at all"),
+        lack("flush", "only deepnb's agent makes notes before a compaction"),
+        lack("tape", "its models are its own, and can't be replaced"),
+        lack("mounts", "its files are where it was given them"),
+        lack("scopes of threads", "what its threads have in common is a matter of its own"),
+    )
+    persistence = Feature(
+        "persistence by deepnb", "its own checkpointer keeps its threads", "compile it without one", has=False
+    )
+    return (*lacks, persistence) if kept else lacks
 
 
 def _line(features: Features, name: str) -> str:

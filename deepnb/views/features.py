@@ -1,0 +1,47 @@
+"""A graph of somebody else's: what it has, and what it lacks with what would give it."""
+
+from dataclasses import dataclass
+
+from deepnb.core.features import Features
+from deepnb.views import html as h
+from deepnb.views.table import table_html
+from deepnb.views.text import clean, page, title_line
+
+
+@dataclass(frozen=True)
+class FeaturesView:
+    """Two lists."""
+
+    features: Features
+    stamp: str = ""
+
+    @property
+    def has(self) -> tuple[tuple[str, str], ...]:
+        """(feature, what there is of it)."""
+        return tuple((one.name, one.what) for one in self.features if one.has)
+
+    @property
+    def lacks(self) -> tuple[tuple[str, str, str], ...]:
+        """(feature, why there is none, what would give it)."""
+        return tuple((one.name, one.what, one.do) for one in self.features.lacks)
+
+    def text(self) -> str:
+        """A line for each; nothing is shortened."""
+        width = max((len(one.name) for one in self.features), default=0)
+        has = [clean(f"  {name:<{width}}  {what}") for name, what in self.has]
+        lacks = [clean(f"  {name:<{width}}  {why}; {do}") for name, why, do in self.lacks]
+        lines = [clean(title_line(self.features.agent, self.stamp)), *has]
+        return page([*lines, *(["what it lacks, and what would give it", *lacks] if lacks else [])])
+
+    def html(self) -> str:
+        """The same as two tables, the second one folded."""
+        lacks = table_html(("it lacks", "why", "what would give it"), self.lacks) if self.lacks else None
+        folded = (
+            h.fold(h.muted(f"what it lacks: {', '.join(name for name, *_ in self.lacks)}"), lacks) if lacks else None
+        )
+        return h.box(h.heading(self.features.agent, stamp=self.stamp), table_html(("", ""), self.has), folded)
+
+
+def features_view(features: Features, stamp: str = "") -> FeaturesView:
+    """What a graph has and lacks."""
+    return FeaturesView(features, stamp)
