@@ -30,11 +30,13 @@ class Rule:
     """The model's `max_input_tokens`, or None where it is not known."""
     note: str = ""
     """Why less is kept than was asked for, in one line."""
+    compacts: bool = True
+    """False where nothing does: then all of the window is there to be filled."""
 
     @property
     def trigger_tokens(self) -> int | None:
-        """The count of tokens at which compaction sets in; None for a rule in messages."""
-        return self._tokens(self.trigger, ceil)
+        """The count of tokens at which compaction sets in; None for a rule in messages, and where nothing compacts."""
+        return self._tokens(self.trigger, ceil) if self.compacts else None
 
     @property
     def keep_tokens(self) -> int | None:
@@ -122,8 +124,8 @@ class Budget:
 
     @property
     def left(self) -> int | None:
-        """Tokens to the trigger; never negative; None for a rule in messages."""
-        trigger = self.rule.trigger_tokens
+        """Tokens to the trigger, or to the window's end where nothing compacts; never negative; None for a rule in messages."""
+        trigger = self.rule.trigger_tokens if self.rule.compacts else self.rule.window
         return None if trigger is None else max(0, trigger - self.total)
 
     @property

@@ -20,7 +20,7 @@ from langgraph.errors import GraphBubbleUp
 from deepnb.core import values
 from deepnb.core.budget import Budget
 from deepnb.core.failures import failure_text, own_traceback
-from deepnb.core.messages import Added
+from deepnb.core.messages import Added, Message
 from deepnb.core.request import Request
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
@@ -115,6 +115,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._arguments: dict[UUID, ArgumentTexts] = {}
         self._busy: dict[UUID, int] = {}
         self._calls = ledger.calls
+        self._said: set[str] = set()
+        """The answers of models, whole."""
         self._failed: dict[values.Path, values.Call] = {}
         """Where -> the call that failed there last: if it is made again, it is the same call."""
         self._cancelled = threading.Event()
@@ -141,6 +143,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Let some seconds pass; a run that is cancelled meanwhile ends."""
         self._cancelled.wait(seconds)
         self._check()
+
+    def said(self, message: Message) -> None:
+        """Tell of an answer that no model call gave: a node wrote it."""
+        if message.text and message.text not in self._said:
+            self._calls += 1
+            self.emit(values.TextDelta(message.text, self._calls))
 
     def running(self) -> tuple[tuple[str, str], ...]:
         """(id, name) of the tool calls that have begun and not ended, outermost first."""
@@ -234,6 +242,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if message is not None and (line := cut_short(message.response_metadata, provider)):
             self.emit(values.Notice(line, call.path))
         if call.purpose == "answer" and message is not None:
+            self._said.add(message_text(message))
             self.order.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
             self.emit(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()

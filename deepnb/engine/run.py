@@ -215,6 +215,8 @@ class Run:
                     self._asks(chunk[keys.INTERRUPT], config)
                 else:
                     for message in new_messages(chunk):
+                        if message.role == "assistant":
+                            self.listener.said(message)
                         self.listener.order.add(Added(message))
         except LimitReached as limit:
             self._error = limit

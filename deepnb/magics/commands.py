@@ -96,7 +96,8 @@ def agent_fork(scene: Scene, args: Args) -> Result:
 
 def agent_rewind(scene: Scene, args: Args) -> Result:
     scene.session.rewind(args["turn"], memory=bool(args["memory"]))
-    kept = "memory too" if args["memory"] else "memory is unchanged"
+    apart = scene.session.workspace.home.paths.is_apart
+    kept = "with the files of its state" if apart else "memory too" if args["memory"] else "memory is unchanged"
     return notice(f"thread {scene.session.thread} is back at turn {args['turn']}, {kept} (%agent undo reverses this)")
 
 
@@ -219,6 +220,16 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "panel": agent_panel,
     "dashboard": agent_dashboard,
 }
+
+
+NEEDS: Mapping[tuple[str, str], str] = {
+    ("memory", ""): "memory",
+    ("skills", ""): "skills",
+    ("agent", "history"): "history",
+    ("agent", "subagents"): "subagents",
+    ("agent", "mount"): "mounts",
+}
+"""Magic, subcommand (all, where it is empty) -> what a graph of somebody else's must have for it."""
 
 
 def _picked(text: str) -> tuple[int, list[int] | None]:

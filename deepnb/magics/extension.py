@@ -218,6 +218,8 @@ class Extension:
             from deepnb.magics.approval_commands import decisions
 
             return ask.decide(self.scene, decisions(self.scene, command.name, command.args))
+        if need := commands.NEEDS.get((magic, command.name)) or commands.NEEDS.get((magic, "")):
+            self.session.workspace.need(need)
         table = {"agent": commands.AGENT, "memory": memory_commands.MEMORY, "skills": skills_commands.SKILLS}[magic]
         return table[command.name](self.scene, command.args)
 

@@ -110,6 +110,7 @@ def status_picture(session: Session) -> StatusView:
         kind=session.workspace.threads.info(session.workspace.thread).kind,
         hints=_places(session),
         stamp=session.memory.stamp,
+        lacks=tuple(one.name for one in session.features.lacks if not one.ours),
     )
     return status_view(info)
 

@@ -45,9 +45,10 @@ def _rule(scene: Scene, rule: Any, name: str) -> Result:
 
 def _list(scene: Scene) -> Result:
     approvals = scene.session.approvals
-    mode = approvals.policy.mode
+    mode, attached = approvals.policy.mode, scene.session.options.graph
+    policy = f"{attached.name} decides which calls need approval" if attached else f"{mode}: {MODES[mode]}"
     rows = [(tool, approvals.words(tool), does) for tool, does in scene.session.workspace.built.tools]
-    table = table_view(("tool", "calls", "description"), rows, title=f"tools · {mode}: {MODES[mode]}")
+    table = table_view(("tool", "calls", "description"), rows, title=f"tools · {policy}")
     servers = scene.session.tools.servers
     if not servers:
         return table

@@ -70,6 +70,8 @@ class Catalogs:
 
     def agents(self) -> list[Listed]:
         """The subagents of the files, broken ones included."""
+        if self._current.options.graph is not None:  # its files are none of deepnb's
+            return []
         given = [agent.name for agent in self._current.options.subagents]
         return self._agents.read(self._home.backend, self.tools, given, self._wrong_model)
 

@@ -90,6 +90,8 @@ class SessionApprovals(Part):
 
     def words(self, name: str) -> str:
         """What happens to calls of a tool, in a few words."""
+        if (attached := self._workspace.options.graph) is not None:
+            return "ask" if name in attached.asks else "as the graph says"
         policy = self.policy
         rules = [decide(policy, name, effect) for effect in self._workspace.built.effects.possible(name)]
         if len(set(rules)) > 1:

@@ -76,7 +76,9 @@ class SessionContext:
 
         sent = self.xray() if self.requests() else None
         built = self._workspace.built
-        return stack(built.stack, [name for name, _ in built.tools], built.model, sent)
+        return stack(
+            built.stack, [name for name, _ in built.tools], built.model, sent, own=not self._workspace.options.graph
+        )
 
     # -- what can be done about it
 

@@ -218,6 +218,8 @@ def part_look(part: str) -> tuple[str, str]:
 def rule_words(rule: Rule) -> str:
     """`compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %`."""
     kind, value = rule.trigger
+    if not rule.compacts:
+        return "nothing compacts the context"
     if kind == "fraction" and rule.window is not None:
         at = f"compacts at {_fraction(value)} of the window ({rule.trigger_tokens:,} of {rule.window:,} tokens)"
     elif kind == "fraction":
@@ -230,16 +232,22 @@ def rule_words(rule: Rule) -> str:
 
 def left_words(budget: Budget) -> str:
     """What is left until the trigger, in tokens or messages, and about how many turns that is."""
-    kind, value = budget.rule.trigger
-    if kind == "messages":
+    (kind, value), compacts = budget.rule.trigger, budget.rule.compacts
+    if kind == "messages" and compacts:
         left = max(0, int(value) - budget.messages)
         words = f"{counted(budget.messages, 'message')}, {left:,} more until the trigger"
     elif budget.left is None:
         return ""
     elif budget.left == 0:
-        return "past the trigger: the next call compacts the context first, if it can"
+        return (
+            "past the trigger: the next call compacts the context first, if it can"
+            if compacts
+            else "the window is full"
+        )
     else:
-        words = f"{counted(budget.left, 'token', budget.exact)} left until the trigger"
+        words = (
+            f"{counted(budget.left, 'token', budget.exact)} left{' until the trigger' if budget.rule.compacts else ''}"
+        )
     turns = budget.turns_left
     if turns is None:
         return words

@@ -23,22 +23,27 @@ class FeaturesView:
     @property
     def lacks(self) -> tuple[tuple[str, str, str], ...]:
         """(feature, why there is none, what would give it)."""
-        return tuple((one.name, one.what, one.do) for one in self.features.lacks)
+        return tuple((one.name, one.what, one.do) for one in self.features.lacks if not one.ours)
+
+    @property
+    def ours(self) -> str:
+        """What only deepnb's agent has, in one line."""
+        names = ", ".join(one.name for one in self.features.lacks if one.ours)
+        return f"only deepnb's own agent has {names} (%agent use MODEL goes back to it)" if names else ""
 
     def text(self) -> str:
         """A line for each; nothing is shortened."""
-        width = max((len(one.name) for one in self.features), default=0)
+        width = max((len(one.name) for one in self.features if not one.ours), default=0)
         has = [clean(f"  {name:<{width}}  {what}") for name, what in self.has]
         lacks = [clean(f"  {name:<{width}}  {why}; {do}") for name, why, do in self.lacks]
         lines = [clean(title_line(self.features.agent, self.stamp)), *has]
-        return page([*lines, *(["what it lacks, and what would give it", *lacks] if lacks else [])])
+        return page([*lines, *(["what it lacks, and what would give it", *lacks] if lacks else []), self.ours])
 
     def html(self) -> str:
         """The same as two tables, the second one folded."""
-        lacks = table_html(("it lacks", "why", "what would give it"), self.lacks) if self.lacks else None
-        folded = (
-            h.fold(h.muted(f"what it lacks: {', '.join(name for name, *_ in self.lacks)}"), lacks) if lacks else None
-        )
+        names, ours = ", ".join(name for name, *_ in self.lacks), h.el("div", h.muted(self.ours))
+        table = table_html(("it lacks", "why", "what would give it"), self.lacks)
+        folded = h.fold(h.muted(f"it lacks {names}"), table, ours) if names else ours
         return h.box(h.heading(self.features.agent, stamp=self.stamp), table_html(("", ""), self.has), folded)
 
 

@@ -39,6 +39,8 @@ class StatusInfo:
     stamp: str = ""
     kind: tuple[str, ...] = ()
     """How the thread was made: empty, shared."""
+    lacks: tuple[str, ...] = ()
+    """What there is none of, where the graph is somebody else's."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ class StatusView:
             ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),
             ("files", f"{info.files:,}"),
         ]
+        rows = [row for row in rows if row[0] not in info.lacks]
+        if info.lacks:
+            rows.append(("lacks", f"{', '.join(info.lacks)}: %agent use lists what would give them"))
         return (*rows, ("pending", info.pending)) if info.pending else tuple(rows)
 
     def text(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from deepnb.backends.attached_files import NoFiles
 from deepnb.core.budget import Rule, Size, asked_rule
 from deepnb.core.errors import RefusedError
+from deepnb.core.subagents import Subagent
 from deepnb.engine.attached_graph import AttachedGraph
 from deepnb.engine.images import takes_images
 from deepnb.models.names import window_of
@@ -19,8 +20,6 @@ from deepnb.wiring.host import Host
 from deepnb.wiring.model import meter_of
 from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
 from deepnb.workshop.approvals import Effects
-
-_FULL: Size = ("fraction", 1.0)
 
 
 def attached_options(graph: Any, given: Mapping[str, Any], name: str = "", messages: str = MESSAGES) -> Options:
@@ -40,7 +39,18 @@ def attached_options(graph: Any, given: Mapping[str, Any], name: str = "", messa
     if (skills := made.parts.of("SkillsMiddleware")) is not None and made.features.has("skills"):
         found["skills"] = skill_sources(skills)
     options = changed(Options(), {**own, **found})
-    return replace(options, graph=made, model=next(iter(made.parts.models), None))
+    model, agents = next(iter(made.parts.models), None), _subagents(made)
+    return replace(
+        options, graph=made, model=model, subagents=agents, general_purpose=False, enable_subagents=bool(agents)
+    )
+
+
+def _subagents(made: Attachment) -> tuple[Subagent, ...]:
+    """The subagents of a graph, as they are listed."""
+    given = getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
+    return tuple(
+        Subagent(str(one["name"]), str(one["description"]), str(one.get("system_prompt") or "")) for one in given
+    )
 
 
 def attach(options: Options, host: Host) -> Built:
@@ -67,12 +77,12 @@ def attach(options: Options, host: Host) -> Built:
 
 
 def _rule(made: Attachment, window: int | None) -> Rule:
-    """When the graph compacts its context, as far as its own middleware says so; at the window's end, where nothing does."""
+    """When the graph compacts its context, as far as its own middleware says so."""
     own = made.parts.of("SummarizationMiddleware")
     own = getattr(own, "_lc_helper", own)
     trigger, keep = _size(getattr(own, "trigger", None)), _size(getattr(own, "keep", None))
-    if own is None and window is not None:
-        return Rule(_FULL, ("fraction", 0.1), window)
+    if own is None:
+        return replace(asked_rule(window), compacts=False)
     if window is None:  # a fraction of nothing
         trigger, keep = (size if size and size[0] != "fraction" else None for size in (trigger, keep))
     return asked_rule(window, trigger, keep)

@@ -29,6 +29,12 @@ class Attachment:
     in_state: bool
     """Whether they are in its state, so that each thread has its own."""
 
+    @property
+    def asks(self) -> frozenset[str]:
+        """The tools whose calls it asks about, as far as its middleware names them."""
+        named = getattr(self.parts.of("HumanInTheLoopMiddleware"), "interrupt_on", {})
+        return frozenset(name for name, rule in named.items() if rule)
+
     def called(self, name: str) -> Attachment:
         """The same under another name."""
         return replace(self, name=name, features=replace(self.features, agent=name))

@@ -54,16 +54,20 @@ _KNOWN: Mapping[str, Layer] = {
 }
 
 
-def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xray | None) -> Stack:
+def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xray | None, *, own: bool = True) -> Stack:
     """The layers of an agent: its system prompt, its middleware in order, tools that are none's, the conversation.
 
-    `tools` are all that it binds; `sent` is the request whose pieces are counted.
+    `tools` are all that it binds; `sent` is the request whose pieces are counted; `own` is false for a graph of
+    somebody else's.
     """
-    layers = [Layer("system prompt", "describes the agent and how it works", "deepnb", ("system",))]
+    layers = [Layer("system prompt", "describes the agent and how it works", "deepnb" if own else "yours", ("system",))]
     layers += [_layer(one, tools) for one in middleware]
-    own = {name for layer in layers for name in layer.tools}
-    if rest := tuple(name for name in tools if name not in own):
-        layers.append(Layer("tools", "functions that inspect the notebook, and your own", "deepnb", (), rest))
+    bound = {name for layer in layers for name in layer.tools}
+    if rest := tuple(name for name in tools if name not in bound):
+        what = (
+            "functions that inspect the notebook, and your own" if own else "tools that none of its middleware brings"
+        )
+        layers.append(Layer("tools", what, "deepnb" if own else "yours", (), rest))
     layers.append(Layer("conversation", "prompts, answers and tool results", "", ("user", "assistant", "tool results")))
     if sent is None:
         return Stack(tuple(layers), model)
