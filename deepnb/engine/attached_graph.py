@@ -40,20 +40,16 @@ class AttachedGraph:
             chunks = async_stream.read(lambda: self.compiled.astream(value, config, stream_mode=list(MODES)))
         else:
             chunks = self.compiled.stream(value, config, stream_mode=list(MODES))
-        before = None
+        before: dict[str, Any] | None = None
         for mode, chunk in chunks:
             if mode == "values":
                 values = self._ours(chunk)
-                before = _tell_compaction(config, values.get(keys.OFFLOAD), before)
-                yield mode, values
-            else:
-                yield mode, {node: self._update_of(update) for node, update in chunk.items()}
-
-    def _update_of(self, update: Any) -> Any:
-        """What a node gave, or what interrupts there are."""
-        if isinstance(update, list):
-            return [self._ours(one) if isinstance(one, Mapping) else one for one in update]
-        return self._ours(update) if isinstance(update, Mapping) else update
+                if before is not None:
+                    yield "updates", {"": {keys.MESSAGES: _added(before, values)}}
+                    _tell_compaction(config, before, values)
+                yield mode, (before := values)
+            elif keys.INTERRUPT in chunk:
+                yield mode, chunk
 
     # -- its state
 
@@ -108,7 +104,10 @@ class AttachedGraph:
         return channels
 
     def _theirs(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {self._messages if name == keys.MESSAGES else name: value for name, value in values.items()}
+        named = {self._messages if name == keys.MESSAGES else name: value for name, value in values.items()}
+        if isinstance(held := named.get(self._messages), list):
+            named[self._messages] = [_unnumbered(message) for message in held]
+        return named
 
     def _ours(self, values: Any) -> dict[str, Any]:
         """Values with the conversation under its usual name, as LangChain's messages."""
@@ -117,8 +116,9 @@ class AttachedGraph:
             named.pop(keys.MESSAGES, None)
             if self._messages in named:
                 named[keys.MESSAGES] = named.pop(self._messages)
-        if isinstance(held := named.get(keys.MESSAGES), list) and not all(isinstance(m, BaseMessage) for m in held):
-            named[keys.MESSAGES] = convert_to_messages(held)
+        if isinstance(held := named.get(keys.MESSAGES), list):
+            messages = held if all(isinstance(m, BaseMessage) for m in held) else convert_to_messages(held)
+            named[keys.MESSAGES] = [_numbered(message, number) for number, message in enumerate(messages)]
         return named
 
     def _takes(self, name: str, value: Any) -> bool:
@@ -153,9 +153,28 @@ def _writer(builder: Any) -> str:
     return str(next(iter((*ends, *plain, *builder.nodes))))
 
 
-def _tell_compaction(config: Config, event: Any, before: Any) -> Any:
-    """Tell the listener of a run that messages were offloaded since the last state; gives what to compare the next with."""
+def _tell_compaction(config: Config, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Tell the listener of a run that messages were offloaded since the last state."""
+    event = now.get(keys.OFFLOAD)
     listener = next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
-    if event and before is not None and event != before and listener is not None and (made := offload(event)):
+    if event and event != before.get(keys.OFFLOAD) and listener is not None and (made := offload(event)):
         listener.emit(Compacted(made))
-    return event or {}
+
+
+def _added(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[BaseMessage]:
+    """The messages of a state that the one before it has not."""
+    known = {message.id for message in before.get(keys.MESSAGES) or ()}
+    return [message for message in now.get(keys.MESSAGES) or () if message.id not in known]
+
+
+_NUMBERED = "deepnb-"
+
+
+def _numbered(message: BaseMessage, number: int) -> BaseMessage:
+    """A message by which it is known again: one without an id, as a reducer of the user's may leave it, is so by its place."""
+    return message if message.id else message.model_copy(update={"id": f"{_NUMBERED}{number}"})
+
+
+def _unnumbered(message: Any) -> Any:
+    numbered = isinstance(message, BaseMessage) and (message.id or "").startswith(_NUMBERED)
+    return message.model_copy(update={"id": None}) if numbered else message

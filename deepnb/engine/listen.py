@@ -117,6 +117,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._calls = ledger.calls
         self._said: set[str] = set()
         """The answers of models, whole."""
+        self._told: set[int] = set()
+        """The numbers of the calls that have said something."""
         self._failed: dict[values.Path, values.Call] = {}
         """Where -> the call that failed there last: if it is made again, it is the same call."""
         self._cancelled = threading.Event()
@@ -147,8 +149,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def said(self, message: Message) -> None:
         """Tell of an answer that no model call gave: a node wrote it."""
         if message.text and message.text not in self._said:
-            self._calls += 1
-            self.emit(values.TextDelta(message.text, self._calls))
+            gap = "\n\n" if self._calls in self._told else ""
+            self._told.add(self._calls)
+            self.emit(values.TextDelta(f"{gap}{message.text}", self._calls))
 
     def running(self) -> tuple[tuple[str, str], ...]:
         """(id, name) of the tool calls that have begun and not ended, outermost first."""
@@ -338,6 +341,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def _grow(self, run_id: UUID, text: str, kind: type[values.TextDelta | values.ThinkingDelta]) -> None:
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
             (self._spoke if kind is values.TextDelta else self._thought).add(run_id)
+            self._told.add(known[0].number)
             self.emit(kind(text, known[0].number, known[0].path))
 
     def _tool_ended(self, run_id: UUID, result: str, status: Any, traceback: str = "") -> None:

@@ -41,6 +41,26 @@ class RedactedSaver(BaseCheckpointSaver[Any]):
     def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
         super().put_writes(config, [(name, _plain(name, value)) for name, value in writes], task_id, task_path)
 
+    # A run that is a coroutine has a thread of its own, which may wait for the database.
+
+    async def aget_tuple(self, config: Any) -> Any:
+        return self.get_tuple(config)
+
+    async def alist(self, config: Any, **how: Any) -> Any:
+        for found in self.list(config, **how):
+            yield found
+
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        return self.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        self.put_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        self.delete_thread(thread_id)
+
 
 def _plain(channel: str, value: Any) -> Any:
     if channel == keys.FILES:

@@ -66,7 +66,7 @@ class Storage:
         """The index over memory and notes."""
         lock = threading.RLock()
         self._own_lock: Lock = lambda: lock
-        self._lock = backend_lock(root) if root and self._shared else self._own_lock
+        self._lock = backend_lock(root) if root and self._shared and not paths.is_attached else self._own_lock
         self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp)
         self._rewire()
 

@@ -1,0 +1,340 @@
+"""Eight graphs of somebody else's, and what a session does with each: it works, or one line says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deepnb
+from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Turn
+from tests.support.graphs import ANSWER, GRAPHS, QUESTION, Kind
+
+EVERY = pytest.mark.parametrize("name", GRAPHS)
+SOME = ("checkpointer", "files", "memory", "skills", "subagents", "history", "approvals")
+OURS = ("compaction by hand", "flush", "tape", "mounts", "scopes of threads")
+
+
+def session(name: str, folder: Path, **options: Any) -> deepnb.Session:
+    kind = GRAPHS[name]
+    return deepnb.Session(graph=kind.make(folder), **{**kind.options, **options})
+
+
+def finished(s: deepnb.Session, prompt: str = "What is the answer?", **how: Any) -> Turn:
+    """A turn to its end, the question of the graph that asks one answered."""
+    turn = s.run(prompt, **how)
+    return answered(s, turn)
+
+
+def answered(s: deepnb.Session, turn: Turn) -> Turn:
+    if not turn.asked:
+        return turn
+    list(s.resume([call.answer({"hall": 4}) for call in turn.asked]))
+    assert s.last is not None
+    return s.last
+
+
+@EVERY
+def test_a_turn_streams_its_answer_and_its_tool_calls(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    turn = finished(s)
+    assert (turn.number, turn.text, turn.error, turn.interrupted) == (1, ANSWER, None, None)
+    started = [e for e in turn.events if isinstance(e, ToolStarted)]
+    ended = [e for e in turn.events if isinstance(e, ToolEnded)]
+    assert [(e.name, e.args) for e in started] == [(GRAPHS[name].tool, {"key": "answer"})]
+    assert [(e.result, e.status) for e in ended] == [("answer is 42", "ok")]
+    assert finished(s, "And then?").text == "As before."
+    assert [m.role for m in s.snapshot.messages if not m.text.startswith("The hall")] == [
+        *("user", "assistant", "tool", "assistant", "user", "assistant")
+    ]
+
+
+@EVERY
+def test_the_pieces_of_an_answer_come_one_by_one(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    turn = s.run("What is the answer?")
+    events = s.resume([c.answer({"hall": 4}) for c in turn.asked]) if turn.asked else s.stream("Again")
+    pieces = [e.text for e in events if isinstance(e, TextDelta)]
+    assert len(pieces) > 1
+    assert "".join(pieces).endswith(ANSWER if turn.asked else "As before.")
+
+
+@EVERY
+def test_the_request_and_its_budget_are_counted_against_the_window_of_its_model(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    finished(s)
+    budget, shown = s.budget(), s.xray()
+    assert budget is not None and budget.rule.window == 100_000 and budget.total > 0
+    assert any(piece.label == GRAPHS[name].tool for piece in shown.request)
+    assert any(piece.text == "What is the answer?" for piece in shown.request)
+    assert shown.call.number == 2
+    assert budget.rule.compacts is ("history" in GRAPHS[name].has)
+
+
+@EVERY
+def test_rewind_fork_and_undo_take_the_whole_state(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    finished(s)
+    first = _values(s)
+    finished(s, "And then?")
+    s.rewind(1)
+    assert _values(s) == first
+    s.undo()
+    assert len(s.turns) == 2 and len(_messages(s)) > len(first)
+    s.fork("b", at=1)
+    assert _values(s) == first
+    assert finished(s, "Go on").text == "As before."
+    s.switch("main")
+    assert len(s.turns) == 2
+    s.rewind(0)
+    assert len(s.snapshot.messages) == 0
+    assert finished(s, "Anew").text == "As before."
+
+
+def _values(s: deepnb.Session) -> dict[str, Any]:
+    values = dict(s.graph.get_state(s.config).values)
+    return {name: value for name, value in values.items() if value}
+
+
+def _messages(s: deepnb.Session) -> Any:
+    return s.snapshot.messages
+
+
+@EVERY
+def test_what_it_has_and_what_it_lacks_is_known_from_the_start(name: str, tmp_path: Path) -> None:
+    s, kind = session(name, tmp_path), GRAPHS[name]
+    assert {one for one in SOME if s.features.has(one)} == kind.has
+    assert all(not s.features.has(one) for one in OURS)
+    assert all(one.what and (one.has or one.do) for one in s.features)
+
+
+@EVERY
+def test_memory_is_the_files_of_its_prompt_or_one_line(name: str, tmp_path: Path) -> None:
+    s, has = session(name, tmp_path), "memory" in GRAPHS[name].has
+    if not has:
+        with pytest.raises(deepnb.DeepnbError, match="MemoryMiddleware|FilesystemMiddleware"):
+            s.memory.add("Be brief.")
+        assert "AGENTS" not in "".join(s.files)
+        return
+    s.memory.add("Be brief.")
+    finished(s)
+    assert any("Be brief." in piece.text for piece in s.xray().request)
+    assert s.snapshot.memory == {"/AGENTS.md": "- Be brief.\n"}
+    assert list(s.memory.log()["path"]) == ["/AGENTS.md"]
+    assert not [path for path in s.files if ".deepnb" in path] and not (tmp_path / ".deepnb").exists()
+    with pytest.raises(deepnb.DeepnbError, match=r"does not read it: its memory is /AGENTS.md"):
+        s.memory.add("Be kind.", "/SOUL.md")
+
+
+@EVERY
+def test_skills_are_in_its_prompt_or_one_line(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    if "skills" not in GRAPHS[name].has:
+        with pytest.raises(deepnb.DeepnbError, match="SkillsMiddleware|FilesystemMiddleware"):
+            s.skills.new("tidy", "Tidies up a room.")
+        return
+    s.skills.new("tidy", "Tidies up a room.")
+    finished(s)
+    assert any("Tidies up a room." in piece.text for piece in s.xray().request)
+
+
+@EVERY
+def test_subagents_are_its_own(name: str, tmp_path: Path) -> None:
+    names = {"deepagents": ["general-purpose"], "deepagents on disk": ["general-purpose", "critic"]}.get(name, [])
+    assert sorted(one.agent.name for one in session(name, tmp_path).subagents.list_subagents()) == sorted(names)
+
+
+@EVERY
+def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    finished(s)
+    for tried in (
+        s.compact,
+        s.flush,
+        lambda: s.record(tmp_path / "a.jsonl"),
+        lambda: s.replay(tmp_path / "a.jsonl"),
+        lambda: s.mount("/x", f"disk:{tmp_path}"),
+        lambda: s.memory.keep(tmp_path),
+        lambda: s.new("apart", empty=True),
+        lambda: s.tools.add(print),
+        lambda: s.use("offline"),
+        lambda: s.run("x", model="offline"),
+        lambda: s.approvals.mode("read-only"),
+        lambda: s.configure(memory_refresh="call"),
+    ):
+        with pytest.raises(deepnb.DeepnbError, match="your graph") as told:
+            tried()  # type: ignore[operator]
+        assert "\n" not in told.value.typed and ": " in told.value.typed
+    assert len(s.turns) == 1
+
+
+@EVERY
+def test_a_turn_in_the_background_lands_in_a_thread_of_its_own(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    finished(s)
+    job = s.start("And then?")
+    turn = job.wait(30)
+    assert turn is not None
+    s.switch(job.thread)
+    assert answered(s, turn).text == "As before."
+    s.switch("main")
+    assert len(s.turns) == 1
+
+
+@EVERY
+def test_a_thread_is_exported(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    finished(s)
+    assert ANSWER in s.export(tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+@EVERY
+def test_limits_end_a_turn_in_order_and_it_goes_on(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    turn = finished(s, max_steps=1) if name != "question" else s.run("What?", max_steps=1)
+    if turn.asked:
+        turn = answered(s, turn)  # the limit is for one run
+        assert turn.text == ANSWER
+        return
+    assert turn.interrupted == "reached the limit of 1 step"
+    list(s.resume())
+    assert s.text == ANSWER
+
+
+@EVERY
+def test_a_stream_that_is_left_keeps_what_was_reached(name: str, tmp_path: Path) -> None:
+    s = session(name, tmp_path)
+    stream = s.stream("What is the answer?")
+    for event in stream:
+        if isinstance(event, ToolEnded) or name == "question":
+            break
+    stream.close()
+    assert stream.turn is not None
+    if s.asked:
+        assert answered(s, s.turns[-1]).text == ANSWER
+    assert finished(s, "And then?").error is None
+
+
+@EVERY
+def test_it_is_kept_in_a_file_or_by_its_own_checkpointer(name: str, tmp_path: Path) -> None:
+    s, file = session(name, tmp_path / "files"), tmp_path / "kept.db"
+    if GRAPHS[name].own_checkpointer:
+        with pytest.raises(deepnb.DeepnbError, match="its own checkpointer keeps its threads"):
+            s.persist(file)
+        finished(s)
+        again = deepnb.Session(graph=s.options.graph.graph)  # type: ignore[union-attr]
+        assert [t.text for t in again.turns] == [ANSWER]
+        return
+    s.persist(file)
+    finished(s)
+    s.close()
+    again = session(name, tmp_path / "files")
+    again.persist(file)
+    assert [(t.prompt, t.text) for t in again.turns] == [("What is the answer?", ANSWER)]
+    assert len(again.snapshot.messages) >= 4
+
+
+def test_a_question_is_answered_with_json(tmp_path: Path) -> None:
+    s = session("question", tmp_path)
+    turn = s.run("What is the answer?")
+    (asked,) = turn.asked
+    assert asked.is_question and asked.args == QUESTION
+    assert s.pending == "the graph asks a question: %agent resume JSON"
+    with pytest.raises(deepnb.DeepnbError, match="needs an answer"):
+        s.run("Something else")
+    with pytest.raises(deepnb.DeepnbError, match="takes an answer"):
+        asked.approve()
+    list(s.resume(asked.answer({"hall": 7})))
+    assert [m.text for m in s.snapshot.messages][1] == "The hall is 7."
+    assert s.text == ANSWER and s.pending is None
+
+
+def test_calls_that_its_middleware_asks_about_are_approved_edited_and_rejected(tmp_path: Path) -> None:
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import HumanInTheLoopMiddleware
+    from langchain_core.messages import AIMessage
+
+    from tests.support.scripted import Scripted
+
+    sent: list[str] = []
+
+    def send(to: str) -> str:
+        """Send a letter."""
+        sent.append(to)
+        return f"sent to {to}"
+
+    calls = [{"name": "send", "args": {"to": who}, "id": who} for who in ("Ada", "Bob", "Cyd")]
+    for mode in ("batched", "per_call"):
+        sent.clear()
+        asks = HumanInTheLoopMiddleware({"send": True}, interrupt_mode=mode)  # type: ignore[arg-type]
+        graph = create_agent(Scripted(answers=[AIMessage("", tool_calls=calls), "Done."]), [send], middleware=[asks])
+        s = deepnb.Session(graph=graph)
+        turn = s.run("Write to them")
+        assert [(c.id, c.name, c.args["to"]) for c in turn.asked] == [("Ada", "send", "Ada"), ("Bob", "send", "Bob"), ("Cyd", "send", "Cyd")]  # fmt: skip
+        ada, bob, cyd = turn.asked
+        with pytest.raises(deepnb.DeepnbError, match="decided by the graph, call by call"):
+            ada.approve(remember=True)
+        assert list(s.resume(ada.approve())) == []  # two are not decided yet
+        list(s.resume([bob.edit({"to": "Bea"}), cyd.reject("too late")]))
+        assert (s.text, sorted(sent)) == ("Done.", ["Ada", "Bea"])
+        assert any("too late" in m.text for m in s.snapshot.messages if m.role == "tool")
+
+
+def test_only_what_the_middleware_allows_can_be_decided(tmp_path: Path) -> None:
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import HumanInTheLoopMiddleware
+
+    from tests.support.graphs import lookup, model
+
+    for mode in ("batched", "per_call"):
+        asks = HumanInTheLoopMiddleware(
+            {"lookup": {"allowed_decisions": ["approve", "reject"]}},
+            interrupt_mode=mode,  # type: ignore[arg-type]
+        )
+        s = deepnb.Session(graph=create_agent(model(), [lookup], middleware=[asks]))
+        (asked,) = s.run("What?").asked
+        with pytest.raises(
+            deepnb.DeepnbError, match="does not let you edit calls of lookup: use %agent approve|session"
+        ):
+            asked.edit({"key": "x"})
+        list(s.resume(asked.approve()))
+        assert s.text == ANSWER
+
+
+def test_a_question_that_is_asked_twice_is_asked_twice() -> None:
+    from langgraph.graph import END, START, MessagesState, StateGraph
+    from langgraph.types import interrupt
+
+    def ask(state: MessagesState) -> dict[str, Any]:
+        one, two = interrupt("sure?"), interrupt("sure?")
+        return {"messages": [("ai", f"{one} and {two}")]}
+
+    graph = StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").add_edge("ask", END).compile()
+    s = deepnb.Session(graph=graph)
+    s.run("go")
+    list(s.resume(s.asked[0].answer("yes")))
+    assert [c.args for c in s.asked] == [{"value": "sure?"}]
+    list(s.resume(s.asked[0].answer(False)))
+    assert s.text == "yes and False" and s.asked == ()
+
+
+def test_what_cannot_be_attached_is_one_line(tmp_path: Path) -> None:
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
+    builder = StateGraph(MessagesState).add_node("a", lambda state: state).add_edge(START, "a").add_edge("a", END)
+    chat = GRAPHS["another key"].make(tmp_path)
+    for options, line in (
+        ({"graph": builder}, "this graph is not compiled yet: graph=builder.compile()"),
+        ({"graph": 3}, "a int is not a compiled graph"),
+        ({"graph": chat}, "the graph has no channel 'messages': it has chat"),
+        ({"graph": builder.compile(), "model": "offline:x"}, "model can't be given with graph"),
+        ({"graph": builder.compile(), "tools": [print]}, "tools can't be given with graph"),
+    ):
+        with pytest.raises(deepnb.DeepnbError) as told:
+            deepnb.Session(**options)  # type: ignore[arg-type]
+        assert told.value.typed.startswith(line)
+
+
+def test_the_eight_are_eight() -> None:
+    assert len(GRAPHS) == 8 and all(isinstance(kind, Kind) for kind in GRAPHS.values())
