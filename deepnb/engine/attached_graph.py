@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage, convert_to_messages
@@ -155,10 +156,11 @@ def _writer(builder: Any) -> str:
 
 def _tell_compaction(config: Config, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Tell the listener of a run that messages were offloaded since the last state."""
-    event = now.get(keys.OFFLOAD)
     listener = next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
-    if event and event != before.get(keys.OFFLOAD) and listener is not None and (made := offload(event)):
-        listener.emit(Compacted(made))
+    made, known = (offload(state.get(keys.OFFLOAD)) for state in (now, before))
+    if made is not None and made != known and listener is not None:
+        gone = made.cutoff - (known.cutoff if known else 0)
+        listener.emit(Compacted(made if made.messages else replace(made, messages=max(0, gone))))
 
 
 def _added(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[BaseMessage]:

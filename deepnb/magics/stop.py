@@ -1,10 +1,13 @@
 """The end of a cell whose turn waits for the user: Run All stops there, also before plain Python cells."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from deepnb.core.approvals import PendingCall
+if TYPE_CHECKING:
+    from deepnb.core.approvals import PendingCall
 
 _LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 

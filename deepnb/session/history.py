@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from deepnb.context import history
+from deepnb.context import history, upstream_history
 from deepnb.core.clock import moment
 from deepnb.core.errors import InvalidError, LimitError, NotFoundError
 from deepnb.core.offload import BroughtBack, HistoryMessage, HistorySection, HistorySections, Offload
@@ -29,12 +29,14 @@ class SessionHistory:
     def sections(self) -> HistorySections:
         """What was offloaded, by time, each with the compaction it came of."""
         work = self._workspace
-        path = f"{history.PREFIX}{work.thread.name}.md"
         made = [e.offload for t in work.turns for e in t.events if isinstance(e, Compacted) and not e.path]
         if (last := work.snapshot.offload) is not None and last not in made:
             made.append(last)
+        path = (last and last.path) or f"{history.PREFIX}{work.thread.name}.md"
         text = BackendFiles(work.backend).get(path, "")
-        found = sorted(history.sections(path, text), key=lambda one: moment(one.at))
+        found = sorted(
+            history.sections(path, text) or upstream_history.sections(path, text), key=lambda one: moment(one.at)
+        )
         return HistorySections(_joined(found, made))
 
     @property
@@ -92,9 +94,9 @@ def _chosen(
 
 
 def _joined(found: Sequence[HistorySection], made: list[Offload]) -> list[HistorySection]:
-    """Each section with its compaction: that of its time, and of several the newest to the newest."""
+    """Each section with its compaction: that of its time, or one that does not say its time; of several the newest to the newest."""
     out = []
     for one in reversed(found):
-        at = next((i for i in range(len(made))[::-1] if made[i].at == one.at), None)
+        at = next((i for i in range(len(made))[::-1] if made[i].at in (one.at, "")), None)
         out.append(one if at is None else replace(one, offload=made.pop(at)))
     return out[::-1]

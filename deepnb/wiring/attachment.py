@@ -94,10 +94,11 @@ def _check(graph: Any, messages: str) -> None:
 
 
 def _backend(parts: GraphParts) -> Any:
-    """Where the file tools of a graph write."""
+    """Where the files of a graph are: those of its file tools, else of its memory, skills or history."""
     if (files := parts.of("FilesystemMiddleware")) is not None:
         return files.backend
-    return None
+    readers = map(parts.of, ("MemoryMiddleware", "SkillsMiddleware", "SummarizationMiddleware"))
+    return next((found for one in readers if (found := getattr(one, "_backend", None)) is not None), None)
 
 
 def _is_state(backend: Any) -> bool:
