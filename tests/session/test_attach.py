@@ -113,7 +113,7 @@ def test_what_it_has_and_what_it_lacks_is_known_from_the_start(name: str, tmp_pa
 def test_memory_is_the_files_of_its_prompt_or_one_line(name: str, tmp_path: Path) -> None:
     s, has = session(name, tmp_path), "memory" in GRAPHS[name].has
     if not has:
-        with pytest.raises(deepnb.DeepnbError, match="MemoryMiddleware|FilesystemMiddleware"):
+        with pytest.raises(deepnb.DeepnbError, match=r"MemoryMiddleware|FilesystemMiddleware"):
             s.memory.add("Be brief.")
         assert "AGENTS" not in "".join(s.files)
         return
@@ -131,7 +131,7 @@ def test_memory_is_the_files_of_its_prompt_or_one_line(name: str, tmp_path: Path
 def test_skills_are_in_its_prompt_or_one_line(name: str, tmp_path: Path) -> None:
     s = session(name, tmp_path)
     if "skills" not in GRAPHS[name].has:
-        with pytest.raises(deepnb.DeepnbError, match="SkillsMiddleware|FilesystemMiddleware"):
+        with pytest.raises(deepnb.DeepnbError, match=r"SkillsMiddleware|FilesystemMiddleware"):
             s.skills.new("tidy", "Tidies up a room.")
         return
     s.skills.new("tidy", "Tidies up a room.")
@@ -294,9 +294,7 @@ def test_only_what_the_middleware_allows_can_be_decided(tmp_path: Path) -> None:
         )
         s = deepnb.Session(graph=create_agent(model(), [lookup], middleware=[asks]))
         (asked,) = s.run("What?").asked
-        with pytest.raises(
-            deepnb.DeepnbError, match="does not let you edit calls of lookup: use %agent approve|session"
-        ):
+        with pytest.raises(deepnb.DeepnbError, match="does not let you edit calls of lookup"):
             asked.edit({"key": "x"})
         list(s.resume(asked.approve()))
         assert s.text == ANSWER
