@@ -314,7 +314,7 @@ def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.N
     snapshot = session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
-        models=(*EXAMPLES, *(n for n, value in variables.items() if hasattr(type(value), "_llm_type"))),
+        models=(*EXAMPLES, *(n for n, value in variables.items() if _may_be_used(value))),
         providers=tuple(name for name, one in PROVIDERS.items() if one.typed),
         threads=session.workspace.threads.names,
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
@@ -341,6 +341,11 @@ def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
         case "messages":
             return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
     return tuple(skill.name for skill in session.skills.bundled())
+
+
+def _may_be_used(value: Any) -> bool:
+    """Whether a variable holds a chat model or a compiled graph; by its type."""
+    return hasattr(type(value), "_llm_type") or hasattr(type(value), "get_state_history")
 
 
 def _may_be_tool(value: Any) -> bool:

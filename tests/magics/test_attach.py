@@ -1,0 +1,124 @@
+"""`%agent use my_graph`: another agent in the same shell, what it lacks, its questions, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import deepnb
+from tests.support.shells import Shell
+
+SETUP = """
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import interrupt
+from tests.support.scripted import Scripted, call
+
+def send(to: str) -> str:
+    "Send a letter."
+    return f"sent to {to}"
+
+asks = HumanInTheLoopMiddleware({"send": True})
+my_graph = create_agent(Scripted(answers=[call("send", to="Ada"), "It is sent."]), [send], middleware=[asks])
+
+def ask(state):
+    return {"messages": [("ai", f"You said {interrupt({'question': 'Which hall?'})!r}.")]}
+
+asking = StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").add_edge("ask", END)
+halls = asking.compile()
+"""
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    made = Shell()
+    made.ok("%load_ext deepnb")
+    made.ok(SETUP)
+    yield made
+
+
+def test_what_it_lacks_is_said_once_and_can_be_asked_for(shell: Shell) -> None:
+    shown = shell.ok("%agent use my_graph")
+    assert shown.startswith("thread main on my_graph; %agent use MODEL goes back to deepnb's agent\n")
+    assert "  approvals     send\n" in shown and "100,000 tokens, of ScriptedModel" in shown
+    assert "it has no file tools; add deepagents' FilesystemMiddleware()" in shown
+    assert "only deepnb's own agent has compaction by hand, flush, tape" in shown
+    again = shell.ok("%agent use my_graph")
+    assert again == "thread main on my_graph; %agent use MODEL goes back to deepnb's agent\n"
+    assert shell.ok("%agent use") in shown
+    assert "files, memory, skills, subagents, history: %agent use lists what would give them" in shell.ok("%agent")
+
+
+def test_its_turns_and_approvals_are_shown_as_those_of_any_agent(shell: Shell) -> None:
+    shell.ok("%agent use my_graph")
+    card = shell.ok("%%agent\nWrite to Ada")
+    assert "1 · send · needs your approval (the graph asks before calls of this tool)" in card
+    assert "--thread" not in card
+    assert "decided by the graph, call by call" in shell.fails("%agent approve --thread")
+    shown = shell.ok("%agent approve")
+    assert '→ send(to="Ada")  ok' in shown and "It is sent." in shown
+    assert "send  ask " in shell.ok("%agent tools") and "my_graph decides which calls need" in shell.ok("%agent tools")
+    assert "nothing compacts the context" in shell.ok("%agent budget")
+    assert "result of send" in shell.ok("%agent xray")
+
+
+def test_each_thing_it_lacks_is_one_line(shell: Shell) -> None:
+    shell.ok("%agent use my_graph")
+    for line, words in (
+        ("%memory", "my_graph has no memory (no memory files are in its prompt): add deepnb.middleware.Memory"),
+        ("%memory add x", "my_graph has no memory"),
+        ("%skills", "my_graph has no skills"),
+        ("%agent history", "my_graph has no history (it offloads nothing): add deepnb.middleware.CompactionM"),
+        ("%agent subagents", "my_graph has no subagents"),
+        ("%agent mount /x disk:x", "my_graph has no mounts"),
+        ("%agent record a.jsonl", "my_graph has no tape"),
+        ("%agent tools deny send", "approve is a matter of my_graph"),
+        ("%%agent --model offline\nhi", "model is a matter of my_graph"),
+    ):
+        assert words in shell.fails(line), line
+
+
+def test_a_question_takes_json(shell: Shell) -> None:
+    shell.ok("%agent use halls")
+    ran = shell.run("%%agent\nBook a hall")
+    assert "needs your answer · 1 question" in ran.out and "question: Which hall?" in ran.out
+    assert ran.asks and str(ran.error).startswith("the graph needs your answer: type %agent resume JSON")
+    assert "%agent resume JSON" in shell.fails("%agent approve")
+    assert "not valid JSON" in shell.fails('%agent resume {"hall": 4')
+    assert "the graph asks a question: %agent resume JSON" in shell.ok("%agent")
+    assert "You said {'hall': 4}." in shell.ok('%agent resume {"hall": 4}')
+    assert "no question waits" in shell.fails("%agent resume 5")
+    shell.ok("%agent And another")
+    assert "You said 'no'." in shell.ok('%agent resume "no"')
+
+
+def test_each_graph_has_threads_of_its_own(shell: Shell) -> None:
+    shell.ok("%agent hello")
+    own = deepnb.current()
+    shell.ok("%agent use halls")
+    assert deepnb.current() is not own
+    shell.ok("%agent Book one")
+    shell.ok("%agent resume 1")
+    shell.ok("%agent fork b")
+    assert "b" in shell.ok("%agent threads")
+    back = shell.ok("%agent use offline")
+    assert "back in thread main of deepnb's agent" in back
+    assert deepnb.current() is own and "hello" in shell.ok("%agent turns")
+    assert "thread thread-3 on halls" in shell.ok("%agent use halls"), "a new one, since b had turns"
+    assert "Book one" in shell.ok("%agent threads")
+    shell.ok("halls = asking.compile()")
+    assert "what it lacks" in shell.ok("%agent use halls"), "a graph that was compiled anew is another"
+    assert [t.turns for t in deepnb.current().threads] == [0]
+
+
+def test_what_is_no_graph_is_said(shell: Shell) -> None:
+    assert "this graph is not compiled yet: graph=builder.compile()" in shell.fails("%agent use asking")
+    assert "%agent use my_graph --messages-key jump_to" not in shell.fails("%agent use my_graph --messages-key chat")
+    assert deepnb.current().features == deepnb.Session().features
+
+
+def test_tab_offers_the_graphs_that_variables_hold(shell: Shell) -> None:
+    _, found = shell.ip.complete("%agent use ", "%agent use ")
+    assert {"my_graph", "halls"} <= {name.removeprefix("%agent use ") for name in found} and "send" not in found
