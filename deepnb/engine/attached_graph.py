@@ -36,6 +36,8 @@ class AttachedGraph:
     # -- a run
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
+        if (listener := _listener(config)) is not None:
+            listener.wakes_nodes = True
         value = self._theirs(given) if isinstance(given, Mapping) and not isinstance(given, Command) else given
         if self._is_async:
             chunks = async_stream.read(lambda: self.compiled.astream(value, config, stream_mode=list(MODES)))
@@ -47,7 +49,7 @@ class AttachedGraph:
                 values = self._ours(chunk)
                 if before is not None:
                     yield "updates", {"": {keys.MESSAGES: _added(before, values)}}
-                    _tell_compaction(config, before, values)
+                    _tell_compaction(listener, before, values)
                 yield mode, (before := values)
             elif keys.INTERRUPT in chunk:
                 yield mode, chunk
@@ -154,9 +156,13 @@ def _writer(builder: Any) -> str:
     return str(next(iter((*ends, *plain, *builder.nodes))))
 
 
-def _tell_compaction(config: Config, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def _listener(config: Config) -> Listener | None:
+    """What hears a run, of its callbacks."""
+    return next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
+
+
+def _tell_compaction(listener: Listener | None, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Tell the listener of a run that messages were offloaded since the last state."""
-    listener = next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
     made, known = (offload(state.get(keys.OFFLOAD)) for state in (now, before))
     if made is not None and made != known and listener is not None:
         gone = made.cutoff - (known.cutoff if known else 0)

@@ -122,6 +122,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._failed: dict[values.Path, values.Call] = {}
         """Where -> the call that failed there last: if it is made again, it is the same call."""
         self._cancelled = threading.Event()
+        self.wakes_nodes = False
+        """Whether nodes do work of their own, as those of somebody else's graph may."""
 
     def cancel(self) -> None:
         """Let the run end at its next callback."""
@@ -133,7 +135,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         return self._cancelled.is_set()
 
     def wake(self) -> None:
-        """Raise `Cancelled` in the threads that are inside a model or a tool just now.
+        """Raise `Cancelled` in the threads that are inside a model, a tool, or a node of somebody else's just now.
 
         Python delivers it between two bytecodes: a tool blocked in C sees it when it returns.
         """
@@ -160,13 +162,27 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     # -- nodes and chains: only who is whose parent
 
     def on_chain_start(
-        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any
+        self,
+        serialized: Any,
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        name: str | None = None,
+        **_: Any,
     ) -> None:
         self._check()
         self._parent[run_id] = parent_run_id
+        if self.wakes_nodes and (metadata or {}).get("langgraph_node") == name:
+            self._busy[run_id] = threading.get_ident()
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        self._busy.pop(run_id, None)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         self._parent.pop(run_id, None)
+        self._busy.pop(run_id, None)
         self._check()
 
     # -- models

@@ -1,0 +1,90 @@
+"""What of a graph is only a coroutine, read by a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from deepnb.engine import async_stream
+
+
+async def items(ended: list[str], fails: BaseException | None = None) -> AsyncIterator[int]:
+    try:
+        for n in range(3):
+            await asyncio.sleep(0)
+            yield n
+        if fails is not None:
+            raise fails
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        ended.append("cancelled")
+        raise
+    finally:
+        ended.append("ended")
+
+
+def test_every_item_comes_in_order_in_the_thread_that_reads() -> None:
+    ended: list[str] = []
+    assert list(async_stream.read(lambda: items(ended))) == [0, 1, 2]
+    assert ended == ["ended"]
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+def test_an_error_comes_through_and_the_loop_can_be_used_again(error: BaseException) -> None:
+    ended: list[str] = []
+    with pytest.raises(type(error)):
+        list(async_stream.read(lambda: items(ended, error)))
+    assert ended == ["ended"]
+    assert list(async_stream.read(lambda: items([]))) == [0, 1, 2]
+
+
+def test_a_reader_that_goes_away_ends_it() -> None:
+    ended: list[str] = []
+    read = async_stream.read(lambda: items(ended))
+    assert next(read) == 0
+    read.close()  # type: ignore[attr-defined]
+    assert ended == ["ended"]
+
+
+def test_what_waits_is_ended_by_what_is_raised_in_the_thread_that_reads() -> None:
+    import ctypes
+
+    begun, raised = threading.Event(), list[str]()
+
+    async def waits() -> AsyncIterator[int]:
+        begun.set()
+        await asyncio.sleep(600)
+        yield 1
+
+    def read() -> None:
+        try:
+            list(async_stream.read(waits))
+        except KeyboardInterrupt:
+            raised.append("interrupted")
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert begun.wait(30)
+    assert thread.ident is not None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
+    thread.join(30)
+    assert raised == ["interrupted"]
+
+
+def test_two_threads_read_at_once() -> None:
+    together = threading.Barrier(2, timeout=30)
+
+    async def meets() -> AsyncIterator[int]:
+        together.wait()
+        yield 1
+
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.extend(async_stream.read(meets))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert found == [1, 1]
