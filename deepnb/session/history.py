@@ -30,7 +30,8 @@ class SessionHistory:
         """What was offloaded, by time, each with the compaction it came of."""
         work = self._workspace
         made = [e.offload for t in work.turns for e in t.events if isinstance(e, Compacted) and not e.path]
-        if (last := work.snapshot.offload) is not None and last not in made:
+        last = work.snapshot.offload
+        if last is not None and all((one.cutoff, one.summary) != (last.cutoff, last.summary) for one in made):
             made.append(last)
         path = (last and last.path) or f"{history.PREFIX}{work.thread.name}.md"
         text = BackendFiles(work.backend).get(path, "")

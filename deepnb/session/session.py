@@ -601,7 +601,7 @@ class Session:
         work = self._workspace
         work.current.idle()
         if empty or shared:
-            work.need("scopes of threads")
+            work.need("empty and shared threads")
         made = work.threads.new(name, scope=Scope(empty, shared))
         work.current.tell()
         return made.name

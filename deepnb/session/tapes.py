@@ -17,7 +17,7 @@ def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool
     """Begin a tape; one at a time."""
     current = workspace.current
     current.idle()
-    workspace.need("tape")
+    workspace.need("tapes")
     if (running := current.recording) is not None and running.active:
         raise BusyError(f"already {running.line}", "%agent record stop ends it")
     made = Recording(named_file(path, KIND), current.now, note, overwrite=overwrite, name=path)
@@ -28,7 +28,7 @@ def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool
 
 def replay(workspace: Workspace, path: str | Path, *, pace: bool) -> Tape:
     """Play a tape from the next turn on."""
-    workspace.need("tape")
+    workspace.need("tapes")
     model = tape_model(named_file(path, KIND), workspace.current.now, pace=pace)
     workspace.configure({"model": model, "base_url": None})
     return tape_of(model)

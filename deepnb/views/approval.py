@@ -238,7 +238,10 @@ def _card_html(card: CallCard) -> list[h.Child]:
     head = h.el("div", h.el("b", card.title), " · ", h.swatch(short(card.state, 200), colour))
     body: list[h.Child] = []
     if card.shown:
-        body += [h.label("arguments"), h.pre(middle_cut(pretty(dict(card.shown)), _HEAD, _TAIL), low=True)]
+        body += [
+            h.label("question" if card.call.is_question else "arguments"),
+            h.pre(middle_cut(pretty(dict(card.shown)), _HEAD, _TAIL), low=True),
+        ]
     if card.code is not None:
         body.append(code_html(card.code))
     if card.change is not None:

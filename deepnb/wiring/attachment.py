@@ -215,9 +215,9 @@ def _own_ways(kept: bool) -> tuple[Feature, ...]:
     lacks = (
         lack("compaction by hand", "it compacts by itself, if at all"),
         lack("flush", "only deepnb's agent makes notes before a compaction"),
-        lack("tape", "its models are its own, and can't be replaced"),
+        lack("tapes", "its models are its own, and can't be replaced"),
         lack("mounts", "its files are where it was given them"),
-        lack("scopes of threads", "what its threads have in common is a matter of its own"),
+        lack("empty and shared threads", "what its threads have in common is a matter of its own"),
     )
     persistence = Feature(
         "persistence by deepnb", "its own checkpointer keeps its threads", "compile it without one", has=False

@@ -44,7 +44,7 @@ def test_what_it_lacks_is_said_once_and_can_be_asked_for(shell: Shell) -> None:
     assert shown.startswith("thread main on my_graph; %agent use MODEL goes back to deepnb's agent\n")
     assert "  approvals     send\n" in shown and "100,000 tokens, of ScriptedModel" in shown
     assert "it has no file tools; add deepagents' FilesystemMiddleware()" in shown
-    assert "only deepnb's own agent has compaction by hand, flush, tape" in shown
+    assert "only deepnb's own agent has compaction by hand, flush, tapes" in shown
     again = shell.ok("%agent use my_graph")
     assert again == "thread main on my_graph; %agent use MODEL goes back to deepnb's agent\n"
     assert shell.ok("%agent use") in shown
@@ -73,7 +73,7 @@ def test_each_thing_it_lacks_is_one_line(shell: Shell) -> None:
         ("%agent history", "my_graph has no history (it offloads nothing): add deepnb.middleware.CompactionM"),
         ("%agent subagents", "my_graph has no subagents"),
         ("%agent mount /x disk:x", "my_graph has no mounts"),
-        ("%agent record a.jsonl", "my_graph has no tape"),
+        ("%agent record a.jsonl", "my_graph has no tapes"),
         ("%agent tools deny send", "approve is a matter of my_graph"),
         ("%%agent --model offline\nhi", "model is a matter of my_graph"),
     ):

@@ -13,7 +13,7 @@ from tests.support.graphs import ANSWER, GRAPHS, QUESTION, Kind
 
 EVERY = pytest.mark.parametrize("name", GRAPHS)
 SOME = ("checkpointer", "files", "memory", "skills", "subagents", "history", "approvals")
-OURS = ("compaction by hand", "flush", "tape", "mounts", "scopes of threads")
+OURS = ("compaction by hand", "flush", "tapes", "mounts", "empty and shared threads")
 
 
 def session(name: str, folder: Path, **options: Any) -> deepnb.Session:
@@ -315,6 +315,58 @@ def test_a_question_that_is_asked_twice_is_asked_twice() -> None:
     assert [c.args for c in s.asked] == [{"value": "sure?"}]
     list(s.resume(s.asked[0].answer(False)))
     assert s.text == "yes and False" and s.asked == ()
+
+
+def test_what_waits_is_there_in_the_next_session_on_its_checkpointer(tmp_path: Path) -> None:
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import HumanInTheLoopMiddleware
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from tests.support.graphs import lookup, model
+
+    asks = HumanInTheLoopMiddleware({"lookup": True})
+    graph = create_agent(model(), [lookup], middleware=[asks], checkpointer=InMemorySaver())
+    deepnb.Session(graph=graph).run("What is the answer?")
+    for s in (deepnb.Session(graph=graph),):
+        (asked,) = s.asked
+        assert (asked.id, asked.name) == ("c1", "lookup") and s.turns[0].asked == s.asked
+        list(s.resume(asked.approve()))
+        assert s.text == ANSWER
+    file, question = tmp_path / "kept.db", GRAPHS["question"].make(tmp_path)
+    with deepnb.Session(graph=question, persist=file) as first:
+        first.run("What is the answer?")
+    again = deepnb.Session(graph=question, persist=file)
+    assert again.restored is not None and again.restored.asked == 1
+    list(again.resume(again.asked[0].answer({"hall": 2})))
+    assert "The hall is 2." in [m.text for m in again.snapshot.messages] and again.text == ANSWER
+
+
+def test_a_transcript_holds_each_message_once(tmp_path: Path) -> None:
+    for name in ("own reducer", "another key", "async only"):
+        s = session(name, tmp_path)
+        finished(s)
+        finished(s, "And then?")
+        rows = s.transcript()
+        texts = list(rows[rows["type"] == "message"]["text"])
+        assert texts.count(ANSWER) == 1 and texts.count("answer is 42") == 1, name
+
+
+def test_what_was_offloaded_is_shown_with_its_summary_and_brought_back() -> None:
+    from deepagents import create_deep_agent
+
+    from tests.support.scripted import Scripted
+
+    model = Scripted(answers=["one", "SUMMARY", "two", "three"], profile={"max_input_tokens": 20_000})
+    s = deepnb.Session(graph=create_deep_agent(model=model))
+    s.run("word " * 9_000)
+    turn = s.run("more " * 9_000)
+    assert turn.compacted and turn.text == "two"
+    (section,) = s.history()
+    assert [(item.role, item.text[:8]) for item in section.items] == [("user", "word wor"), ("assistant", "one")]
+    assert section.offload is not None and section.offload.summary == "SUMMARY" and section.offload.messages == 2
+    s.bring_back(1, [2])
+    s.run("Well?")
+    assert any("one" in piece.text for piece in s.xray().request if piece.part == "user")
 
 
 def test_what_cannot_be_attached_is_one_line(tmp_path: Path) -> None:
