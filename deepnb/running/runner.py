@@ -300,8 +300,6 @@ class Runner:
 
         work = self._workspace
         work.current.stop()
-        if played.error is None and played.interrupted is None:  # it took all answers it was given
-            thread.decided = {}
         work.state.look(thread, played.values if played.whole else None)
         if played.error is not None and not _has_answer(thread, draft):
             with suppress(Exception):  # a checkpointer that takes no more: the turn stays as it was left

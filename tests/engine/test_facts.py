@@ -226,3 +226,18 @@ def test_a_models_sdk_sends_twice_more_by_itself():
 
     assert ChatOpenAI(model="m", api_key="x").root_client.max_retries == 2  # type: ignore[arg-type]
     assert ChatAnthropic(model="m", api_key="x")._client.max_retries == 2  # type: ignore[call-arg, arg-type]
+
+
+def test_two_interrupts_of_one_node_have_ids_of_their_own():
+    from langgraph.graph import END, START, MessagesState, StateGraph
+    from langgraph.types import Command
+
+    def ask(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [("ai", interrupt("one?") + interrupt("two?"))]}
+
+    graph = StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").add_edge("ask", END)
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    (first,) = compiled.invoke({"messages": []}, config)["__interrupt__"]
+    (second,) = compiled.invoke(Command(resume="a"), config)["__interrupt__"]
+    assert (first.value, second.value) == ("one?", "two?") and first.id != second.id

@@ -1,0 +1,61 @@
+"""What is found in compiled graphs: models, middleware, tools, and what runs only as a coroutine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+
+from deepnb.engine.graph_parts import graph_parts
+from tests.support.graphs import GRAPHS, lookup, model
+
+THEIR_MODEL = model()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_model_and_the_tools_of_each_of_eight_graphs(name: str, tmp_path: Path) -> None:
+    parts = graph_parts(GRAPHS[name].make(tmp_path))
+    assert [type(one).__name__ for one in parts.models] == ["ScriptedModel"]
+    assert GRAPHS[name].tool in [one.name for one in parts.tools]
+    assert parts.is_async is (name == "async only")
+    if name.startswith("deepagents"):
+        assert parts.of("FilesystemMiddleware") is not None and list(parts.of("MemoryMiddleware").sources) == [
+            "/AGENTS.md"
+        ]
+        assert parts.of("SummarizationMiddleware") is not None
+
+
+def test_a_model_that_is_a_global_of_the_node_or_of_a_function_it_calls() -> None:
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
+    graph = StateGraph(MessagesState).add_node("a", _node).add_edge(START, "a").add_edge("a", END).compile()
+    assert graph_parts(graph).models == (THEIR_MODEL,)
+
+
+def _node(state: Any) -> Any:
+    return {"messages": [_asked(state["messages"])]}
+
+
+def _asked(messages: Any) -> Any:
+    return THEIR_MODEL.invoke(messages)
+
+
+def test_an_agent_that_is_a_node_of_another_graph() -> None:
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
+    inner = create_agent(THEIR_MODEL, [lookup])
+    graph = StateGraph(MessagesState).add_node("agent", inner).add_edge(START, "agent").add_edge("agent", END).compile()
+    assert graph_parts(graph).models == (THEIR_MODEL,)
+    assert [one.name for one in graph_parts(graph).tools] == ["lookup"]
+
+
+def test_middleware_whose_hook_is_only_a_coroutine() -> None:
+    class Later(AgentMiddleware):
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request)
+
+    assert graph_parts(create_agent(model(), [], middleware=[Later()])).is_async
+    assert not graph_parts(create_agent(model(), [])).is_async
