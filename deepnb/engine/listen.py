@@ -5,9 +5,9 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, dispatch_custom_event
@@ -18,45 +18,17 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
 from deepnb.core import values
-from deepnb.core.budget import Budget
 from deepnb.core.failures import failure_text, own_traceback
 from deepnb.core.messages import Added, Message
-from deepnb.core.request import Request
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.answer import answer_begun, cut_short, usage
 from deepnb.engine.call_order import CallOrder
+from deepnb.engine.ledger import Ledger
 from deepnb.engine.probe import to_message
 from deepnb.engine.refused_calls import ArgumentTexts
 from deepnb.engine.request import message_text, thinking_text
-
-
-class Ledger(Protocol):
-    """Takes down what each call was sent, and prices what it cost."""
-
-    calls: int
-    """Calls of the turn before this run."""
-
-    def sent(
-        self,
-        messages: Sequence[BaseMessage],
-        tools: Sequence[Any],
-        path: values.Path,
-        purpose: values.Purpose,
-        agent: str,
-    ) -> tuple[Budget, Request]:
-        """What a request of an agent costs by part, and its pieces."""
-
-    def answered(self, message: BaseMessage, agent: str) -> int:
-        """Tokens of an agent's answer, by our own count."""
-
-    def label(self, agent: str) -> str:
-        """What the model of a subagent is called that has one of its own; empty for any other."""
-
-    def with_cost(self, usage: values.Usage, model: str, path: values.Path, agent: str) -> values.Usage:
-        """The usage with its cost, where the price is known."""
-
 
 _LOG = logging.getLogger("deepnb")
 

@@ -15,7 +15,8 @@ from deepnb.core.values import Asked, Event
 from deepnb.engine import keys
 from deepnb.engine.approvals import foreign_requests
 from deepnb.engine.graph import Graph
-from deepnb.engine.listen import Cancelled, Ledger, LimitReached, Listener
+from deepnb.engine.ledger import Ledger
+from deepnb.engine.listen import Cancelled, LimitReached, Listener
 from deepnb.engine.probe import new_messages
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from deepnb.core.approvals import PendingCall
 from deepnb.core.errors import NotFoundError
 from deepnb.core.memo import Memo
 from deepnb.core.skills import Skill
-from deepnb.core.values import Event, Snapshot, Turn
+from deepnb.core.values import Snapshot, Turn
 from deepnb.running.current import Current
 from deepnb.running.file_updates import merged, overlay, rebased
 from deepnb.running.graphs import Graphs
@@ -39,21 +39,12 @@ class State:
         self._home = home
         self._graphs = graphs
         self.put_back = home.put_back
+        self.paths = home.paths
         self._overlay = Memo(overlay)
         self._only = Memo(_only)
         self._known = Memo(_only)
         self.persistence: Persistence | None = None
         """Where what the checkpoints do not hold is kept; None while the session is not."""
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether each thread has all of its files for itself."""
-        return self._home.paths.is_apart
-
-    @property
-    def is_attached(self) -> bool:
-        """Whether the graph is somebody else's, whose threads share nothing by deepnb."""
-        return self._home.paths.is_attached
 
     # -- one thread's checkpoints
 
@@ -352,15 +343,6 @@ class State:
         if thread.scope.whole:
             return {}
         return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}
-
-    def skip_tools(self, thread: Thread, events: Iterable[Event]) -> None:
-        """Give the tool calls of an interrupted step results: of those that had ended their own, the rest are skipped."""
-        from deepnb.engine import keys
-        from deepnb.engine.repair import skipped_results
-
-        self._graph.land(thread.config)
-        messages = self._graph.state(thread.config).values.get(keys.MESSAGES) or ()
-        self._graph.answer_tools(thread.config, skipped_results(messages, events))
 
     @property
     def _graph(self) -> Graph:

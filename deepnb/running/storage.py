@@ -107,6 +107,8 @@ class Storage:
 
     def join(self, sources: Sources) -> None:
         """Have these files of the disk joined in, and no others; no other file of their directories is seen."""
+        if (graph := self._current.options.graph) is not None:
+            graph.features.need("mounts")
         self._source_mounts = {one: self._source_mounts.get(one) or _source_mount(one) for one in sources}
         self._rewire()
 

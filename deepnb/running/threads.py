@@ -80,7 +80,7 @@ class Threads:
         """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
         if self._stored is None:
             self._stored = {name: at for name, at in self._state.stored().items() if name not in self._lent}
-            if not self._state.is_attached:
+            if not self._state.paths.is_attached:
                 self._fill(self.pool)
         return self._stored
 
@@ -103,8 +103,8 @@ class Threads:
         facts = self._state.metadata(name) or {}
         shared = str(facts.get("deepnb_pool", ""))
         pools = {"": self.pool, **{t.pool.name: t.pool for t in self._threads.values()}}
-        if self._state.is_attached:
-            pool = Pool(name) if self._state.is_apart else self.pool
+        if self._state.paths.is_attached:
+            pool = Pool(name) if self._state.paths.is_apart else self.pool
         elif (pool := pool or pools.get(shared)) is None:
             self._fill(pool := Pool(shared))
         if name not in self._threads:
@@ -165,9 +165,9 @@ class Threads:
         before = self._current.thread
         if of is not None:
             parent, scope = f"{of[0].name}@{of[1]}", of[0].scope
-            pool = Pool(name) if self._state.is_apart else of[0].pool
+            pool = Pool(name) if self._state.paths.is_apart else of[0].pool
         else:
-            parent, pool = None, Pool(name) if scope.empty or self._state.is_apart else self.pool
+            parent, pool = None, Pool(name) if scope.empty or self._state.paths.is_apart else self.pool
         made = self._current.thread = self._add(Thread(name, parent, pool, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
@@ -193,7 +193,7 @@ class Threads:
         """A fork of a thread as it is now, which is not made current."""
         self._state.start(source)
         number = len(source.turns)
-        pool = Pool(name) if self._state.is_apart else source.pool
+        pool = Pool(name) if self._state.paths.is_apart else source.pool
         made = Thread(name, f"{source.name}@{number}", pool, source.scope, snapshot=Snapshot(name))
         return self._branched(source, self._add(made), source.snapshot, number, True)
 

@@ -309,7 +309,6 @@ class SessionMemory(Part):
     def _join(self, sources: Sources) -> None:
         work = self._workspace
         work.current.idle()
-        work.need("mounts")
         work.configure({"memory": work.home.join(sources)})
 
     def paths(self) -> tuple[str, ...]:

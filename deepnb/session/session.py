@@ -154,13 +154,10 @@ class Session:
         messages_key: str = "messages",
         **unknown: Never,
     ) -> None:
-        options = known_only("Session", locals(), unknown)
-        self._workspace = Workspace(_options(options, messages_key), clock)
+        self._workspace = Workspace(_options(known_only("Session", locals(), unknown), messages_key), clock)
         self._runner = Runner(self._workspace)
         self._context = SessionContext(self._workspace)
         self._history = SessionHistory(self._workspace, self._context)
-        self.jobs = Jobs(self._workspace)
-        """The turns that were started in the background."""
         self.approvals = SessionApprovals(self._workspace, self._runner)
         """Which calls need approval, and which run unasked."""
         if persist is not None:
@@ -250,6 +247,11 @@ class Session:
         from deepnb.session.files import Files
 
         return Files(self.backend)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The turns that were started in the background."""
+        return Jobs(self._workspace)
 
     @cached_property
     def memory(self) -> SessionMemory:
