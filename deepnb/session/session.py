@@ -102,12 +102,12 @@ class Session:
     - prices: model name to US dollars for a million tokens of (input, cached input, output)
     - tool_text: how tools are described to the model: "short" or "full"; None is short under a window of 32,000 tokens
     - namespace: the variables that the agent may look at; in a dict its code also runs, once it is approved
-    - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
-    - persist: a file, or "postgresql://...", in which threads, turns, files, memory with its journal, calls that need
-      approval and the policy outlive the kernel; it takes the place of `checkpointer`
     - graph: a compiled LangGraph graph of your own in the place of deepnb's agent; `session.features` lists what it
       has of what deepnb shows. Its model, tools, middleware and prompt are a matter of its own
     - messages_key: the channel of its conversation
+    - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
+    - persist: a file, or "postgresql://...", in which threads, turns, files, memory with its journal, calls that need
+      approval and the policy outlive the kernel; it takes the place of `checkpointer`
     """
 
     restored: Restored | None = None
@@ -148,13 +148,13 @@ class Session:
         prices: Mapping[str, Price] | None = None,
         tool_text: ToolText | None = None,
         namespace: Mapping[str, Any] | None = None,
+        graph: CompiledStateGraph[Any, Any, Any, Any] | None = None,
+        messages_key: str = Options.messages_key,
         clock: Callable[[], datetime] | None = None,
         persist: str | Path | None = None,
-        graph: CompiledStateGraph[Any, Any, Any, Any] | None = None,
-        messages_key: str = "messages",
         **unknown: Never,
     ) -> None:
-        self._workspace = Workspace(_options(known_only("Session", locals(), unknown), messages_key), clock)
+        self._workspace = Workspace(_options(known_only("Session", locals(), unknown)), clock)
         self._runner = Runner(self._workspace)
         self._context = SessionContext(self._workspace)
         self._history = SessionHistory(self._workspace, self._context)
@@ -755,14 +755,13 @@ class Session:
         return export(self._workspace, path, thread or self.thread, overwrite=overwrite)
 
 
-def _options(given: dict[str, Any], messages_key: str) -> Options:
+def _options(given: Mapping[str, Any]) -> Options:
     """The options of a session, on deepnb's own agent or on a graph."""
-    graph = given.pop("graph")
-    if graph is None:
+    if given["graph"] is None:
         return changed(Options(), given)
     from deepnb.wiring.attach import attached_options
 
-    return attached_options(graph, given, messages=messages_key)
+    return attached_options(given)
 
 
 def _decisions(decision: str | Decision | Sequence[Decision] | None) -> tuple[str | None, Sequence[Decision]]:

@@ -14,7 +14,7 @@ from deepnb.engine.attached_graph import AttachedGraph
 from deepnb.engine.images import takes_images
 from deepnb.models.names import window_of
 from deepnb.models.resolve import label_of
-from deepnb.wiring.attachment import MESSAGES, Attachment, attachment, has_checkpointer, skill_sources
+from deepnb.wiring.attachment import Attachment, attachment, has_checkpointer, skill_sources
 from deepnb.wiring.build import Built, tool_lines
 from deepnb.wiring.host import Host
 from deepnb.wiring.model import meter_of
@@ -22,13 +22,14 @@ from deepnb.wiring.options import OF_THE_GRAPH, Options, changed
 from deepnb.workshop.approvals import Effects
 
 
-def attached_options(graph: Any, given: Mapping[str, Any], name: str = "", messages: str = MESSAGES) -> Options:
+def attached_options(given: Mapping[str, Any]) -> Options:
     """The options of a session on a graph: what was `given`, the rest as the graph has it."""
     usual = {one.name: getattr(Options(), one.name) for one in fields(Options)}
     if wrong := next((one for one in OF_THE_GRAPH if one in given and given[one] != usual[one]), None):
         raise RefusedError(f"{wrong} can't be given with graph", "set it where the graph is made")
-    own = {one: value for one, value in given.items() if one not in OF_THE_GRAPH}
-    made = attachment(graph, name, messages, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
+    graph, messages = given["graph"], given["messages_key"]
+    own = {one: value for one, value in given.items() if one not in (*OF_THE_GRAPH, "graph")}
+    made = attachment(graph, messages, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
     where = NoFiles() if made.backend is None else made.backend
     found: dict[str, Any] = {"backend": where, "store": own.get("store") or graph.store}
     if own.get("checkpointer") is None and has_checkpointer(graph):

@@ -11,8 +11,6 @@ from deepnb.core.features import Feature, Features
 if TYPE_CHECKING:
     from deepnb.engine.graph_parts import GraphParts
 
-MESSAGES = "messages"
-
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
@@ -58,9 +56,7 @@ def is_graph(value: object) -> bool:
     return not names.isdisjoint({"langgraph.pregel.main.Pregel", "langgraph.graph.state.StateGraph"})
 
 
-def attachment(
-    graph: Any, name: str = "", messages: str = MESSAGES, *, backend: Any = None, checkpointer: Any = None
-) -> Attachment:
+def attachment(graph: Any, messages: str, *, backend: Any = None, checkpointer: Any = None) -> Attachment:
     """A graph with all that is known of it; an error in one line for what can't be attached.
 
     `backend` and `checkpointer` are what was given beside it.
@@ -68,7 +64,7 @@ def attachment(
     from deepnb.engine.graph_parts import graph_parts
 
     _check(graph, messages)
-    name = name or ("your graph" if graph.name == "LangGraph" else graph.name)
+    name = "your graph" if graph.name == "LangGraph" else graph.name
     parts = graph_parts(graph)
     where = backend if backend is not None else _backend(parts)
     found = _features(name, graph, parts, where, checkpointer)

@@ -22,6 +22,9 @@ from deepnb.wiring.subagent_specs import subagents
 if TYPE_CHECKING:
     from deepnb.wiring.attachment import Attachment
 
+MESSAGES_KEY = "messages"
+"""The usual channel of a conversation."""
+
 Refresh = Literal["thread", "call", "delta"]
 ToolText = Literal["short", "full"]
 
@@ -30,7 +33,6 @@ ToolText = Literal["short", "full"]
 class Options:
     """The agent's parts; the docstring of `deepnb.Session` says what each is."""
 
-    graph: Attachment | None = None
     model: Any = "offline"
     base_url: str | None = None
     system_prompt: str = SYSTEM_PROMPT
@@ -63,6 +65,8 @@ class Options:
     prices: Mapping[str, Price] = field(default_factory=dict)
     tool_text: ToolText | None = None
     namespace: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+    graph: Attachment | None = None
+    messages_key: str = MESSAGES_KEY
 
 
 OF_THE_GRAPH = (

@@ -15,7 +15,7 @@ from deepnb.wiring.options import UNCHANGED, Options
 from tests.support.scripted import Scripted, call
 
 OPTIONS = [f.name for f in fields(Options)]
-FIXED = ("backend", "checkpointer")
+FIXED = ("backend", "checkpointer", "graph", "messages_key")
 """What a session can't change."""
 
 
