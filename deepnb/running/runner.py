@@ -189,7 +189,7 @@ class Runner:
     def _check_tools(self, decisions: Sequence[Decision]) -> None:
         """An error where a call that another kernel asked about is to run, and this one has not got its tool yet."""
         work = self._workspace
-        if work.persistence is None or work.options.middleware:  # which may run tools of its own
+        if work.persistence is None or work.options.middleware or work.options.graph:  # which may run tools of its own
             return
         known = {name for name, _ in work.built.tools}
         for one in decisions:

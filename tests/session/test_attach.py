@@ -235,6 +235,40 @@ def test_it_is_kept_in_a_file_or_by_its_own_checkpointer(name: str, tmp_path: Pa
     assert len(again.snapshot.messages) >= 4
 
 
+def test_files_in_its_state_are_a_threads_own_and_those_on_a_disk_are_not(tmp_path: Path) -> None:
+    for name, kept in (("deepagents", ""), ("deepagents on disk", "- Be brief.")):
+        s = session(name, tmp_path)
+        s.memory.add("Be brief.")
+        finished(s)
+        s.new("b")
+        assert s.memory.text().rstrip().endswith(kept) and bool(s.memory.text()) is bool(kept)
+        finished(s)
+        s.fork("c")
+        s.memory.add("Be kind.")
+        s.switch("b")
+        assert ("Be kind." in s.memory.text()) is bool(kept)
+        s.switch("main")
+        assert {entry.origin for entry in s.memory.log_entries()} == {"user"}, (
+            "a thread that has other files is no change by anybody"
+        )
+    assert (tmp_path / "AGENTS.md").read_text() == "- Be brief.\n- Be kind.\n"
+
+
+def test_what_its_tools_write_to_memory_is_in_the_journal(tmp_path: Path) -> None:
+    from deepagents import create_deep_agent
+
+    from tests.support.scripted import Scripted, call
+
+    model = Scripted(answers=[call("write_file", file_path="/AGENTS.md", content="- Be kind.\n"), "Noted."])
+    s = deepnb.Session(graph=create_deep_agent(model=model, memory=["/AGENTS.md"]))
+    s.run("Be kind")
+    (entry,) = s.memory.log_entries()
+    assert entry.path == "/AGENTS.md" and "+- Be kind." in entry.diff
+    assert [d.path for d in s.memory.diff(0, 1)] == ["/AGENTS.md"]
+    s.memory.revert(entry.id)
+    assert s.memory.text() == ""
+
+
 def test_a_question_is_answered_with_json(tmp_path: Path) -> None:
     s = session("question", tmp_path)
     turn = s.run("What is the answer?")
