@@ -61,7 +61,7 @@ class AttachedGraph:
         return found._replace(values=self._ours(found.values))
 
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
-        known = {name: value for name, value in self._theirs(values).items() if self._takes(name, value)}
+        known = {name: value for name, value in self._theirs(values).items() if name in self._channels}
         if known:
             self.compiled.update_state(config, known, as_node=self._writer)
         if not known or self.compiled.get_state(config).next:
@@ -123,12 +123,6 @@ class AttachedGraph:
             messages = held if all(isinstance(m, BaseMessage) for m in held) else convert_to_messages(held)
             named[keys.MESSAGES] = [_numbered(message, number) for number, message in enumerate(messages)]
         return named
-
-    def _takes(self, name: str, value: Any) -> bool:
-        """Whether a value is written: what is nothing new is not."""
-        if name not in self._channels or (name in (keys.FILES, self._messages) and not value and value is not None):
-            return False
-        return not (name in keys.OF_MEMORY and value is None)  # upstream takes a missing one for one never read
 
     def _whole(self, name: str, value: Any) -> Any:
         """What is written so that a channel holds a value, whatever its reducer."""

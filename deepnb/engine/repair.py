@@ -38,7 +38,10 @@ def becoming(now: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
     return {**dict.fromkeys(now), **then, keys.FILES: files, keys.MESSAGES: messages}
 
 
-def without_memory(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The update that makes a state forget which memory its prompt holds; updates in the stream go, too."""
+def without_memory(values: Mapping[str, Any], now: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The update that makes a state forget which memory its prompt holds; updates in the stream go, too.
+
+    `now` is what it holds instead, where its middleware would not read it anew.
+    """
     updates = [m for m in still_sent(values) if source_of(m) == MEMORY_UPDATE and m.id]
-    return {keys.MEMORY: None, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in updates]}
+    return {keys.MEMORY: now, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in updates]}

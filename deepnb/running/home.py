@@ -139,6 +139,14 @@ class Home:
             paths = self._remembered(storage) if storage.database else self.memory_paths()
             return storage.elsewhere(filter(thread.scope.may_read, paths))
 
+    def reread(self) -> Mapping[str, str] | None:
+        """path -> text of memory now, for a graph of somebody else's that reads it once in a thread; None for any other."""
+        options = self._current.options
+        if options.graph is None or options.memory_refresh != "thread":
+            return None
+        found = self.backend.download_files(list(options.memory))
+        return {r.path: r.content.decode("utf-8", "replace") for r in found if r.content is not None}
+
     def memory_paths(self) -> tuple[str, ...]:
         """The memory files and notes that exist."""
         backend = self.backend

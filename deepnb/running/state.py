@@ -184,7 +184,7 @@ class State:
             thread.rebases = True
             return
         self.settle(thread)
-        self._update(thread.config, without_memory(self._graph.state(thread.config).values))
+        self._update(thread.config, without_memory(self._graph.state(thread.config).values, self._home.reread()))
         self.look(thread)
 
     def delete(self, thread: Thread) -> None:

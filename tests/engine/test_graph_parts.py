@@ -52,6 +52,16 @@ def test_an_agent_that_is_a_node_of_another_graph() -> None:
     assert [one.name for one in graph_parts(graph).tools] == ["lookup"]
 
 
+def test_a_node_that_is_only_a_coroutine() -> None:
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        return {}
+
+    builder = StateGraph(MessagesState).add_node("wait", wait).add_edge(START, "wait").add_edge("wait", END)
+    assert graph_parts(builder.compile()).is_async
+
+
 def test_middleware_whose_hook_is_only_a_coroutine() -> None:
     class Later(AgentMiddleware):
         async def awrap_model_call(self, request: Any, handler: Any) -> Any:

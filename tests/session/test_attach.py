@@ -83,8 +83,10 @@ def test_rewind_fork_and_undo_take_the_whole_state(name: str, tmp_path: Path) ->
     s.undo()
     assert len(s.turns) == 2 and len(_messages(s)) > len(first)
     s.fork("b", at=1)
-    assert _values(s) == first
+    assert _values(s) == first and s.pending is None
     assert finished(s, "Go on").text == "As before."
+    s.rewind(1)
+    assert _values(s) == first, "a state of another thread takes the place of what is there"
     s.switch("main")
     assert len(s.turns) == 2
     s.rewind(0)
@@ -227,10 +229,14 @@ def test_it_is_kept_in_a_file_or_by_its_own_checkpointer(name: str, tmp_path: Pa
         assert [t.text for t in again.turns] == [ANSWER]
         return
     s.persist(file)
+    if has_memory := "memory" in GRAPHS[name].has:
+        s.memory.add("Be brief.")
     finished(s)
+    assert any("Be brief." in piece.text for piece in s.xray().request) is has_memory
     s.close()
     again = session(name, tmp_path / "files")
     again.persist(file)
+    assert ("Be brief." in again.memory.text()) is has_memory
     assert [(t.prompt, t.text) for t in again.turns] == [("What is the answer?", ANSWER)]
     assert len(again.snapshot.messages) >= 4
 
@@ -240,7 +246,10 @@ def test_files_in_its_state_are_a_threads_own_and_those_on_a_disk_are_not(tmp_pa
         s = session(name, tmp_path)
         s.memory.add("Be brief.")
         finished(s)
+        s.fork("a")
+        assert s.memory.text().rstrip().endswith("- Be brief.")
         s.new("b")
+        assert len(s.memory.log_entries()) == bool(kept), "a thread with other files is no change by anybody"
         assert s.memory.text().rstrip().endswith(kept) and bool(s.memory.text()) is bool(kept)
         finished(s)
         s.fork("c")
@@ -252,6 +261,18 @@ def test_files_in_its_state_are_a_threads_own_and_those_on_a_disk_are_not(tmp_pa
             "a thread that has other files is no change by anybody"
         )
     assert (tmp_path / "AGENTS.md").read_text() == "- Be brief.\n- Be kind.\n"
+
+
+def test_what_is_forgotten_leaves_the_file_and_the_next_turn_runs(tmp_path: Path) -> None:
+    s = session("deepagents", tmp_path)
+    s.memory.add("Be brief.")
+    s.memory.add("Be kind.")
+    finished(s)
+    s.memory.forget("Be brief.")
+    assert "brief" not in s.memory.text()
+    assert finished(s, "And then?").text == "As before."
+    (memory,) = (piece.text for piece in s.xray().request if "Be kind." in piece.text)
+    assert "brief" not in memory
 
 
 def test_what_its_tools_write_to_memory_is_in_the_journal(tmp_path: Path) -> None:
@@ -382,6 +403,8 @@ def test_a_transcript_holds_each_message_once(tmp_path: Path) -> None:
         finished(s, "And then?")
         rows = s.transcript()
         texts = list(rows[rows["type"] == "message"]["text"])
+        ids = [m.id for m in s.snapshot.messages]
+        assert all(ids) and len({*ids}) == len(ids)
         assert texts.count(ANSWER) == 1 and texts.count("answer is 42") == 1, name
 
 
