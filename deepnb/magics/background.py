@@ -12,6 +12,7 @@ from deepnb.magics import ask
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.running.job import Job, JobStream
+from deepnb.running.thread import asks_only, todo
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.diff import diff_view
 from deepnb.views.footer import FooterView, footer_view
@@ -169,7 +170,7 @@ def _join(scene: Scene, job: Job) -> Result:
         raise BusyError(f"job {job.number} is running", f"wait until it ends, or %agent jobs stop {job.number}")
     scene.session.switch(job.thread)
     turn = job.turn
-    needs = "; it needs your approval: %agent approve, or %agent reject WHY" if turn and turn.asked else ""
+    needs = f"; it needs your {_decision(turn)[0]}: {todo(turn.asked)}" if turn and turn.asked else ""
     scene.show(notice(f"thread {job.thread}, at turn {len(scene.session.turns)}, forked from {job.source}{needs}"))
     if turn is None:
         return None
@@ -207,11 +208,17 @@ def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: st
     if turn.error is not None:
         return f"job {job.number} failed{took}: {turn.error}"
     if turn.asked:
-        return f"job {job.number} needs your approval: {buttons}{join}, then %agent approve"
+        what, typed = _decision(turn)
+        return f"job {job.number} needs your {what}: {buttons}{join}, then {typed}"
     if turn.interrupted is not None:
         what = f"job {job.number} stopped{took}, {turn.interrupted}"
         return f"{what}: {join}, then %agent resume" if turn.after.next else f"{what}: {join} continues in its thread"
     return f"job {job.number} done{took}: {join} continues in its thread"
+
+
+def _decision(turn: Turn) -> tuple[str, str]:
+    """What a turn that waits needs of the user, and the magic that gives it."""
+    return ("answer", "%agent resume JSON") if asks_only(turn.asked) else ("approval", "%agent approve")
 
 
 def _clock(stamp: str) -> str:

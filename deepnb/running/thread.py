@@ -93,7 +93,7 @@ class Thread:
         if not self.unfinished:
             return None
         left = [call.name for call in self.asked if call.key not in self.decided]
-        if left and all(call.is_question for call in self.asked):
+        if left and asks_only(self.asked):
             return f"the graph asks {'a question' if len(left) == 1 else f'{len(left)} questions'}: {todo(self.asked)}"
         if left:
             needs = "needs" if len(left) == 1 else "need"
@@ -135,14 +135,19 @@ def check_name(name: str) -> str:
 def waits(thread: Thread, current: bool = True) -> DeepnbError:
     """That nothing else can be done in a thread before the user has decided."""
     names = ", ".join(dict.fromkeys(call.name for call in thread.asked))
-    needs = "an answer" if all(call.is_question for call in thread.asked) else f"your approval for {names}"
+    needs = "an answer" if asks_only(thread.asked) else f"your approval for {names}"
     what = f"turn {len(thread.turns)} of thread {thread.name} needs {needs}"
     return BusyError(what, f"{'' if current else f'%agent switch {thread.name}, then '}{todo(thread.asked)}")
 
 
+def asks_only(calls: Sequence[PendingCall]) -> bool:
+    """Whether all of these are questions of a graph, which take an answer and no approval."""
+    return all(call.is_question for call in calls)
+
+
 def todo(calls: Sequence[PendingCall]) -> str:
     """What to type, where these calls wait."""
-    if all(call.is_question for call in calls):
+    if asks_only(calls):
         return "%agent resume JSON" if len(calls) == 1 else "%agent resume 1 JSON"
     if len(calls) == 1:
         return "%agent approve, or %agent reject WHY"

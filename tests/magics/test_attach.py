@@ -122,3 +122,12 @@ def test_what_is_no_graph_is_said(shell: Shell) -> None:
 def test_tab_offers_the_graphs_that_variables_hold(shell: Shell) -> None:
     _, found = shell.ip.complete("%agent use ", "%agent use ")
     assert {"my_graph", "halls"} <= {name.removeprefix("%agent use ") for name in found} and "send" not in found
+
+
+def test_a_job_that_asks_says_what_it_needs(shell: Shell) -> None:
+    shell.ok("%agent use halls")
+    shell.run("%%agent --bg\nBook a hall")
+    job = deepnb.current().jobs.job(1)
+    job.wait(30)
+    assert "it needs your answer: %agent resume JSON" in shell.ok("%agent jobs join 1")
+    assert "You said 4." in shell.ok("%agent resume 4")
