@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deepnb.core.errors import RefusedError
+from deepnb.core.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,12 @@ class Features:
 
     agent: str = ""
     listed: tuple[Feature, ...] = ()
+
+    def __repr__(self) -> str:
+        has, lacks = (", ".join(one.name for one in self.listed if one.has is there) for there in (True, False))
+        return short_repr(
+            self, f"of {self.agent}: has {has or 'none of them'}; lacks {lacks}" if self.listed else "all"
+        )
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.listed)
