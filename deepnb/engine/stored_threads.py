@@ -69,15 +69,15 @@ def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
     return ((p["thread_id"], p["checkpoint_id"]) for p in places if not p.get("checkpoint_ns"))
 
 
-def begins(checkpointer: Any, config: Mapping[str, Any]) -> dict[str, Begin]:
-    """Id of a prompt's message -> where its turn began, of all turns that ever began in a thread."""
+def begins(checkpointer: Any, config: Mapping[str, Any], channel: str = keys.MESSAGES) -> dict[str, Begin]:
+    """Id of a prompt's message -> where its turn began, of all turns that ever began in a thread; `channel` holds them."""
     written = {
         _id(one.config): _id(one.parent_config) for one in checkpointer.list(config, filter={"source": "update"})
     }
     found = {}
     for one in checkpointer.list(config, filter={"source": "input"}):
         given = one.checkpoint["channel_values"].get("__start__")
-        messages = given.get(keys.MESSAGES) if isinstance(given, Mapping) else None
+        messages = given.get(channel) if isinstance(given, Mapping) else None
         ended = before = _id(one.parent_config)
         while ended in written:
             ended = written[ended]

@@ -118,7 +118,8 @@ class State:
         messages = values.get(keys.MESSAGES) or ()
         if self.persistence and (kept := self.persistence.turns(thread, messages, files_at)) is not None:
             return kept
-        begun = begins(self._given, {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}})
+        place = {"configurable": {"thread_id": thread.name, "checkpoint_ns": ""}}
+        begun = begins(self._given, place, self._current.options.messages_key)
         return turns(thread, messages, begun, files_at)
 
     def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> Mapping[str, Any]:
