@@ -144,10 +144,10 @@ class Extension:
         if "sessions" in self.__dict__:
             self._stop_jobs()
             self.sessions.own.tools.close()
-        if "sessions" in self.__dict__ and (line := reloading.forgotten(self.sessions.own)):
-            from deepnb.views.notice import notice_view
+            for line in filter(None, map(reloading.forgotten, self.sessions)):
+                from deepnb.views.notice import notice_view
 
-            self.screen.show(notice_view(line))
+                self.screen.show(notice_view(line))
 
     def _say_effect(self, name: str, value: Any) -> None:
         """Say what a setting does from now on."""

@@ -41,6 +41,9 @@ def forgotten(session: Session) -> str:
         where = kept.database.where
         typed = f'"{where}"' if " " in where else where
         return f"this session is kept: %agent persist {typed} continues it"
+    attached = session.options.graph
+    if attached is not None and session.options.checkpointer is not None:
+        return ""
     threads = [t for t in session.threads if t.turns]
     turns = sum(t.turns for t in threads)
     lost = (
@@ -51,7 +54,8 @@ def forgotten(session: Session) -> str:
     files = _files(session)
     lost += [counted(files, "file") + " of memory, notes and skills"] if files else []
     keep = "; type %memory keep DIR before you reload to keep memory" if files else ""
-    return f"deepnb forgets {' and '.join(lost)}{keep}" if lost else ""
+    on = f" on {attached.name}" if attached else ""
+    return f"deepnb forgets {' and '.join(lost)}{on}{keep}" if lost else ""
 
 
 def _files(session: Session) -> int:

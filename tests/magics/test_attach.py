@@ -131,3 +131,10 @@ def test_a_job_that_asks_says_what_it_needs(shell: Shell) -> None:
     job.wait(30)
     assert "it needs your answer: %agent resume JSON" in shell.ok("%agent jobs join 1")
     assert "You said 4." in shell.ok("%agent resume 4")
+
+
+def test_what_is_lost_with_the_extension_is_said(shell: Shell) -> None:
+    shell.ok("%agent use halls")
+    shell.ok("%agent Book a hall")
+    shell.ok("%agent resume 4")
+    assert "deepnb forgets 1 turn on halls" in shell.ok("%unload_ext deepnb")
