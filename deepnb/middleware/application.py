@@ -30,7 +30,7 @@ from deepnb.wiring.delegation import in_force
 from deepnb.wiring.effects import effects
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
-from deepnb.wiring.options import Options, changed
+from deepnb.wiring.options import SERVED, Options, changed
 from deepnb.wiring.subagent_files import check, tool_names
 from deepnb.workshop.approvals import Effects
 
@@ -39,22 +39,6 @@ if TYPE_CHECKING:
 
 FOLDER_OF_FILES = "files"
 """The directory of an application in which its memory, skills and subagents are."""
-
-SERVED = frozenset(
-    {"model", "base_url", "system_prompt", "tools", "middleware", "subagents", "general_purpose", "max_subagent_depth"}
-    | {
-        "max_input_tokens",
-        "trigger",
-        "keep",
-        "eviction_threshold",
-        "memory",
-        "memory_refresh",
-        "memory_budget",
-        "skills",
-    }
-    | {"enable_memory", "enable_skills", "enable_filesystem", "enable_subagents", "approve", "max_steps", "tool_text"}
-)
-"""The options of a session that an application has, too."""
 
 
 def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:

@@ -59,6 +59,22 @@ class Options:
     namespace: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
 
+SERVED = frozenset(
+    {"model", "base_url", "system_prompt", "tools", "middleware", "subagents", "general_purpose", "max_subagent_depth"}
+    | {
+        "max_input_tokens",
+        "trigger",
+        "keep",
+        "eviction_threshold",
+        "memory",
+        "memory_refresh",
+        "memory_budget",
+        "skills",
+    }
+    | {"enable_memory", "enable_skills", "enable_filesystem", "enable_subagents", "approve", "max_steps", "tool_text"}
+)
+"""Those that an agent on a LangGraph server has, too."""
+
 _MANY = ("tools", "middleware", "subagents", "memory", "skills")
 _COUNTS = ("max_input_tokens", "eviction_threshold", "memory_budget", "max_steps", "max_tokens")
 
