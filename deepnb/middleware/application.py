@@ -18,6 +18,7 @@ from deepnb.core.errors import InvalidError
 from deepnb.core.subagents import FOLDER, Subagent
 from deepnb.engine import approvals
 from deepnb.engine.tool_descriptions import described
+from deepnb.memory.flush import TOOL as NOTE
 from deepnb.memory.layers import guarded_paths
 from deepnb.memory.scope import MAIN
 from deepnb.memory.scoped import ScopedBackend
@@ -61,7 +62,7 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     does = effects(chosen, there, backend.undoable)
     offered: set[str] = set()
     ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, seal=seal) for seal in (False, True))
-    layers = _LimitedLayers(chosen, _Server(), GuardMiddleware(backend, paths=stored), ask, seal)
+    layers = _LimitedLayers(chosen, _Server(), _Guard(backend, paths=stored), ask, seal)
     files = Files(ScopedBackend(backend, lambda: MAIN), ScopedBackend(backend, lambda: MAIN.inside))
     first = [SeedMiddleware(backend, shipped)]
     graph: CompiledStateGraph[Any, Any, Any, Any]
@@ -91,6 +92,13 @@ class _LimitedLayers(Layers):
         most = self.options.max_steps
         limit = () if most is None else (ModelCallLimitMiddleware(run_limit=most),)
         return (*super().own(middleware, own), *limit)
+
+
+class _Guard(GuardMiddleware):
+    """Takes credentials out of calls of `note` as well."""
+
+    def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:
+        return tool == NOTE or super()._is_refused(tool, args)
 
 
 class _Approvals(ApprovalMiddleware):
