@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 import deepnb
 from deepnb import Session
@@ -115,7 +116,7 @@ def test_a_model_object_is_written_with_what_it_was_given(tmp_path: Path, monkey
 
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIServer([Say("hello")]) as server:
-        model = ChatOpenAI(model="my-model", base_url=server.url, temperature=0.3, api_key=OWN, seed=7)
+        model = ChatOpenAI(model="my-model", base_url=server.url, temperature=0.3, api_key=SecretStr(OWN), seed=7)
         s = session(model=model)
         made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
         s.run("Hello?")
