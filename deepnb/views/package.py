@@ -19,6 +19,7 @@ class PackageView:
     title: str
     files: tuple[tuple[str, str, str], ...]
     left_out: tuple[tuple[str, str], ...]
+    """(names, why), those with the same reason together."""
     stamp: str = ""
 
     def text(self) -> str:
@@ -43,7 +44,10 @@ def package_view(package: Package, stamp: str = "") -> PackageView:
         (one.path, f"{len(one.content):,}", "; ".join(filter(None, (one.note, _REPLACES * one.replaces))))
         for one in package.files
     )
-    return PackageView(title, rows, tuple((one.name, one.why) for one in package.left_out), stamp)
+    gone = dict[str, list[str]]()
+    for one in package.left_out:
+        gone.setdefault(one.why, []).append(one.name)
+    return PackageView(title, rows, tuple((", ".join(names), why) for why, names in gone.items()), stamp)
 
 
 _REPLACES = "replaces the file there"

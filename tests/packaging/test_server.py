@@ -111,7 +111,14 @@ def test_it_is_listed_first_and_no_credential_is_in_it(notebook: Any) -> None:
 
 def test_memory_is_asked_about_and_the_next_thread_has_it(served: Any) -> None:
     (waiting,) = served["asked"][-1]["__interrupt__"]
-    assert (waiting["value"]["name"], served["last"][-1].get("error")) == ("edit_file", None)
+    assert waiting["value"]["name"] == "edit_file"
     assert served["files"]["/AGENTS.md"] == "# Rules\n\n- Use spaces.\n"
-    system = served["requests"][-1]["messages"][0]["content"]
-    assert "Use spaces." in json.dumps(system) and "Use tabs." not in json.dumps(system)
+    system = json.dumps(served["requests"][3]["messages"][0]["content"])
+    assert "Use spaces." in system and "Use tabs." not in system
+
+
+def test_notes_search_and_subagents_work_where_no_call_may_block(served: Any) -> None:
+    noted, found, task = (one["content"] for one in served["requests"][-1]["messages"] if one["role"] == "tool")
+    assert noted.startswith("Noted in /memory/") and "The colour is red." in found and task == "found it"
+    nested = json.dumps(served["requests"][-2])
+    assert "Use spaces." not in nested and '"note"' not in nested, "a subagent has nothing of memory"

@@ -17,11 +17,17 @@ from tests.support.langgraph_server import langgraph_server
 from tests.support.openai_server import OpenAIServer, Say, Use
 
 EDIT = {"file_path": "/AGENTS.md", "old_string": "Use tabs.", "new_string": "Use spaces."}
-ANSWERS = [Say("hello"), Use("edit_file", EDIT), Say("done"), Say("bye")]
+TASK = {"subagent_type": "general-purpose", "description": "Look."}
+ANSWERS = [
+    *(Say("hello"), Use("edit_file", EDIT), Say("done")),
+    Use("note", {"text": "The colour is red."}, "2"),
+    Use("memory_search", {"query": "colour"}, "3"),
+    *(Use("task", TASK, "4"), Say("found it"), Say("bye")),
+]
 
 
 def story(app: Path, programs: Path, home: Path) -> dict[str, Any]:
-    """Two turns in one thread, the second with an approval, then one in a thread of its own."""
+    """Two turns in one thread, the second with an approval, then one in another thread, with memory and a subagent."""
     with OpenAIServer(ANSWERS) as model:
         env = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "none"}
         env |= {name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ}
