@@ -6,8 +6,8 @@ from typing import Any
 
 from deepnb.core.approvals import Policy, policy_of
 from deepnb.core.package import LeftOut
-from deepnb.core.secrets import credentials, reasons
 from deepnb.core.subagents import Subagent
+from deepnb.packaging.gate import in_texts, in_value
 from deepnb.packaging.literals import literal
 from deepnb.packaging.model import ModelCode, model_code
 from deepnb.packaging.module import LIST, NAME, Module
@@ -86,8 +86,8 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
                 continue
         if (text := literal(value)) is None:
             raise CantWriteError(f"{one.name} is a {type(value).__name__}")
-        if found := credentials(f"{one.name} = {text}"):
-            raise CantWriteError(f"{one.name} holds {reasons(found)}")
+        if found := in_value(one.name, value):
+            raise CantWriteError(f"{one.name} holds {found}")
         yield one.name, text
 
 
@@ -131,8 +131,8 @@ def _subagent(agent: Subagent, options: Options, module: Module, known: Sequence
         models.append(own := model_code(agent.model, None, options.namespace))
         pairs["model"] = own.code
     text = "{" + ", ".join(f"{name!r}: {value}" for name, value in pairs.items()) + "}"
-    if found := credentials(text):
-        raise CantWriteError(f"holds {reasons(found)}")
+    if found := in_texts((text, agent.description, agent.system_prompt)):
+        raise CantWriteError(f"holds {found}")
     return text
 
 

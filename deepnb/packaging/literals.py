@@ -4,6 +4,7 @@ import ast
 import math
 import types
 import typing
+from collections.abc import Iterator
 from typing import Any
 
 LONGEST = 20_000
@@ -18,6 +19,21 @@ def literal(value: object) -> str | None:
         return None
     text = repr(value)
     return text if len(text) <= LONGEST and ast.literal_eval(text) == value else None
+
+
+def texts(value: Any) -> Iterator[str]:
+    """The texts in a plain value, as they are without quotes and escapes."""
+    if isinstance(value, bytes):
+        yield value.decode("latin-1")
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, one in value.items():  # a name says what its value is
+            yield from texts(name)
+            yield from (f"{name} = {text}" for text in texts(one))
+    elif isinstance(value, list | tuple | set):
+        for one in value:
+            yield from texts(one)
 
 
 def annotation(value: object) -> str | None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.core.secrets import credentials, reasons
 from deepnb.models.names import OFFLINE, PROVIDERS
 from deepnb.models.resolve import is_tape, resolve
+from deepnb.packaging.gate import in_value
 from deepnb.packaging.installed import distribution, place, requirement
 from deepnb.packaging.literals import literal
 from deepnb.packaging.refused import CantWriteError
@@ -57,6 +57,6 @@ def _fields(model: Any) -> Iterator[tuple[str, str]]:
             continue
         if (text := literal(value)) is None:
             raise CantWriteError(f"has {name}, a {type(value).__name__} that is only in this kernel")
-        if found := credentials(f"{name} = {text}"):
-            raise CantWriteError(f"has {name}, which holds {reasons(found)}")
+        if found := in_value(name, value):
+            raise CantWriteError(f"has {name}, which holds {found}")
         yield name, text

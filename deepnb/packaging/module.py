@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from deepnb.core.package import LeftOut
-from deepnb.core.secrets import credentials, reasons
+from deepnb.packaging.gate import in_texts, in_value
 from deepnb.packaging.installed import distribution, place, requirement
 from deepnb.packaging.literals import annotation, is_plain, literal
 from deepnb.packaging.refused import CantWriteError
@@ -124,7 +124,7 @@ def _add_definition(draft: _Draft, value: Any) -> str:
 def _add_source(draft: _Draft, source: Source, value: Any) -> str:
     if not _mean(draft, source.name, value):
         return source.name
-    _check(source.text, "its source")
+    _check(in_texts((source.text, *source.texts)), "its source")
     for module in source.imports:
         if module.startswith(".") or importlib.util.find_spec(module.partition(".")[0]) is None:
             raise CantWriteError(f"imports {module}, which is not installed")
@@ -183,7 +183,7 @@ def _submodules(chains: Iterable[str], root: str) -> Iterator[str]:
 
 def _add_value(draft: _Draft, name: str, value: Any) -> None:
     if (text := literal(value)) is not None:
-        _check(f"{name} = {text}", name)
+        _check(in_value(name, value), name)
         if _mean(draft, name, value, same=draft.blocks.get(name) == f"{name} = {text}"):
             draft.blocks[name] = f"{name} = {text}"
     elif (text := annotation(value)) is not None:
@@ -214,7 +214,6 @@ def _require(draft: _Draft, module: str) -> None:
         draft.requirements.add(requirement(found))
 
 
-def _check(text: str, what: str) -> None:
-    """No credential leaves the kernel in a module."""
-    if found := credentials(text):
-        raise CantWriteError(f"holds {reasons(found)} in {what}: read it from os.environ in the function")
+def _check(found: str, what: str) -> None:
+    if found:
+        raise CantWriteError(f"holds {found} in {what}: read it from os.environ in the function")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any
 
+from deepnb.packaging.literals import texts
 from deepnb.packaging.refused import CantWriteError
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -30,6 +31,8 @@ class Source:
     """The dotted names in it: `os.path.join`."""
     imports: tuple[str, ...]
     """The modules that it imports in its body."""
+    texts: tuple[str, ...]
+    """The texts in it, without quotes and escapes."""
     decorators: tuple[str, ...]
     """What stands behind each @, less its arguments."""
     values: Mapping[str, Any]
@@ -86,7 +89,15 @@ def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> So
     )
     decorators = tuple(ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
     return Source(
-        node.name, text.strip("\n"), tuple(sorted(names)), chains, tuple(_imports(node)), decorators, values, future
+        node.name,
+        text.strip("\n"),
+        tuple(sorted(names)),
+        chains,
+        tuple(_imports(node)),
+        tuple(one for found in ast.walk(node) if isinstance(found, ast.Constant) for one in texts(found.value)),
+        decorators,
+        values,
+        future,
     )
 
 

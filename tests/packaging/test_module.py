@@ -13,6 +13,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from deepnb.packaging.module import Module, module_of
+from tests.support.credentials import SAMPLES
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 
@@ -183,3 +184,14 @@ def test_credentials_stay_in_the_kernel(notebook: Any, cell: str) -> None:
     (reason,) = why(module).values()
     assert "read it from os.environ" in reason
     assert KEY not in module.text and KEY not in reason and "hunter2" not in module.text + reason
+
+
+@pytest.mark.parametrize("form", ["T{0}", "(1, [{1!r}])", "'a' if {0} else {1!r}", "b'x' + {1!r}.encode()"])
+def test_all_credentials_that_the_gate_knows_stay_in_the_kernel(notebook: Any, form: str) -> None:
+    names = notebook("")
+    names.update({f"T{n}": sample.text for n, sample in enumerate(SAMPLES)})
+    lines = [form.format(n, sample.text) for n, sample in enumerate(SAMPLES)]
+    notebook("\n".join(f"def use_{n}():\n    return {line}" for n, line in enumerate(lines)))
+    module = module_of([names[f"use_{n}"] for n in range(len(SAMPLES))])
+    assert "def use_" not in module.text and "T1 " not in module.text
+    assert len(module.left_out) == len(SAMPLES) > 900

@@ -15,6 +15,7 @@ from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, Refused
 from deepnb.core.package import Package
 from deepnb.testing import ScriptedModel, call
 from tests.support.applications import say, served
+from tests.support.credentials import SAMPLES
 from tests.support.openai_server import OpenAIServer, Say, Use
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
@@ -212,6 +213,18 @@ def test_no_credential_gets_into_the_directory(tmp_path: Path) -> None:
     assert "read it from os.environ" in gone["leak"] and "Anthropic key" in gone["subagent clerk"]
     assert gone["/skills/greeting/picture.bin"] == "holds a credential in bytes that are not text"
     assert KEY not in str(made.left_out) and "price" in (made.directory / "notebook_tools.py").read_text()
+
+
+def test_none_of_the_credentials_that_the_gate_knows_is_in_the_files(tmp_path: Path) -> None:
+    skills = tmp_path / "home" / "skills"
+    for n, sample in enumerate(SAMPLES):
+        (skills / f"s{n}").mkdir(parents=True)
+        (skills / f"s{n}" / "SKILL.md").write_text(f"---\nname: s{n}\ndescription: It.\n---\n{sample.text}\n")
+    made = Session(backend=f"disk:{tmp_path / 'home'}").package(tmp_path / "app")
+    written = {one.path: one.content.decode() for one in made.files}
+    for n, sample in enumerate(SAMPLES):
+        text = written[f"files/skills/s{n}/SKILL.md"]
+        assert not [value for value in sample.values if value in text], sample
 
 
 @pytest.mark.parametrize(
