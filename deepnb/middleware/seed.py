@@ -8,6 +8,7 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 
 from deepnb.backends.memory_store import MemoryStoreBackend
+from deepnb.core.errors import NotFoundError
 
 
 class SeedMiddleware(AgentMiddleware):
@@ -20,10 +21,12 @@ class SeedMiddleware(AgentMiddleware):
         self._files = files
 
     def before_agent(self, state: Any, runtime: Any) -> None:
+        if runtime.store is None:
+            raise NotFoundError("there is no store for memory", "set graph.store, such as to InMemoryStore()")
         self._backend.seed(self._files, runtime)
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
-        await asyncio.to_thread(self._backend.seed, self._files, runtime)
+        await asyncio.to_thread(self.before_agent, state, runtime)
 
 
 def shipped_files(directory: Path) -> dict[str, bytes]:

@@ -1,5 +1,6 @@
 """What another process can import as well: modules of Python and of installed packages."""
 
+import builtins
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -42,3 +43,9 @@ def place(value: Any) -> tuple[str, str] | None:
     held = sys.modules.get(module)
     there = isinstance(held, ModuleType) and getattr(held, name, None) is value
     return (module, name) if there and distribution(module) is not None else None
+
+
+def is_builtin(name: str) -> bool:
+    """Whether every Python has this name; a shell adds `display` and others, and takes the place of `input`."""
+    value = getattr(builtins, name, None)
+    return name in ("Ellipsis", "NotImplemented") or getattr(value, "__module__", "") in ("builtins", "_io", "io")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 from deepnb.core.package import LeftOut
 from deepnb.packaging.gate import in_texts, in_value
-from deepnb.packaging.installed import distribution, place, requirement
+from deepnb.packaging.installed import distribution, is_builtin, place, requirement
 from deepnb.packaging.literals import annotation, is_plain, literal
 from deepnb.packaging.refused import CantWriteError
 from deepnb.packaging.source import Source, class_source, function_source
@@ -75,13 +76,18 @@ def _label(tool: Any) -> str:
 
 
 def _text(draft: _Draft, tools: Iterable[str]) -> str:
+    """The module: values close together, definitions two lines apart."""
+    parts = ['"""Tools of the agent, with what they use, as they are in the notebook."""']
+    parts += ["\nfrom __future__ import annotations"] if draft.future else []
     imports = sorted(draft.imports, key=lambda line: (line.startswith("from "), line))
-    head = ['"""Tools of the agent, with what they use, as they are in the notebook."""']
-    head += ["", "from __future__ import annotations"] if draft.future else []
-    head += ["", *imports] if imports else []
-    blocks = [f"\n\n{block}" if "\n" in block else block for block in draft.blocks.values()]
-    listed = f"{LIST} = [{', '.join(tools)}]"
-    return "\n".join([*head, "", *blocks, "", "", listed, ""]).replace("\n\n\n\n\n", "\n\n\n")
+    parts += ["\n" + "\n".join(imports)] if imports else []
+    before = "import"
+    for block in (*draft.blocks.values(), f"{LIST} = [{', '.join(tools)}]"):
+        kind = "definition" if "\n" in block else "value"
+        gap = "" if kind == before == "value" else "\n" if kind == "value" and before == "import" else "\n\n"
+        parts.append(f"{gap}{block}")
+        before = kind
+    return "\n".join(parts) + "\n"
 
 
 # -- one thing after another
@@ -90,7 +96,7 @@ def _text(draft: _Draft, tools: Iterable[str]) -> str:
 def _add_tool(draft: _Draft, tool: Any) -> str:
     """Add a tool; gives its name in the module."""
     if getattr(tool, "server", None) is not None:
-        raise CantWriteError(f"belongs to the MCP server {_server(tool)}, which this kernel runs")
+        raise CantWriteError(f"belongs to the MCP server {tool.server.name}, which this kernel runs")
     if isinstance(tool, Mapping):
         name = f"tool_{len(draft.blocks) + 1}"
         _add_value(draft, name, dict(tool))
@@ -104,10 +110,6 @@ def _add_tool(draft: _Draft, tool: Any) -> str:
     if not any(one.rpartition(".")[2] == "tool" for one in source.decorators):
         raise CantWriteError(f"is a {type(tool).__name__}: write it as a function with a docstring, or with @tool")
     return _add_source(draft, source, tool)
-
-
-def _server(tool: Any) -> str:
-    return str(getattr(getattr(tool.server, "address", None), "name", "") or getattr(tool.server, "name", ""))
 
 
 def _add_definition(draft: _Draft, value: Any) -> str:
@@ -130,9 +132,13 @@ def _add_source(draft: _Draft, source: Source, value: Any) -> str:
             raise CantWriteError(f"imports {module}, which is not installed")
         _require(draft, module)
     for name in source.names:
-        if name not in source.values:
-            raise CantWriteError(f"uses {name}, which is not defined")
-        _add_name(draft, name, source.values[name], source)
+        if name in source.values and name.startswith("__"):
+            raise CantWriteError(f"uses {name}, which is another in a file")
+        if name in source.values:
+            _add_name(draft, name, source.values[name], source)
+        elif not is_builtin(name):
+            what = "is only in this kernel" if hasattr(builtins, name) else "is not defined"
+            raise CantWriteError(f"uses {name}, which {what}")
     draft.blocks[source.name] = source.text
     draft.future = draft.future or source.future
     return source.name
@@ -155,10 +161,10 @@ def _add_name(draft: _Draft, name: str, value: Any, user: Source) -> None:
         _add_value(draft, name, value)
 
 
-def _called(name: str, add: Any) -> str:
+def _called(name: str, add: Callable[[], str]) -> str:
     """What `add` gives; why it can't is said of the name."""
     try:
-        return str(add())
+        return add()
     except CantWriteError as why:
         raise CantWriteError(f"uses {name}, which {why}") from None
 

@@ -3,7 +3,6 @@
 import __future__
 
 import ast
-import builtins
 import inspect
 import linecache
 import symtable
@@ -26,7 +25,7 @@ class Source:
     name: str
     text: str
     names: tuple[str, ...]
-    """What it refers to outside of itself, less what Python always has, in the order of the alphabet."""
+    """What it refers to outside of itself, builtins too, in the order of the alphabet."""
     chains: tuple[str, ...]
     """The dotted names in it: `os.path.join`."""
     imports: tuple[str, ...]
@@ -83,7 +82,7 @@ def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> So
         raise CantWriteError("changes variables of the function around it, or is part of a longer line") from None
     if len(tree.body) != 1 or not isinstance(node := tree.body[0], _Definition):
         raise CantWriteError("is not defined by a def or class of its own")
-    names = {*_referenced(table), *_quoted(node)} - {node.name, *dir(builtins), "__name__", "__class__"}
+    names = {*_referenced(table), *_quoted(node)} - {node.name, "__name__", "__class__"}
     chains = tuple(
         sorted({ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute) and _is_chain(one)})
     )

@@ -132,6 +132,12 @@ def test_notes_are_added_searched_and_guarded(place: Path) -> None:
     assert refused.startswith("Error: not written to /memory/") and key not in f"{files_in(store)}{state}"
 
 
+def test_without_a_store_it_says_what_to_set(place: Path) -> None:
+    made = application(place)
+    with pytest.raises(DeepnbError, match=r"there is no store for memory: set graph\.store"):
+        made.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "1"}})
+
+
 def test_in_a_run_that_is_a_coroutine_too(place: Path) -> None:
     store = InMemoryStore()
     made = graph(place, call("note", "1", text="The colour is red."), store=store)
@@ -152,6 +158,7 @@ def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> N
     made = graph(place, call("task", "1", subagent_type="clerk", description="pay"), subagents=[clerk], tools=[pay])
     (waiting,) = say(made, "go")["__interrupt__"]
     assert waiting.value["name"] == "pay"
+    assert "/MEMORY.md is kept from a subagent" in inner.requests[1][-1].text
     assert results(say(made, APPROVE)) == ["paid"]
 
 

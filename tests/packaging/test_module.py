@@ -150,6 +150,9 @@ REFUSED = {
     "uses g, which uses lock (lock), which is only in this kernel": "import threading\nlock = threading.Lock()\ndef g():\n    return lock\ndef f():\n    return g()",
     "imports nowhere_at_all, which is not installed": "def f():\n    import nowhere_at_all",
     "changes variables of the function around it, or is part of a longer line": "def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n    return f\nf = make()",
+    "uses __doc__, which is another in a file": "def f():\n    return __doc__",
+    "uses max (lock), which is only in this kernel": "import threading\nmax = threading.Lock()\ndef f():\n    return max",
+    "uses display, which is only in this kernel": "def f():\n    return display(1)",
     "uses get_ipython, which is a method, not a function": "def f():\n    !ls",
     "uses big (str), which is too long for code: read it from a file": "big = 'x' * 30000\ndef f():\n    return big",
 }

@@ -16,6 +16,7 @@ from deepnb.core.package import Package
 from deepnb.testing import ScriptedModel, call
 from tests.support.applications import say, served
 from tests.support.credentials import SAMPLES
+from tests.support.mcp_servers import script, tool
 from tests.support.openai_server import OpenAIServer, Say, Use
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
@@ -178,6 +179,18 @@ def test_what_is_allowed_here_is_asked_about_there(tmp_path: Path, monkeypatch: 
         assert s.run("go").text == "done", "here it runs"
         (waiting,) = say(served(s.package(tmp_path / "two", write=True).directory), "go")["__interrupt__"]
     assert waiting.value["name"] == "price"
+
+
+def test_tools_that_live_in_this_kernel_are_named(tmp_path: Path) -> None:
+    from langchain.agents.middleware import TodoListMiddleware
+
+    offers = script(tools=[tool("forecast")])
+    with Session(namespace={}, middleware=[TodoListMiddleware()]) as s:
+        s.tools.add(offers, name="weather")
+        made = s.package(tmp_path / "app")
+    assert why(made)["weather__forecast"] == "belongs to the MCP server weather, which this kernel runs"
+    assert why(made)["middleware"].startswith("it is an object of this kernel: import it in agent.py")
+    assert "notebook_tools.py" not in [one.path for one in made.files]
 
 
 def test_options_of_a_session_alone_are_named(tmp_path: Path) -> None:
