@@ -25,10 +25,15 @@ CELLS = (
     "%agent use openai:gpt-5.2",
     """
 import math as m
+from dataclasses import dataclass
 RATE, SECRET = 1.2, "KEY"
 
+@dataclass
+class Amount:
+    value: float
+
 def rounded(value):
-    return m.floor(value * RATE)
+    return m.floor(Amount(value).value * RATE)
 
 def price(amount: float) -> str:
     "Give the price of an amount."
@@ -109,9 +114,16 @@ def test_it_is_listed_first_and_no_credential_is_in_it(notebook: Any) -> None:
     assert not (package / "files" / "MEMORY.md").exists()
 
 
+def test_a_tool_works_with_what_it_uses(notebook: Any) -> None:
+    code = "import notebook_tools; print(notebook_tools.TOOLS[0](2.0))"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=notebook[0], text=True) == "2 euros\n"
+
+
 def test_memory_is_asked_about_and_the_next_thread_has_it(served: Any) -> None:
     (waiting,) = served["asked"][-1]["__interrupt__"]
     assert waiting["value"]["name"] == "edit_file"
+    (edited,) = (one for part in served["approved"] for one in (part.get("tools") or {}).get("messages", ()))
+    assert edited["status"] == "success"
     assert served["files"]["/AGENTS.md"] == "# Rules\n\n- Use spaces.\n"
     system = json.dumps(served["requests"][3]["messages"][0]["content"])
     assert "Use spaces." in system and "Use tabs." not in system
