@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from posixpath import normpath
 
+from deepnb.backends.tree import is_control
 from deepnb.context.history import PREFIX
 from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.core.directives import held_lines, is_directive
@@ -50,7 +52,8 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
     left_out = (*_bound(workspace), *module.left_out, *agent.left_out, *gone)
     lines = {*engine, *agent.requirements, *module.requirements}
     texts = {"langgraph.json": langgraph_json(), "agent.py": agent.text, **_module_file(module)}
-    texts |= {"requirements.txt": requirements_txt(lines), "README.md": readme(place.name, agent.keys, left_out)}
+    told = [one for one in left_out if one.why != _BY_NAME]  # which other files there are is nobody else's business
+    texts |= {"requirements.txt": requirements_txt(lines), "README.md": readme(place.name, agent.keys, told)}
     made = [PackageFile(path, text.encode(), _WHAT[path]) for path, text in texts.items()]
     whole = Package(place, tuple(_replaced(place, one) for one in (*made, *files)), left_out)
     _check(whole)
@@ -165,6 +168,8 @@ def _through_the_gate(
     """The bytes that may leave the kernel, and what was changed in them."""
     if credentials(path):
         raise CantWriteError("has a credential in its path")
+    if normpath(path) != path or any(map(is_control, path)):
+        raise CantWriteError("has a path that leads elsewhere")
     try:
         text = content.decode()
     except UnicodeDecodeError:

@@ -722,7 +722,7 @@ class Session:
 
         return export(self._workspace, path, thread or self.thread, overwrite=overwrite)
 
-    def package(self, directory: str | Path, include: Sequence[str] = (), *, write: bool = False) -> Package:
+    def package(self, directory: str | Path, include: str | Sequence[str] = (), *, write: bool = False) -> Package:
         """What this agent is as a LangGraph application, which `langgraph dev` serves; with `write`, it is written.
 
         Memory files, skills and subagents go, and the source of your tools. Long-term memory, notes, other files and
@@ -731,7 +731,8 @@ class Session:
         """
         from deepnb.session.package import package
 
-        return package(self._workspace, directory, include, write=write)
+        names = (include,) if isinstance(include, str) else tuple(include)
+        return package(self._workspace, directory, names, write=write)
 
 
 def _decisions(decision: str | Decision | Sequence[Decision] | None) -> tuple[str | None, Sequence[Decision]]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deepagents.backends import FilesystemBackend
+from deepagents.backends.protocol import FileDownloadResponse, FileInfo, GlobResult
 from pydantic import SecretStr
 
 import deepnb
@@ -164,6 +166,32 @@ def test_private_memory_other_files_and_mounts_go_only_by_name(tmp_path: Path) -
         s.package(tmp_path / "app", ["/nowhere"])
     with pytest.raises(NotFoundError, match=r"no file /\.deepnb"):
         s.package(tmp_path / "app", ["/.deepnb/"])
+
+
+def test_the_readme_says_nothing_of_files_that_stay(tmp_path: Path) -> None:
+    made = session(tools=[leak]).package(tmp_path / "app", "/USER.md", write=True)
+    text = (made.directory / "README.md").read_text()
+    assert "leak: holds" in text and "list_variables" in text and "MEMORY.md" not in text and "/data/" not in text
+    assert "files/USER.md" in paths(made)
+
+
+class Strays(FilesystemBackend):
+    """Has a file at a path that leads out of wherever it is written."""
+
+    STRAY = "/skills/../../../out.md"
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        return GlobResult(matches=[FileInfo(path=self.STRAY)] if path in ("/", None) else [])
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        stray = [FileDownloadResponse(path=self.STRAY, content=b"x")] if self.STRAY in paths else []
+        return [*super().download_files([path for path in paths if path != self.STRAY]), *stray]
+
+
+def test_a_path_that_leads_elsewhere_stays(tmp_path: Path) -> None:
+    made = Session(backend=Strays(tmp_path, virtual_mode=True)).package(tmp_path / "deep" / "app", write=True)
+    assert why(made)[Strays.STRAY] == "has a path that leads elsewhere"
+    assert not list(tmp_path.glob("*.md")) and not list((tmp_path / "deep").glob("*.md"))
 
 
 def test_what_is_allowed_here_is_asked_about_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
