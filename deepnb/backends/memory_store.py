@@ -48,8 +48,10 @@ class MemoryStoreBackend(SplitBackend):
         """
         space = _files_of(runtime)
         mark = (*space[:-1], "seed")
+        if runtime.store.get(mark, "seed") is not None:
+            return
         with _SEEDING:
-            if runtime.store.get(mark, "seed") is not None:
+            if runtime.store.get(mark, "seed") is not None:  # a run at the same time was first
                 return
             there = StoreBackend(store=ExactStore(runtime.store), namespace=lambda _: space)
             known = {found.path for found in there.download_files(list(files)) if found.content is not None}

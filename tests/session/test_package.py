@@ -16,6 +16,7 @@ from deepnb import Session
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.package import Package
 from deepnb.testing import ScriptedModel, call
+from tests.support.anthropic_server import AnthropicServer
 from tests.support.applications import say, served
 from tests.support.credentials import SAMPLES
 from tests.support.mcp_servers import script, tool
@@ -131,6 +132,19 @@ def test_a_model_object_is_written_with_what_it_was_given(tmp_path: Path, monkey
     assert json.dumps(there) == json.dumps(here) and here["temperature"] == 0.3
     assert OWN.encode() not in bytes_of(made.directory)
     assert b"Set `OPENAI_API_KEY` in the environment first." in (made.directory / "README.md").read_bytes()
+
+
+def test_marks_for_a_cache_are_those_of_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with AnthropicServer([Say("hello")]) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        s = session(model="anthropic:claude-sonnet-4-5", tools=[price])
+        made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
+        s.run("Hello?")
+        say(served(made.directory), "Hello?")
+        there, here = server.requests
+    there["tools"] = [tool for tool in there["tools"] if tool["name"] not in BOUND]
+    assert json.dumps(there) == json.dumps(here) and "cache_control" in json.dumps(here)
 
 
 # -- what goes, and what stays
