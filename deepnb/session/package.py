@@ -186,7 +186,8 @@ def _through_the_gate(
 
 def _heard(workspace: Workspace) -> tuple[list[str], list[str]]:
     """(what tools gave back, what the user said) in all threads; what was read of the agent's own files is neither."""
-    messages = [one for thread in workspace.threads for one in thread.snapshot.messages]
+    threads = [workspace.threads[name] for name in workspace.threads.names]
+    messages = [one for thread in threads for one in thread.snapshot.messages]
     tools = [one.text for one in messages if one.role == "tool" and one.name not in READS]
     return tools, [one.text for one in messages if one.role == "user" and one.source is None]
 
