@@ -20,6 +20,8 @@ CALLS = {
     "%agent models": "session.models()",
     "%agent mount": "session.mount({})",
     "%agent new": "session.new({})",
+    "%agent package": "session.package({})",
+    "%agent package --yes": "session.package({}, write=True)",
     "%agent record": "session.record({})",
     "%agent record --yes": "session.record({}, overwrite=True)",
     "%agent record stop": "session.recording.stop()",

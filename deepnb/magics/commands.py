@@ -10,6 +10,7 @@ from deepnb.magics.ask import show_asked
 from deepnb.magics.attach_command import attach, held_graph
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
+from deepnb.magics.package_command import agent_package
 from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
@@ -209,6 +210,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "history": agent_history,
     "transcript": agent_transcript,
     "export": agent_export,
+    "package": agent_package,
     "record": agent_record,
     "replay": agent_replay,
     "code": agent_code,

@@ -8,6 +8,7 @@ NAMES = (
     *(f"deepnb.core.diff.{name}" for name in ("FileDiff", "FileDiffs")),
     *(f"deepnb.core.model_info.{name}" for name in ("ModelInfo", "ModelInfos")),
     "deepnb.core.stack.Stack",
+    "deepnb.core.package.Package",
     *(f"deepnb.core.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.core.values.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.core.xray.Xray",

@@ -30,12 +30,14 @@ KINDS: dict[str, str] = {
     "recording": r"""stop|[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
     "tape": r"""[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
     "database": r"""\w+://\S+|[^\s"']\S*\.\w+|"[^"]+"|'[^']+'""",
+    "folder": r"""[^\s"']*[^\s"'?!.,;:]|"[^"]+"|'[^']+'""",
+    "places": r"(?:/\S*|\S+/|\S+\.md)(?:\s+(?:/\S*|\S+/|\S+\.md))*",
     "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
-TAKES_THE_REST = ("answer", "text", "json", "file", "source", "subagents", "tools", "backend")
-QUOTED = ("export", "recording", "tape", "database")
+TAKES_THE_REST = ("answer", "text", "json", "file", "source", "subagents", "tools", "backend", "places")
+QUOTED = ("export", "recording", "tape", "database", "folder")
 """Kinds of names of files, which stand in quotes where they have spaces."""
 TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove")
 """What `%agent tools` can be followed by."""

@@ -11,6 +11,7 @@ from deepnb.core.cached import last_cached
 from deepnb.core.diff import FileDiff, FileDiffs
 from deepnb.core.model_info import ModelInfo, ModelInfos
 from deepnb.core.offload import HistorySections, Offload
+from deepnb.core.package import Package
 from deepnb.core.stack import Stack
 from deepnb.core.subagents import Listed, Spent
 from deepnb.core.values import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
@@ -29,6 +30,7 @@ from deepnb.views.history import HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.models import models_view
 from deepnb.views.numbers import counted
+from deepnb.views.package import package_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, StatusView, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
@@ -75,6 +77,8 @@ def picture(value: object) -> View:
             return values.xray_value(value)
         case Stack():
             return values.stack_value(value)
+        case Package():
+            return brief(package_view(value), rest="all of it: %agent package DIR")
         case FileDiff():
             return values.diffs_value([value])
         case FileDiffs():

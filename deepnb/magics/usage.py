@@ -223,6 +223,14 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("where", "FILE|URL", "database", needed=False),),
     ),
     Sub(
+        "agent",
+        "package",
+        "list what this agent is as an application that langgraph dev serves, and what is left out; --yes writes it to"
+        " DIR; MEMORY.md, notes, mounts and other files go only if you name them (/MEMORY.md, /memory/)",
+        (Arg("directory", "DIR", "folder"), Arg("include", "PATH...", "places", needed=False)),
+        (Flag("--yes"),),
+    ),
+    Sub(
         "agent", "graph", "show the middleware in order: what each layer does, where it comes from, the tokens it adds"
     ),
     Sub(

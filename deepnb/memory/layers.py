@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from posixpath import normpath
 
+from deepnb.core.subagents import FOLDER
 from deepnb.memory.scope import LONG_TERM
 
 ALWAYS = ("/AGENTS.md", "/SOUL.md", "/IDENTITY.md", "/USER.md", "/TOOLS.md")
@@ -38,6 +39,11 @@ def note_paths(day: str) -> tuple[str, ...]:
 def layers(sources: Sequence[str], day: str) -> tuple[str, ...]:
     """What is injected on a day, in order: the user's sources, the other layers, long-term memory, the notes."""
     return tuple(dict.fromkeys((*sources, *ALWAYS, LONG_TERM, *note_paths(day))))
+
+
+def guarded_paths(memory: Sequence[str], skills: Sequence[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """(files, directories) that the guard stands before: memory, notes, subagents and these skills."""
+    return frozenset((LONG_TERM, *ALWAYS, *memory)), (NOTES, FOLDER, *(f"{source.rstrip('/')}/" for source in skills))
 
 
 WEIGHTS = {"/SOUL.md": 2, "/IDENTITY.md": 1, "/USER.md": 3, "/TOOLS.md": 3, LONG_TERM: 5, NOTES: 4}

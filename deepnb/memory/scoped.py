@@ -7,6 +7,7 @@ from typing import Any
 from deepagents.backends import protocol
 
 from deepnb.backends.guarded import GuardedBackend
+from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
 from deepnb.memory.layers import NOTES, note_day
 from deepnb.memory.scope import Scope
@@ -15,7 +16,7 @@ from deepnb.memory.scope import Scope
 class ScopedBackend(protocol.BackendProtocol):
     """`inner` less the files that the scope of the moment keeps back."""
 
-    def __init__(self, inner: GuardedBackend, scope: Callable[[], Scope]) -> None:
+    def __init__(self, inner: GuardedBackend | MemoryStoreBackend, scope: Callable[[], Scope]) -> None:
         self.inner = inner
         self._scope = scope
 

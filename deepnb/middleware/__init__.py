@@ -7,13 +7,23 @@ nothing is done twice, and the general-purpose subagent has the same skills and 
 put deepagents' `FilesystemMiddleware` before them, which brings the file tools. List ApprovalMiddleware before
 GuardMiddleware, and this one last, so that a call you edit is checked as you edited it.
 
+`application` is an agent made of all of them, as `%agent package` writes it for a LangGraph server.
+
 What goes wrong without ending the turn (no summary, no history file) is a warning of the logger `deepnb`.
 """
 
+from deepnb.middleware.application import application
 from deepnb.middleware.approvals import ApprovalMiddleware
 from deepnb.middleware.compaction import CompactionMiddleware
 from deepnb.middleware.guard import GuardMiddleware
 from deepnb.middleware.memory import MemoryMiddleware
 from deepnb.middleware.skills import SkillsMiddleware
 
-__all__ = ["ApprovalMiddleware", "CompactionMiddleware", "GuardMiddleware", "MemoryMiddleware", "SkillsMiddleware"]
+__all__ = [
+    "ApprovalMiddleware",
+    "CompactionMiddleware",
+    "GuardMiddleware",
+    "MemoryMiddleware",
+    "SkillsMiddleware",
+    "application",
+]

@@ -12,6 +12,7 @@ from langchain.chat_models import BaseChatModel
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
 
+from deepnb.backends.refusals import guard_refusal
 from deepnb.backends.writer import writer
 from deepnb.context import history
 from deepnb.core.budget import Budget, Size
@@ -26,7 +27,6 @@ from deepnb.memory.budget import Count, Fitted, fitted, plain
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guidelines import WRITES, memory_block
 from deepnb.memory.middleware import with_block
-from deepnb.middleware.guard import refusal
 from deepnb.middleware.memory import BUDGET
 from deepnb.skills.middleware import PROMPT
 from deepnb.wiring.model import main_model
@@ -123,4 +123,4 @@ class _Notes:
 
     def append(self, path: str, text: str) -> str | None:
         """Add to the end of a note; gives why it was not added."""
-        return refusal(path, "", text, writer().heard) or append_text(self._backend, path, f"{text}\n")
+        return guard_refusal(path, "", text, writer().heard) or append_text(self._backend, path, f"{text}\n")

@@ -12,9 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
 from deepnb.backends.disk import replace_text
-from deepnb.backends.refusals import added_lines, credential_in
-from deepnb.backends.writer import Heard, writer, writing
-from deepnb.core.directives import held_lines
+from deepnb.backends.refusals import guard_refusal
+from deepnb.backends.writer import writer, writing
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
@@ -83,7 +82,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
         if path is None:
             return None
         before = (self._backend.download_files([path])[0].content or b"").decode("utf-8", "replace")
-        problem = refusal(path, before, _written(call, before), writer().heard)
+        problem = guard_refusal(path, before, _written(call, before), writer().heard)
         return ToolMessage(problem, name=call["name"], tool_call_id=call["id"], status="error") if problem else None
 
     def _handed_back(self, request: Any, result: Any) -> Any:
@@ -103,20 +102,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
         if after is None or after == before or not self._guard.is_guarded(path):
             return None
         old = file_data_to_string(before) if before else ""
-        return refusal(path, old, file_data_to_string(after), writer().heard)
-
-
-def refusal(path: str, before: str, after: str, heard: Heard) -> str | None:
-    """Why a change of a guarded file is not made; `heard` gives what tools gave back and what the user said."""
-    if problem := credential_in(before, after, path):
-        return problem
-    lines = held_lines(added_lines(before, after), *heard())
-    if not lines:
-        return None
-    return (
-        f"Error: not written to {path}: this came out of a tool's output and reads like an instruction: {lines[0]!r}."
-        " Ask the user first: it can be written once they have said it themselves."
-    )
+        return guard_refusal(path, old, file_data_to_string(after), writer().heard)
 
 
 class _Paths:

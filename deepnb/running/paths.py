@@ -3,9 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from deepnb.core.memo import Memo
-from deepnb.core.subagents import FOLDER
-from deepnb.memory.layers import ALWAYS, NOTES
-from deepnb.memory.scope import LONG_TERM
+from deepnb.memory.layers import guarded_paths
 from deepnb.running.current import Current
 
 
@@ -55,8 +53,7 @@ def _nothing(path: str) -> bool:
 
 
 def _guarded(memory: Sequence[str], skills: Sequence[str]) -> Callable[[str], bool]:
-    names = frozenset((LONG_TERM, *ALWAYS, *memory))
-    folders = (NOTES, FOLDER, *(f"{source.rstrip('/')}/" for source in skills))
+    names, folders = guarded_paths(memory, skills)
     return lambda path: path in names or path.startswith(folders)
 
 

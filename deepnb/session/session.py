@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Mount
     from deepnb.core.model_info import ModelInfos
+    from deepnb.core.package import Package
     from deepnb.core.prices import Price
     from deepnb.core.stack import Stack
     from deepnb.core.subagents import Subagent
@@ -753,6 +754,18 @@ class Session:
         from deepnb.session.export import export
 
         return export(self._workspace, path, thread or self.thread, overwrite=overwrite)
+
+    def package(self, directory: str | Path, include: str | Sequence[str] = (), *, write: bool = False) -> Package:
+        """What this agent is as a LangGraph application, which `langgraph dev` serves; with `write`, it is written.
+
+        Memory files, skills and subagents go, and the source of your tools. Long-term memory, notes, other files and
+        mounts go only where `include` names them: paths, or directories. Credentials are masked; a tool or file that
+        can't go is left out, with the reason. Files in the directory are replaced.
+        """
+        from deepnb.session.package import package
+
+        names = (include,) if isinstance(include, str) else tuple(include)
+        return package(self._workspace, directory, names, write=write)
 
 
 def _options(given: Mapping[str, Any]) -> Options:

@@ -25,10 +25,10 @@ from deepnb.workshop.approvals import Effects
 def attached_options(given: Mapping[str, Any]) -> Options:
     """The options of a session on a graph: what was `given`, the rest as the graph has it."""
     usual = {one.name: getattr(Options(), one.name) for one in fields(Options)}
-    if wrong := next((one for one in OF_THE_GRAPH if one in given and given[one] != usual[one]), None):
+    if wrong := next((one for one in given if one in OF_THE_GRAPH and given[one] != usual[one]), None):
         raise RefusedError(f"{wrong} can't be given with graph", "set it where the graph is made")
     graph, messages = given["graph"], given["messages_key"]
-    own = {one: value for one, value in given.items() if one not in (*OF_THE_GRAPH, "graph")}
+    own = {one: value for one, value in given.items() if one not in OF_THE_GRAPH | {"graph"}}
     made = attachment(graph, messages, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
     where = NoFiles() if made.backend is None else made.backend
     found: dict[str, Any] = {"backend": where, "store": own.get("store") or graph.store}

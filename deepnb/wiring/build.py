@@ -1,28 +1,24 @@
-"""The only place where the graph is wired."""
+"""Options and the session they run in -> a graph, and what the session needs to know of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain.agents import create_agent
-
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer
 from deepnb.context.counting import Meter
 from deepnb.core.budget import Rule
-from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
 from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
-from deepnb.engine.delegation import DelegationMiddleware
 from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
-from deepnb.engine.state_backend import KernelState
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_descriptions import described
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.scoped import ScopedBackend
-from deepnb.wiring.delegation import delegation, in_force
+from deepnb.wiring.agent import Files, agent
+from deepnb.wiring.delegation import in_force
 from deepnb.wiring.effects import effects
 from deepnb.wiring.host import Host
 from deepnb.wiring.layers import Layers
@@ -62,10 +58,7 @@ class Built:
 
 
 def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Built:
-    """The agent for these options: all that adds to the prompt outside of compaction, so that the trigger counts it.
-
-    `agents` are the subagents of its files.
-    """
+    """The agent for these options; `agents` are the subagents of its files."""
     mine, guarded = main_model(options, host.recording), host.backend
     over_notebook = described([*namespace_tools(options.namespace), *code_tools(host, sees=takes_images(mine.model))])
     given = described(options.tools)
@@ -73,41 +66,23 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     def offered(own: Measured) -> list[Any]:
         return [*in_words(over_notebook, tool_text(options, own.rule)), *given]
 
-    tools = offered(mine)
     there = in_force(options, agents)
-    does = effects(options, there, host)
+    does = effects(options, there, host.undoable)
     layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), *_approvals(host, does))
-    backend = ScopedBackend(guarded, host.scope)
-    inside = ScopedBackend(guarded, lambda: host.scope().inside)
-
-    def base(own: Measured, names: Sequence[str] | None, task: DelegationMiddleware | None) -> list[Any]:
-        return list(layers.common(inside, own, names=names, task=task).middleware)
-
-    task, nested = delegation(options, there, inside, mine, offered, base, layers.own)
-    memory = layers.memory(backend, mine)
-    common = layers.common(backend, mine, task=task, memory=memory)
-    stack = (*memory.middleware, *layers.skills(backend), *common.middleware, *layers.own(options.middleware, mine))
-    graph = create_agent(
-        mine.model,
-        tools,
-        system_prompt=_prompt(options) or None,
-        middleware=stack,
-        state_schema=KernelState,
-        checkpointer=host.checkpointer,
-        store=options.store,
-    ).with_config({"recursion_limit": 10_000})
+    files = Files(ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside))
+    made = agent(options, layers, there, mine, offered, files, checkpointer=host.checkpointer, store=options.store)
     return Built(
-        graph=OwnGraph(graph, _end(graph), host.sign),
+        graph=OwnGraph(made.graph, _end(made.graph), host.sign),
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,
-        compaction=common.compaction,
-        tools=tuple(tool_lines(stack, tools).items()),
+        compaction=made.common.compaction,
+        tools=tuple(tool_lines(made.stack, made.tools).items()),
         guard=guarded,
-        flush=common.flush,
+        flush=made.common.flush,
         effects=does,
-        nested=nested,
-        stack=stack,
+        nested=made.nested,
+        stack=made.stack,
         sees=takes_images(mine.model),
     )
 
@@ -130,16 +105,10 @@ def _approvals(host: Host, does: Effects) -> tuple[ApprovalMiddleware, ApprovalM
     return made(seal=False), made(seal=True)
 
 
-def _prompt(options: Options) -> str:
-    """The instructions; ours name no tool that is not there."""
-    own = options.system_prompt != SYSTEM_PROMPT
-    return options.system_prompt if own else default_prompt(files=options.enable_filesystem)
-
-
-def tool_lines(stack: Sequence[Any], tools: list[Any]) -> dict[str, str]:
+def tool_lines(stack: Sequence[Any], tools: Sequence[Any]) -> dict[str, str]:
     """name -> first line of the description, of every tool the graph binds."""
     lines: dict[str, str] = {}
-    for tool in [t for m in stack for t in getattr(m, "tools", ())] + tools:
+    for tool in [t for m in stack for t in getattr(m, "tools", ())] + list(tools):
         name = str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
         words = getattr(tool, "description", None) or getattr(tool, "__doc__", None) or ""
         lines[name] = next((line.strip() for line in words.splitlines() if line.strip()), "")

@@ -16,8 +16,22 @@ if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
 
 
-class Host(Protocol):
-    """Where a graph runs: a session, or somebody else's program. All but the first two are asked at each use."""
+class Program(Protocol):
+    """What the layers of an agent ask of the program they run in: a session, or a LangGraph server."""
+
+    def now(self) -> str:
+        """The time as an ISO timestamp in the user's time zone."""
+
+    def search(self) -> MemorySearch:
+        """The index over the memory of the main agent."""
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """What runs code of the agent; None where there is no namespace to run it in."""
+
+
+class Host(Program, Protocol):
+    """A session, where a graph runs in one. All but the first two are asked at each use."""
 
     @property
     def backend(self) -> GuardedBackend:
@@ -34,21 +48,11 @@ class Host(Protocol):
     def sign(self, value: Any) -> str:
         """The signature of a question or an answer that is stored; empty where none is needed."""
 
-    def now(self) -> str:
-        """The time as an ISO timestamp in the user's time zone."""
-
     def scope(self) -> Scope:
         """What the main agent of the turn that plays may know of memory."""
 
-    def search(self) -> MemorySearch:
-        """The index over the memory of that agent."""
-
     def policy(self) -> Policy:
         """Which calls need approval."""
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """What runs code of the agent; None where there is no namespace to run it in."""
 
     def put_out(self, output: CodeOutput) -> None:
         """Show an output of code while it runs."""

@@ -26,7 +26,7 @@ from deepnb.memory.middleware import memory_middleware
 from deepnb.memory.nested import NestedMemoryMiddleware
 from deepnb.memory.tools import READS, MemoryToolsMiddleware
 from deepnb.skills.middleware import SkillsMiddleware
-from deepnb.wiring.host import Host
+from deepnb.wiring.host import Program
 from deepnb.wiring.model import Measured
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words, tool_text
@@ -58,7 +58,7 @@ class Layers:
     """Makes the layers of one graph's agents; what it holds they share."""
 
     options: Options
-    host: Host
+    program: Program
     guard: GuardMiddleware
     approvals: ApprovalMiddleware
     seal: ApprovalMiddleware
@@ -75,9 +75,9 @@ class Layers:
         sources, refresh = self.options.memory, self.options.memory_refresh
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         short = tool_text(self.options, own.rule) == "short"
-        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.host.now()[:10], short)
+        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.program.now()[:10], short)
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
-        tools = MemoryToolsMiddleware(backend, sources, self.host.now, self.host.search)
+        tools = MemoryToolsMiddleware(backend, sources, self.program.now, self.program.search)
         return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)
 
     def skills(self, backend: Any) -> tuple[Any, ...]:
@@ -103,7 +103,7 @@ class Layers:
             rule=own.rule,
             measure=own.meter.budget,
             count=own.meter.count,
-            clock=self.host.now,
+            clock=self.program.now,
             addition=history.addition,
             flush=flush,
             rebased=memory.rebased,
@@ -116,7 +116,7 @@ class Layers:
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
         """The user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
         seal = (self.seal,) if middleware else ()
-        shown = self.host.kernel is not None or not takes_images(own.model)
+        shown = self.program.kernel is not None or not takes_images(own.model)
         images = (ImagesMiddleware(),) if shown else ()
         marks = (PromptCacheMiddleware(),) if wants_marks(own.model) else ()
         return (*middleware, *seal, *images, *marks, *((RetryMiddleware(own.retries),) if own.remote else ()))

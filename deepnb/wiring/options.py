@@ -69,20 +69,35 @@ class Options:
     messages_key: str = MESSAGES_KEY
 
 
-OF_THE_GRAPH = (
-    *("model", "base_url", "system_prompt", "tools", "middleware", "subagents", "general_purpose"),
-    *(
+OF_THE_GRAPH = frozenset(
+    [
+        "model",
+        "base_url",
+        "system_prompt",
+        "tools",
+        "middleware",
+        "subagents",
+        "general_purpose",
         "max_subagent_depth",
         "trigger",
         "keep",
         "eviction_threshold",
+        "memory",
         "memory_refresh",
         "memory_budget",
+        "skills",
         "enable_memory",
-    ),
-    *("enable_skills", "enable_filesystem", "enable_subagents", "approve", "tool_text", "memory", "skills"),
+        "enable_skills",
+        "enable_filesystem",
+        "enable_subagents",
+        "approve",
+        "tool_text",
+    ]
 )
 """Options that are a matter of the graph, where somebody else made it."""
+
+SERVED = OF_THE_GRAPH | {"max_input_tokens", "max_steps"}
+"""Those that an agent on a LangGraph server has, too."""
 
 _MANY = ("tools", "middleware", "subagents", "memory", "skills")
 _COUNTS = ("max_input_tokens", "eviction_threshold", "memory_budget", "max_steps", "max_tokens")

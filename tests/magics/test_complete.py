@@ -49,6 +49,7 @@ SUBS = [
     "subagents",
     "mount",
     "persist",
+    "package",
     "graph",
     "panel",
     "dashboard",

@@ -328,7 +328,7 @@ USAGES = {
         " explain; fix; code [N];"
         " tools [ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
-        " mount [--yes] [PATH [disk:DIR|store[:NAMESPACE]|state]]; persist [FILE|URL]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [SUB]"
+        " mount [--yes] [PATH [disk:DIR|store[:NAMESPACE]|state]]; persist [FILE|URL]; package [--yes] DIR [PATH...]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [SUB]"
     ),
     "memory": (
         "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"
@@ -396,6 +396,7 @@ def test_every_row_can_be_told_from_a_prompt():
         "tools": "add f",
         "provider": "openai",
         "database": "a.db",
+        "places": "/MEMORY.md /memory/",
     }
     for sub in SUBCOMMANDS:
         words = " ".join(arg.choices[0] if arg.choices else sample.get(arg.kind, "x") for arg in sub.args)

@@ -66,6 +66,7 @@ CELLS = {
     "deepnb.core.budget.Budget": "session.budget()",
     "deepnb.core.xray.Xray": "session.xray()",
     "deepnb.core.stack.Stack": "session.stack()",
+    "deepnb.core.package.Package": "session.package('an-agent')",
     "deepnb.core.diff.FileDiff": "session.memory.diff(0)[0]",
     "deepnb.core.diff.FileDiffs": "session.memory.diff(0)",
     "deepnb.core.approvals.PendingCall": "call",

@@ -1,17 +1,10 @@
-"""The story on a LangGraph server, in an environment of its own and with its watch for blocking calls on.
-
-`langgraph-cli[inmem]` is under the Elastic License 2.0: it is in no extra of ours, and is installed here alone.
-"""
+"""The story on a LangGraph server, in an environment of its own and with its watch for blocking calls on."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import socket
 import subprocess
-import time
-import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +14,9 @@ from langgraph_sdk import get_sync_client
 
 from tests.middleware import story
 from tests.middleware.checks import check
+from tests.support.langgraph_server import CLI, ROOT, environment, langgraph_server
 
-ROOT = Path(__file__).parents[2]
-NEEDED = ["langgraph-cli[inmem]", "deepagents>=0.7.32,<0.8", "filelock>=3.30", "numpy>=1.26", "pyyaml>=6"]
+NEEDED = [CLI, "deepagents>=0.7.32,<0.8", "filelock>=3.30", "numpy>=1.26", "pyyaml>=6"]
 """Of what deepnb needs, what its middleware does: neither IPython nor ipywidgets nor pandas."""
 
 pytestmark = pytest.mark.slow
@@ -33,13 +26,7 @@ pytestmark = pytest.mark.slow
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """(address, directory of the story) of a server that serves a copy of the story's file."""
     place = tmp_path_factory.mktemp("server")
-    programs = place / "env" / ("Scripts" if os.name == "nt" else "bin")
-    venv.create(place / "env", with_pip=True)
-    pip = [str(programs / "pip"), "install", "--quiet", "--retries", "1"]
-    got = subprocess.run([*pip, *NEEDED], capture_output=True, text=True, timeout=900)
-    if "No matching distribution" in got.stderr:
-        pytest.skip("pip has no registry to install langgraph-cli from")
-    assert got.returncode == 0, got.stderr
+    programs = environment(place / "env", NEEDED)
     installed = Path(subprocess.check_output([programs / "python", "-c", _SITE], text=True).strip())
     shutil.copytree(ROOT / "deepnb", installed / "deepnb", ignore=shutil.ignore_patterns("__pycache__"))
     app = place / "app"
@@ -48,35 +35,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     shutil.copy(story.__file__, app / "story.py")
     graphs = {kind: f"./story.py:{kind}" for kind in ("deep", "plain", "blocks")}
     (app / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    env = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "STORY": str(place / "told"), "HOME": str(place)}
-    command = [str(programs / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port)]
-    with open(place / "log", "w") as log:
-        process = subprocess.Popen(command, cwd=app, env=env, stdout=log, stderr=log)
-    try:
-        _await_server(f"http://127.0.0.1:{port}", process, place / "log")
-        yield f"http://127.0.0.1:{port}", place / "told"
-    finally:
-        process.terminate()
-        process.wait(30)
+    with langgraph_server(app, programs, place, {"STORY": str(place / "told")}) as url:
+        yield url, place / "told"
 
 
 _SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
-
-
-def _await_server(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    client = get_sync_client(url=url)
-    until = time.monotonic() + 120
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            client.assistants.search()
-        except Exception:
-            time.sleep(0.5)
-        else:
-            return
-    raise AssertionError(f"the server did not start:\n{log.read_text()[-2000:]}")
 
 
 @pytest.mark.parametrize("kind", ["deep", "plain"])

@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import deepnb.views
@@ -102,6 +103,8 @@ class Maker:
             return search_terms(self.x)
         if kind in (str, Any, object, inspect.Parameter.empty):
             return self.x
+        if kind in (Path, bytes):
+            return Path(self.x) if kind is Path else self.x.encode("utf-8", "replace")
         if kind is bool:
             return self.other
         if kind in (int, float):

@@ -1,0 +1,133 @@
+"""An agent as a LangGraph server serves it: what `%agent package` writes calls this."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.middleware import ModelCallLimitMiddleware
+
+from deepnb.backends.memory_store import MemoryStoreBackend
+from deepnb.backends.writer import writer
+from deepnb.core.approvals import Policy, policy_of
+from deepnb.core.errors import InvalidError
+from deepnb.core.subagents import FOLDER, Subagent
+from deepnb.engine import approvals
+from deepnb.engine.tool_descriptions import described
+from deepnb.memory.flush import TOOL as NOTE
+from deepnb.memory.layers import guarded_paths
+from deepnb.memory.scope import MAIN
+from deepnb.memory.scoped import ScopedBackend
+from deepnb.memory.searching import MemorySearch
+from deepnb.middleware.approvals import ApprovalMiddleware
+from deepnb.middleware.guard import GuardMiddleware
+from deepnb.middleware.seed import SeedMiddleware, shipped_files
+from deepnb.wiring.agent import Files, agent
+from deepnb.wiring.delegation import in_force
+from deepnb.wiring.effects import effects
+from deepnb.wiring.layers import Layers
+from deepnb.wiring.model import Measured, main_model
+from deepnb.wiring.options import SERVED, Options, changed
+from deepnb.wiring.subagent_files import check, tool_names
+from deepnb.workshop.approvals import Effects
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+FOLDER_OF_FILES = "files"
+"""The directory of an application in which its memory, skills and subagents are."""
+
+
+def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The agent of a directory as a graph for `langgraph.json`, with the same prompts and tools as in a session.
+
+    `directory` has its memory, skills and subagents in `files/`; the options are those of `deepnb.Session` that make
+    sense on a server. The server brings checkpointer and store. Memory is in the store, where each assistant has its
+    own, and each user where the server knows users; it begins with the files as they are in the directory. All other
+    files are the thread's. A call that can't be undone interrupts the run, as `ApprovalMiddleware` says, also one that
+    writes to memory: there is no journal here that could take it back.
+    """
+    chosen = _options(options)
+    shipped = shipped_files(Path(directory) / FOLDER_OF_FILES)
+    mine = main_model(chosen)
+    given = described(chosen.tools)
+    there = in_force(chosen, _agents(shipped, chosen))
+    names, folders = guarded_paths(chosen.memory, chosen.skills)
+    stored = (*names, *folders, *shipped)
+    backend = MemoryStoreBackend(stored)
+    does = effects(chosen, there, backend.undoable)
+    offered: set[str] = set()
+    ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, seal=seal) for seal in (False, True))
+    layers = _LimitedLayers(chosen, _Server(), _Guard(backend, paths=stored), ask, seal)
+    files = Files(ScopedBackend(backend, lambda: MAIN), ScopedBackend(backend, lambda: MAIN.inside))
+    first = [SeedMiddleware(backend, shipped)]
+    graph: CompiledStateGraph[Any, Any, Any, Any]
+    graph = agent(chosen, layers, there, mine, lambda own: given, files, first=first).graph
+    return graph
+
+
+class _Server:
+    """What layers ask of a server."""
+
+    kernel = None
+
+    def now(self) -> str:
+        """The time of the server."""
+        return datetime.now().astimezone().isoformat(timespec="seconds")
+
+    def search(self) -> MemorySearch:
+        """An index for one search: whose memory it is depends on the run."""
+        return MemorySearch(lambda: None)
+
+
+class _LimitedLayers(Layers):
+    """With what ends a run in which one agent calls its model too often."""
+
+    def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
+        """Those of a session, and the limit."""
+        most = self.options.max_steps
+        limit = () if most is None else (ModelCallLimitMiddleware(run_limit=most),)
+        return (*super().own(middleware, own), *limit)
+
+
+class _Guard(GuardMiddleware):
+    """Takes credentials out of calls of `note` as well."""
+
+    def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:
+        return tool == NOTE or super()._is_refused(tool, args)
+
+
+class _Approvals(ApprovalMiddleware):
+    """Answered as any middleware's approvals are; nested agents have them as well, and no other has these tools."""
+
+    def __init__(self, policy: Policy, does: Effects, offered: set[str], *, seal: bool) -> None:
+        approvals.ApprovalMiddleware.__init__(
+            self, lambda: policy, does.of, lambda: writer().agent, seal=seal, offered=offered, problem=does.problem
+        )
+
+
+def _options(given: Mapping[str, Any]) -> Options:
+    for name in given:
+        if name not in SERVED:
+            near = difflib.get_close_matches(name, SERVED, 1)
+            known = name in {f.name for f in fields(Options)}
+            what = f"{name} is of a session in a kernel" if known else f"application has no option {name!r}"
+            raise InvalidError(what, f"did you mean {near[0]}?" if near and not known else "leave it out")
+    return changed(Options(), given)
+
+
+def _agents(shipped: Mapping[str, bytes], options: Options) -> tuple[Subagent, ...]:
+    """The subagents of the files; one with a mistake in it stops the server, which is where it can be seen."""
+    if not options.enable_subagents:
+        return ()
+    tools = tool_names(options.tools, options.enable_filesystem)
+    taken = [one.name for one in options.subagents]
+    files = {path: data for path, data in shipped.items() if path.startswith(FOLDER) and path.endswith(".md")}
+    found = [check(data, path, tools, taken) for path, data in files.items()]
+    if broken := next((one for one in found if one.problem), None):
+        raise InvalidError(f"{broken.path} can't be used ({broken.problem})", "fix it, or delete the file")
+    return tuple(one.agent for one in found)

@@ -1,0 +1,18 @@
+"""What keeps credentials out of code: looked for as a value is written, as it is, and under its name."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from deepnb.core.secrets import credentials, reasons
+from deepnb.packaging.literals import texts
+
+
+def in_value(name: str, value: Any) -> str:
+    """What a plain value of this name holds that is a credential; empty for nothing."""
+    held = tuple(texts(value))
+    return in_texts((f"{name} = {value!r}", *held, *(f"{name} = {text}" for text in held)))
+
+
+def in_texts(given: Iterable[str]) -> str:
+    """What the first of these texts that has any credential holds; empty for nothing."""
+    return next((reasons(found) for text in given if (found := credentials(text))), "")

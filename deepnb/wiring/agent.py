@@ -1,0 +1,82 @@
+"""An agent wired of its layers: what a session and a LangGraph server have in common."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain.agents import create_agent
+
+from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
+from deepnb.core.subagents import Subagent
+from deepnb.engine.delegation import DelegationMiddleware
+from deepnb.engine.state_backend import KernelState
+from deepnb.wiring.delegation import Tools, delegation
+from deepnb.wiring.layers import Common, Layers
+from deepnb.wiring.model import Measured
+from deepnb.wiring.options import Options
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of an agent, as it sees them itself, and as those nested in it do."""
+
+    main: Any
+    nested: Any
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A compiled graph, and what it was made of."""
+
+    graph: Any
+    stack: tuple[Any, ...]
+    """The middleware of the main agent, the outermost first."""
+    tools: Sequence[Any]
+    """Its tools, less those of the middleware."""
+    common: Common
+    nested: Mapping[str, Measured]
+    """The models of the subagents that have one of their own, by agent."""
+
+
+def agent(
+    options: Options,
+    layers: Layers,
+    agents: Sequence[Subagent],
+    mine: Measured,
+    offered: Tools,
+    files: Files,
+    *,
+    first: Sequence[Any] = (),
+    checkpointer: Any = None,
+    store: Any = None,
+) -> Agent:
+    """The agent of these options: all that adds to the prompt outside of compaction, so that the trigger counts it.
+
+    `agents` are the subagents in force, `first` is middleware outside of all other.
+    """
+
+    def base(own: Measured, names: Sequence[str] | None, task: DelegationMiddleware | None) -> list[Any]:
+        return list(layers.common(files.nested, own, names=names, task=task).middleware)
+
+    tools = offered(mine)
+    task, nested = delegation(options, agents, files.nested, mine, offered, base, layers.own)
+    memory = layers.memory(files.main, mine)
+    common = layers.common(files.main, mine, task=task, memory=memory)
+    own = layers.own(options.middleware, mine)
+    stack = (*first, *memory.middleware, *layers.skills(files.main), *common.middleware, *own)
+    graph = create_agent(
+        mine.model,
+        tools,
+        system_prompt=_prompt(options) or None,
+        middleware=stack,
+        state_schema=KernelState,
+        checkpointer=checkpointer,
+        store=store,
+    ).with_config({"recursion_limit": 10_000})
+    return Agent(graph, stack, tools, common, nested)
+
+
+def _prompt(options: Options) -> str:
+    """The instructions; ours name no tool that is not there."""
+    own = options.system_prompt != SYSTEM_PROMPT
+    return options.system_prompt if own else default_prompt(files=options.enable_filesystem)

@@ -1,0 +1,192 @@
+"""`application`: memory in the store, seeded once; approvals; what nested agents see; its own options."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langgraph.store.base import PutOp
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+
+from deepnb import DeepnbError
+from deepnb.backends.memory_store import MemoryStoreBackend
+from deepnb.middleware import application
+from deepnb.testing import ScriptedModel, call
+from tests.support.applications import files_in, say, with_store
+
+SEED = {"/AGENTS.md": b"- tabs\n", "/MEMORY.md": b"private\n"}
+APPROVE: Any = Command(resume={"type": "approve"})
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "files").mkdir()
+    for path, content in SEED.items():
+        (tmp_path / f"files{path}").write_bytes(content)
+    return tmp_path
+
+
+def graph(place: Path, *answers: Any, store: Any = None, **options: Any) -> Any:
+    model = ScriptedModel(answers=[*answers, "done"])
+    return with_store(application(place, model=model, **options), store)
+
+
+def results(state: Any) -> list[str]:
+    return [m.text for m in state["messages"] if m.type == "tool"]
+
+
+def run_of(store: Any, assistant: str = "a", user: str | None = None) -> Any:
+    """A run as the server makes it known."""
+    known = SimpleNamespace(identity=user) if user else None
+    return SimpleNamespace(store=store, server_info=SimpleNamespace(assistant_id=assistant, user=known))
+
+
+# -- memory
+
+
+def test_memory_is_in_the_store_and_the_files_of_the_package_come_once(place: Path) -> None:
+    store = InMemoryStore()
+    edit = call("edit_file", "1", file_path="/AGENTS.md", old_string="- tabs", new_string="- spaces")
+    first = graph(place, call("write_file", "0", file_path="/draft.md", content="x"), edit, store=store)
+    assert "__interrupt__" in say(first, "go"), "what is in the store no checkpoint brings back"
+    state = say(first, APPROVE)
+    assert files_in(store) == {"/AGENTS.md": "- spaces\n", "/MEMORY.md": "private\n"}
+    assert list(state["files"]) == ["/draft.md"], "other files are the thread's"
+
+    (place / "files" / "AGENTS.md").write_text("- a later package\n")
+    (place / "files" / "USER.md").write_text("new\n")
+    second = graph(place, store=store)
+    say(second, "go", thread="2")
+    assert files_in(store)["/AGENTS.md"] == "- spaces\n" and "/USER.md" not in files_in(store)
+
+
+def test_a_file_that_is_there_already_is_not_written_over() -> None:
+    store = InMemoryStore()
+    backend = MemoryStoreBackend(tuple(SEED))
+    store.put(("deepnb", "a", "everyone", "files"), "/AGENTS.md", {"content": "- mine\n", "encoding": "utf-8"})
+    backend.seed(SEED, run_of(store))
+    assert files_in(store) == {"/AGENTS.md": "- mine\n", "/MEMORY.md": "private\n"}
+    store.delete(("deepnb", "a", "everyone", "files"), "/MEMORY.md")
+    backend.seed(SEED, run_of(store))
+    assert "/MEMORY.md" not in files_in(store), "what was removed stays removed"
+
+
+class Overtaken(InMemoryStore):
+    """Lets another run go first, where it can, before the first file is put into it."""
+
+    other: threading.Thread | None = None
+
+    def batch(self, ops: Any) -> Any:
+        ops, other = list(ops), self.other
+        if other is not None and any(isinstance(op, PutOp) for op in ops):
+            self.other = None
+            other.start()
+            other.join(0.5)  # where it waits for us, it comes after
+        return super().batch(ops)
+
+
+def test_two_first_runs_at_once_lose_nothing() -> None:
+    store = Overtaken()
+    backend = MemoryStoreBackend(tuple(SEED))
+    space = ("deepnb", "a", "everyone", "files")
+
+    def run() -> None:
+        backend.seed(SEED, run_of(store))
+        store.put(space, "/AGENTS.md", {"content": "- edited\n", "encoding": "utf-8"})
+
+    store.other = other = threading.Thread(target=run)
+    backend.seed(SEED, run_of(store))
+    other.join()
+    assert files_in(store) == {"/AGENTS.md": "- edited\n", "/MEMORY.md": "private\n"}
+
+
+def test_assistants_and_users_have_memory_of_their_own() -> None:
+    store = InMemoryStore()
+    backend = MemoryStoreBackend(tuple(SEED))
+    for assistant, user in (("a", None), ("b", None), ("a", "auth0|ada@example.com")):
+        backend.seed(SEED, run_of(store, assistant, user))
+    spaces = {item.namespace for item in store.search(("deepnb",), limit=100) if item.namespace[-1] == "files"}
+    assert {space[1:3] for space in spaces} == {
+        ("a", "everyone"),
+        ("b", "everyone"),
+        ("a", "auth0~7c~ada~40~example~2e~com"),
+    }
+
+
+def test_notes_are_added_searched_and_guarded(place: Path) -> None:
+    key = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
+    store = InMemoryStore()
+    calls = [
+        call("note", "1", text="The colour is red."),
+        call("memory_search", "2", query="colour"),
+        call("note", "3", text=f"The key is {key}."),
+    ]
+    state = say(graph(place, *calls, store=store), "go")
+    noted, found, refused = results(state)
+    assert noted.startswith("Noted in /memory/") and "The colour is red." in found
+    assert refused.startswith("Error: not written to /memory/") and key not in f"{files_in(store)}{state}"
+
+
+def test_without_a_store_it_says_what_to_set(place: Path) -> None:
+    made = application(place)
+    with pytest.raises(DeepnbError, match=r"there is no store for memory: set graph\.store"):
+        made.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "1"}})
+
+
+def test_in_a_run_that_is_a_coroutine_too(place: Path) -> None:
+    store = InMemoryStore()
+    made = graph(place, call("note", "1", text="The colour is red."), store=store)
+    asyncio.run(made.ainvoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "1"}}))
+    assert {"/AGENTS.md", "/MEMORY.md"} < {*files_in(store)}
+
+
+# -- nested agents
+
+
+def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> None:
+    def pay(amount: int) -> str:
+        """Pay an amount."""
+        return f"paid {amount}"
+
+    inner = ScriptedModel(answers=[call("read_file", "3", file_path="/MEMORY.md"), call("pay", "4", amount=2), "paid"])
+    clerk = {"name": "clerk", "description": "Pays.", "system_prompt": "Pay.", "model": inner}
+    made = graph(place, call("task", "1", subagent_type="clerk", description="pay"), subagents=[clerk], tools=[pay])
+    (waiting,) = say(made, "go")["__interrupt__"]
+    assert waiting.value["name"] == "pay"
+    assert "/MEMORY.md is kept from a subagent" in inner.requests[1][-1].text
+    assert results(say(made, APPROVE)) == ["paid"]
+
+
+# -- options
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"modle": "offline"}, "application has no option 'modle': did you mean model?"),
+        ({"max_cost": 1.0}, "max_cost is of a session in a kernel: leave it out"),
+        ({"trigger": "often"}, "trigger can't be 'often'"),
+    ],
+)
+def test_a_bad_option_is_one_line(place: Path, options: Any, line: str) -> None:
+    with pytest.raises(DeepnbError) as error:
+        application(place, **options)
+    assert str(error.value).startswith(line) and "\n" not in str(error.value)
+
+
+def test_a_subagent_file_with_a_mistake_stops_it(place: Path) -> None:
+    (place / "files" / "agents").mkdir()
+    (place / "files" / "agents" / "critic.md").write_text("---\ntools: fly\n---\nYou.\n")
+    with pytest.raises(DeepnbError, match=r"/agents/critic\.md can't be used"):
+        application(place)
+
+
+def test_a_run_ends_at_its_limit_of_model_calls(place: Path) -> None:
+    answers = [call("ls", str(n), path="/") for n in range(9)]
+    state = say(graph(place, *answers, max_steps=3), "go")
+    assert len(results(state)) == 3 and "limit" in state["messages"][-1].text

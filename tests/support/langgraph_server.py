@@ -1,0 +1,84 @@
+"""`langgraph dev` in an environment of its own, on loopback, with all that asks another host switched off.
+
+`langgraph-cli[inmem]` is under the Elastic License 2.0: it is in no extra of ours, and is installed for tests alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph_sdk import get_sync_client
+
+ROOT = Path(__file__).parents[2]
+CLI = "langgraph-cli[inmem]"
+
+QUIET = {
+    "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+    "LANGGRAPH_NO_VERSION_CHECK": "true",
+    "LANGSMITH_TRACING": "false",
+    "LANGCHAIN_TRACING_V2": "false",
+}
+"""No usage data, no look at PyPI, no traces."""
+
+
+def environment(place: Path, needed: Sequence[str]) -> Path:
+    """The directory of the programs of a new environment with these packages, as pip takes them; skips without a registry."""
+    programs = place / ("Scripts" if os.name == "nt" else "bin")
+    uv = shutil.which("uv")
+    venv.create(place, with_pip=uv is None)
+    pip = [uv, "pip", "install", "--python", str(programs / "python")] if uv else [str(programs / "pip"), "install"]
+    got = subprocess.run([*pip, "--quiet", *needed], capture_output=True, text=True, timeout=900)
+    if any(words in got.stderr for words in ("No matching distribution", "Failed to fetch", "error sending request")):
+        pytest.skip("there is no registry to install langgraph-cli from")
+    assert got.returncode == 0, got.stderr
+    return programs
+
+
+def wheel(place: Path) -> Path:
+    """A directory with deepnb's wheel, made of the files as they are."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    return place
+
+
+@contextmanager
+def langgraph_server(app: Path, programs: Path, home: Path, env: Mapping[str, str]) -> Iterator[str]:
+    """The address of a server that serves a directory, which it writes to."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    command = [str(programs / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port)]
+    with open(home / "log", "w") as log:
+        whole = {"PATH": path, "HOME": str(home), **QUIET, **env}
+        process = subprocess.Popen(command, cwd=app, env=whole, stdout=log, stderr=log)
+    try:
+        _await(f"http://127.0.0.1:{port}", process, home / "log")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _await(url: str, process: subprocess.Popen[Any], log: Path) -> None:
+    client = get_sync_client(url=url)
+    until = time.monotonic() + 120
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            client.assistants.search()
+        except Exception:
+            time.sleep(0.5)
+        else:
+            return
+    raise AssertionError(f"the server did not start:\n{log.read_text()[-2000:]}")
