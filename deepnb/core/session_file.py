@@ -92,9 +92,10 @@ class FileTurn:
     def context(self) -> int | None:
         """What its last call of the main agent was given; None where unknown: no call, or a compaction came after it."""
         own = [call for call in self.calls if not call.path]
-        if self.compactions and self.compactions[-1].calls >= len(own):
-            return self.compactions[-1].offload.after or None
-        return next((call.usage.input for call in reversed(own) if call.usage and call.usage.input), None)
+        last = self.compactions[-1] if self.compactions else None
+        since = own[last.calls :] if last else own
+        given = (call.usage.input for call in reversed(since) if call.purpose == "answer" and call.usage)
+        return next(filter(None, given), None) or (last.offload.after or None if last else None)
 
 
 @dataclass(frozen=True)

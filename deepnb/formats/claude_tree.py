@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deepnb.core.session_file import OTHER_BRANCHES
+from deepnb.formats.agents import link
 from deepnb.formats.claude_code import fits, parse
 from deepnb.formats.items import (
-    HEAD,
     Agent,
     Arrangement,
     Command,
@@ -181,7 +181,7 @@ def _agents(entries: list[Entry], beside: dict[Path, list[Entry]]) -> list[Agent
         if all(e.facts.get("inner") for e in agent.entries):
             agent.entries.append(mirror)
     agents = list(found.values())
-    _link(agents, [*entries, *(e for agent in agents for e in agent.entries)])
+    link(agents, [*entries, *(e for agent in agents for e in agent.entries)])
     return agents
 
 
@@ -195,35 +195,6 @@ def _chains(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
             roots[entry.id] = root
             found[root].append(entry)
     return found
-
-
-def _link(agents: list[Agent], entries: Iterable[Entry]) -> None:
-    """Find the tool call that started each agent: by the id its result names, or by the task's words."""
-    items = [(entry, item) for entry in entries for item in entry.items if isinstance(item, Tool | Result)]
-    by_result = {item.agent: item.id for _, item in items if isinstance(item, Result) and item.agent}
-    tasks = [(entry, item) for entry, item in items if isinstance(item, Tool) and item.task]
-    taken = {agent.call for agent in agents if agent.call}
-    for agent in agents:
-        agent.call = agent.call or by_result.get(agent.id, "")
-        taken.add(agent.call)
-    for agent in agents:
-        if not agent.call and (asked := _first_words(agent)):
-            own = set(map(id, agent.entries))
-            fitting = (t for e, t in tasks if t.id not in taken and id(e) not in own and _alike(t.task, asked))
-            if (task := next(fitting, None)) is not None:
-                agent.call = task.id
-                taken.add(task.id)
-    names = {item.id: item.text for _, item in tasks}
-    for agent in agents:
-        agent.name = agent.name or names.get(agent.call, "")
-
-
-def _first_words(agent: Agent) -> str:
-    return next((i.text for e in agent.entries for i in e.items if isinstance(i, Prompt)), "")
-
-
-def _alike(task: str, asked: str) -> bool:
-    return bool(task.strip()) and task.strip()[: HEAD - 20] == asked.strip()[: HEAD - 20]
 
 
 def _meta(path: Path) -> dict[str, object]:

@@ -95,14 +95,13 @@ class _Reply:
     said: list[Text | Thought] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     told: bool = False
+    summary: bool = False
 
 
 class Builder:
     """Makes the content of one turn."""
 
-    def __init__(
-        self, number: int, agents: Mapping[str, Agent], visible: Visible, window: int | None = None
-    ) -> None:
+    def __init__(self, number: int, agents: Mapping[str, Agent], visible: Visible, window: int | None = None) -> None:
         """`agents` are nested ones, by the tool call that started them; `visible` grows with the turn."""
         self._number = number
         self._agents = agents
@@ -159,7 +158,7 @@ class Builder:
         self._calls += 1
         seen = Visible() if path else self._visible
         call = Call(
-            self._calls, "answer", path, seen.budget(reply.usage, None if path else self._window), reply.usage,
+            self._calls, "summary" if reply.summary else "answer", path, seen.budget(reply.usage, None if path else self._window), reply.usage,
             model=reply.model, agent=agent,
         )  # fmt: skip
         self._events.append(ModelStarted(call, path))
@@ -220,7 +219,9 @@ class Builder:
         if not path:
             self._visible.compact()
             if item.text:
-                self._say(Message(entry.id or f"line-{entry.line}", "user", item.text, source=SUMMARY), "summary", item.size)
+                self._say(
+                    Message(entry.id or f"line-{entry.line}", "user", item.text, source=SUMMARY), "summary", item.size
+                )
 
     def _summary(self, item: Summary, id_: str, path: Path) -> None:
         for at in range(len(self._events) - 1, -1, -1):
@@ -250,6 +251,7 @@ def _replies(told: Iterable[tuple[Entry, list[Item]]]) -> dict[str, _Reply]:
             reply = replies.setdefault(item.key, _Reply(entry.at))
             if isinstance(item, Reply):
                 reply.model = item.model or reply.model
+                reply.summary |= item.summary
                 reply.usage = larger(reply.usage, item.usage)
             elif isinstance(item, Tool):
                 if item.id not in tools:
@@ -265,9 +267,7 @@ def larger(one: Usage | None, other: Usage | None) -> Usage | None:
     if one is None or other is None:
         return one or other
     cost = one.cost if other.cost is None else other.cost
-    return Usage(
-        max(one.input, other.input), max(one.output, other.output), max(one.cached, other.cached), cost
-    )
+    return Usage(max(one.input, other.input), max(one.output, other.output), max(one.cached, other.cached), cost)
 
 
 def _edits(tool: Tool, result: Result, turn: int) -> Iterator[FileEdit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,13 +26,13 @@ class Head:
     size: int
 
     @classmethod
-    def of(cls, path: Path) -> Head:
+    def of(cls, path: Path, most: int = _BYTES) -> Head:
         """The head of a file; an error where it can't be read."""
         with open_file(path) as file:
-            start = file.read(_BYTES)
-            if b"\n" not in start and start.lstrip(BOM).lstrip()[:1] == b"{" and len(start) == _BYTES:
-                start += file.readline(_WHOLE)  # a first line of more than a megabyte
-            return cls(path, start, max(len(start), path.stat().st_size))
+            start = file.read(most)
+            if b"\n" not in start and start.lstrip(BOM).lstrip()[:1] == b"{":
+                start += file.readline(_WHOLE)  # a long first line
+            return cls(path, start, file.seek(0, os.SEEK_END))
 
     @property
     def is_sqlite(self) -> bool:

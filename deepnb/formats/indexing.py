@@ -78,9 +78,11 @@ def whole_items(full: Full, entry: Entry) -> list[Item]:
     if not entry.place[1]:  # made when the file was indexed
         return entry.items
     found = full(entry)
-    for whole, known in zip(found, entry.items, strict=False):
-        if isinstance(whole, Reply) and isinstance(known, Reply):
-            whole.key, whole.model, whole.usage = known.key, known.model, known.usage
+    for n, (whole, known) in enumerate(zip(found, entry.items, strict=False)):
+        if isinstance(known, Prompt) and not isinstance(whole, Prompt):
+            found[n] = Prompt(whole.text, whole.size)
+        elif isinstance(whole, Reply) and isinstance(known, Reply):
+            whole.key, whole.model, whole.usage, whole.summary = known.key, known.model, known.usage, known.summary
         elif hasattr(whole, "key") and hasattr(known, "key"):
             whole.key = known.key
         if isinstance(whole, Result) and isinstance(known, Result):
@@ -133,7 +135,9 @@ def _figures(draft: Draft, content: FileContent) -> FileTurn:
     own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
     nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
     times = [entry.at for entry, _, _ in draft.entries if entry.at]
-    first = next((entry.at for entry, _, _ in draft.entries if entry.has(Prompt) and entry.at), times[0] if times else "")
+    first = next(
+        (entry.at for entry, _, _ in draft.entries if entry.has(Prompt) and entry.at), times[0] if times else ""
+    )
     return FileTurn(
         number=draft.number,
         prompt=excerpt(content.prompt, HEAD),

@@ -54,8 +54,8 @@ class Reply(Item):
     key: str = ""
     model: str = ""
     usage: Usage | None = None
-    after: int | None = None
-    """Tokens of the context after the reply, where the file says so."""
+    summary: bool = False
+    """Whether it was asked to sum up for a compaction."""
 
 
 @dataclass(slots=True)

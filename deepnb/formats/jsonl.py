@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from deepnb.core.errors import NotFoundError
 from deepnb.core.session_file import FileContent, SessionIndex, SessionRow
 from deepnb.core.short_repr import excerpt
-from deepnb.core.errors import NotFoundError
 from deepnb.formats.head import Head
+from deepnb.formats.held_session import check_turn
 from deepnb.formats.indexing import Turns
-from deepnb.formats.items import HEAD, Agent, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
+from deepnb.formats.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
 from deepnb.formats.lines import BadLines, json_lines, object_of, open_file, read_line
 
 Parse = Callable[[dict[str, Any]], Entry]
@@ -105,9 +106,7 @@ class JsonlSession:
 
     def content(self, turn: int) -> FileContent:
         """One turn word for word; turns count from 1."""
-        if not 1 <= turn <= len(self.index.turns):
-            raise NotFoundError(f"no turn {turn}: the session has {len(self.index.turns)}", "choose one of them")
-        return self._turns.content(turn)
+        return self._turns.content(check_turn(self.index, turn))
 
     def _scan(self, path: Path, file: int, bad: BadLines, unknown: Counter[str]) -> list[Entry]:
         entries = []

@@ -6,12 +6,16 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from deepnb.core.errors import NotFoundError, RefusedError
+from deepnb.core.errors import LimitError, NotFoundError, NotInstalledError, RefusedError
 
 BOM = b"\xef\xbb\xbf"
+_UNPACKED = 1 << 30
+"""Bytes that a compressed file may hold."""
 _NAMED = 100
 """Bad lines whose numbers are kept."""
 
@@ -82,7 +86,10 @@ def read_line(path: Path, place: tuple[int, int]) -> dict[str, Any]:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """The file, opened for reading; only a regular one, so that no pipe is waited for."""
+    """The file, opened for reading; only a regular one, so that no pipe is waited for. One that ends in .zst is unpacked."""
+    if path.suffix == ".zst" and path.is_file():
+        about = path.stat()
+        return BytesIO(_unpacked(path, about.st_mtime_ns, about.st_size))
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
@@ -94,3 +101,25 @@ def open_file(path: Path) -> BinaryIO:
         file.close()
         raise RefusedError(f"{path} is not a file", "name a session file")
     return file
+
+
+@lru_cache(maxsize=2)
+def _unpacked(path: Path, changed: int, size: int) -> bytes:
+    """The bytes of a file that is compressed with zstd; `changed` and `size` say which state of it."""
+    try:
+        import zstandard
+    except ImportError:
+        raise NotInstalledError(f"{path.name} is compressed with zstd", "%pip install zstandard") from None
+    try:
+        with (
+            path.open("rb") as file,
+            zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as reader,
+        ):
+            content = reader.read(_UNPACKED + 1)
+    except zstandard.ZstdError as error:
+        raise RefusedError(f"{path} can't be unpacked ({error})", "choose another file") from None
+    if len(content) > _UNPACKED:
+        raise LimitError(
+            f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked", "unpack it with zstd -d, and open that"
+        )
+    return bytes(content)

@@ -31,10 +31,15 @@ class SessionFile(Protocol):
 class Format(Protocol):
     """One format of session files. Nothing of a file is run, and no path in it is opened."""
 
-    name: str
-    """`claude-code`."""
-    kind: str
-    """`Claude Code`."""
+    @property
+    def name(self) -> str:
+        """`claude-code`."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """`Claude Code`."""
+        ...
 
     def matches(self, head: Head) -> bool:
         """Whether a file that begins like this is of this format."""
