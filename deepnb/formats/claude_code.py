@@ -68,6 +68,8 @@ def parse(value: dict[str, Any]) -> Entry:
     for name, key in (("isSidechain", "side"), ("agentId", "agent"), ("logicalParentUuid", "logical")):
         if value.get(name):
             facts[key] = value[name] if value[name] is True else text(value[name])
+    if any(mapping(value.get("compactMetadata")).get(k) for k in ("preservedSegment", "preservedMessages")):
+        facts["keeps"] = True
     parent = text(value.get("parentUuid")) or None
     items = list(_items(kind, value))
     if kind in ("user", "system") and not any(isinstance(item, Result) for item in items):

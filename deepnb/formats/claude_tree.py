@@ -85,7 +85,7 @@ class Tree:
         entry = self.entries[n]
         if entry.parent:
             return self._find(entry.parent, n)
-        if entry.has(Compaction):
+        if _is_boundary(entry):
             named = self._find(str(entry.facts.get("logical", "")), n)
             return self._before(n) if named is None else named
         return None
@@ -114,8 +114,10 @@ class Tree:
         """Compactions whose kept messages hang above them, so that the way from below passes them by."""
         last = max(path, default=-1)
         for n, entry in enumerate(self.entries):
-            if n in path or n > last or not entry.has(Compaction) or self._parent[n] not in path:
+            if n in path or not _is_boundary(entry) or self._parent[n] not in path:
                 continue
+            if n < last and not entry.facts.get("keeps"):
+                continue  # it was taken back
             path.add(n)
             path.update(m for m in self._children[n] if self.entries[m].has(Summary))
 
@@ -126,7 +128,7 @@ class Tree:
             if hanging and not any(self._asks(m) for m in self._children[n] if m in path):
                 for branch in hanging:
                     below = self._below(branch)
-                    if not any(self.entries[m].has(Prompt, Compaction) for m in below):
+                    if not any(self.entries[m].has(Prompt) or _is_boundary(self.entries[m]) for m in below):
                         path.update(below)
 
     def _asks(self, n: int) -> bool:
@@ -159,6 +161,10 @@ class Tree:
         for n, entry in enumerate(self.entries):
             if any(isinstance(i, Result) and i.id in calls for i in entry.items):
                 path.add(n)
+
+
+def _is_boundary(entry: Entry) -> bool:
+    return any(isinstance(item, Compaction) and not item.cleared for item in entry.items)
 
 
 def _agents(entries: list[Entry], beside: dict[Path, list[Entry]]) -> list[Agent]:
