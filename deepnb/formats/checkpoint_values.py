@@ -88,7 +88,7 @@ def message(value: Any) -> dict[str, Any] | None:
     """A message as a dict with LangChain's fields, `type` among them; None for what is none."""
     if isinstance(value, str):
         return {"type": "human", "content": value}
-    if isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str):
+    if _is_pair(value):
         value = {"role": value[0], "content": value[1]}
     if isinstance(value, Named):
         value = {"type": _kind_of(value.name), **mapping(value.data)}
@@ -104,6 +104,11 @@ def message(value: Any) -> dict[str, Any] | None:
     return {**value, "type": _ROLES[kind]} if kind in _ROLES else None
 
 
+def _is_pair(value: Any) -> bool:
+    """Whether it is a message as (role, text); stored tuples come back as lists."""
+    return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
+
+
 def _kind_of(name: str) -> str:
     return next((k for k in ("human", "ai", "tool", "system", "remove", "function") if k in name.lower()), "")
 
@@ -114,7 +119,7 @@ def folded(messages: list[dict[str, Any]], write: Any) -> list[dict[str, Any]]:
     over = _overwritten(write)
     if over is not None:
         return folded([], over[0])
-    given = write if isinstance(write, list) else [write]
+    given = write if isinstance(write, list | tuple) and not _is_pair(write) else [write]
     found = [one for one in map(message, given) if one is not None]
     if any(one["type"] == "remove" and one.get("id") == REMOVE_ALL for one in found):
         last = max(n for n, one in enumerate(found) if one.get("id") == REMOVE_ALL)

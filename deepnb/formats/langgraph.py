@@ -116,6 +116,8 @@ def _entries(found: Branch, space: str) -> list[Entry]:
     """The messages, and the compactions where they were."""
     out: list[Entry] = []
     events = list(found.events)
+    if (last := found.values.get(_SUMMARIZED)) is not None and not any(plain(e[2]) == plain(last) for e in events):
+        events.append((len(found.messages), found.ids[-1], last))  # what was written to make it is no longer there
     told: set[tuple[int, str]] = set()
     for n, one in enumerate([*found.messages, None]):
         while events and _position(events[0]) <= n:
