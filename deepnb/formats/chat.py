@@ -67,7 +67,7 @@ def _messages(value: Any) -> list[Any]:
     """The messages of a conversation, or none."""
     given = value if isinstance(value, list) else array(value.get("messages")) if isinstance(value, dict) else []
     first = given[0] if given else None
-    return given if isinstance(first, dict) and first.get("role") in _ROLES and "parts" not in first else []
+    return given if isinstance(first, dict) and text(first.get("role")) in _ROLES and "parts" not in first else []
 
 
 def _conversations(head: Head, bad: BadLines) -> Iterator[tuple[str, Any]]:

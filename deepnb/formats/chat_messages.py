@@ -50,7 +50,7 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[Item]:
     if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
         yield Thought(thought, 0, key)
     for block in blocks(message.get("content")):
-        kind = block.get("type")
+        kind = text(block.get("type"))
         if kind in ("text", "output_text"):
             yield Text(text(block.get("text")), len(text(block.get("text"))), key)
         elif kind in ("thinking", "reasoning", "redacted_thinking"):

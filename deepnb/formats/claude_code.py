@@ -55,7 +55,7 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
     return any(
         ("parentUuid" in value and "uuid" in value and value.get("type") in _TYPES)
         or (value.get("type") == "summary" and "leafUuid" in value)
-        or ("sessionId" in value and (value.get("type") in _SILENT or value.get("type") in ("user", "assistant")))
+        or ("sessionId" in value and (text(value.get("type")) in _SILENT or value.get("type") in ("user", "assistant")))
         or (value.get("type") == "file-history-snapshot" and "snapshot" in value)
         for value in objects
     )

@@ -65,12 +65,12 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
     if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
         return True
     first = objects[0] if objects else {}
-    bare = any(v.get("type") in _BARE - {"message"} or ("record_type" in v) or _is_item(v) for v in objects)
+    bare = any(text(v.get("type")) in _BARE - {"message"} or ("record_type" in v) or _is_item(v) for v in objects)
     return "type" not in first and "id" in first and "timestamp" in first and (bare or "instructions" in first)
 
 
 def _is_item(value: Mapping[str, Any]) -> bool:
-    kinds = {block.get("type") for block in blocks(value.get("content"))}
+    kinds = {text(block.get("type")) for block in blocks(value.get("content"))}
     return value.get("type") == "message" and bool(kinds & {"input_text", "output_text"})
 
 
