@@ -68,6 +68,8 @@ def test_several_conversations(tmp_path):
 
 def test_arguments_that_are_no_json(tmp_path):
     call = {"id": "c1", "function": {"name": "calc", "arguments": "2+2"}}
-    file = jsonl(tmp_path / "a.jsonl", {"messages": [MESSAGES[1], {"role": "assistant", "content": "x", "tool_calls": [call]}]})
+    file = jsonl(
+        tmp_path / "a.jsonl", {"messages": [MESSAGES[1], {"role": "assistant", "content": "x", "tool_calls": [call]}]}
+    )
     (started,) = [e for e in open_session(file).content(1).events if isinstance(e, ToolStarted)]
     assert started.args == {"arguments": "2+2"}

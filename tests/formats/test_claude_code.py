@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from deepnb.core.session_file import OTHER_BRANCHES
@@ -30,8 +32,17 @@ def test_one_reply_in_several_lines_is_one_call_with_the_most_output(file):
     (turn,) = session.index.turns
     assert [call.usage for call in turn.calls] == [Usage(100, 180, 90), Usage(106, 7, 90)]
     assert (session.index.context, session.index.usage) == (106, Usage(206, 187, 180))
-    assert (turn.tools, turn.models, turn.started, turn.ended) == ({"Read": 1}, ("claude-x",), *(f"2026-01-01T10:00:0{s}.000Z" for s in (0, 4)))
-    assert (session.index.kind, session.index.id, session.index.cwd, session.index.version) == ("Claude Code", "s", "/w", "2.1.40")
+    assert (turn.tools, turn.models, turn.started, turn.ended) == (
+        {"Read": 1},
+        ("claude-x",),
+        *(f"2026-01-01T10:00:0{s}.000Z" for s in (0, 4)),
+    )
+    assert (session.index.kind, session.index.id, session.index.cwd, session.index.version) == (
+        "Claude Code",
+        "s",
+        "/w",
+        "2.1.40",
+    )
     content = session.content(1)
     assert content.text == "Done."
     assert [type(event).__name__ for event in content.events] == [
@@ -70,7 +81,11 @@ def test_a_rewind_leaves_the_other_prompt_out(file):
     log.reply("a3", "m3", says("three"))
     index = open_session(log.write(file)).index
     assert prompts(index) == ["First", "Right way"]
-    assert (len([c for t in index.turns for c in t.calls]), index.counts, index.context) == (2, {OTHER_BRANCHES: 1}, 100)
+    assert (len([c for t in index.turns for c in t.calls]), index.counts, index.context) == (
+        2,
+        {OTHER_BRANCHES: 1},
+        100,
+    )
 
 
 def test_a_prompt_typed_over_a_reply_takes_it_back(file):
@@ -171,13 +186,15 @@ def test_cleared_results_are_no_compaction(file):
     log = Claude()
     log.user("u1", "Go")
     log.reply("a1", "m1", says("x"))
-    log.put("c", "system", subtype="microcompact_boundary", microcompactMetadata={"preTokens": 90_000, "tokensSaved": 4_000})
+    log.put(
+        "c", "system", subtype="microcompact_boundary", microcompactMetadata={"preTokens": 90_000, "tokensSaved": 4_000}
+    )
     session = open_session(log.write(file))
     assert (session.index.compactions, session.index.context) == (0, 100)
     assert "4,000 tokens" in next(e.text for e in session.content(1).events if isinstance(e, Notice))
 
 
-NO_PROMPTS = {
+NO_PROMPTS: dict[str, tuple[str, dict[str, Any]]] = {
     "meta": ("Caveat: ...", {"isMeta": True}),
     "output": ("<local-command-stdout>ok</local-command-stdout>", {}),
     "task": ("<task-notification>done</task-notification>", {}),
@@ -215,7 +232,10 @@ def test_an_interruption_ends_a_turn(file):
 def test_a_slash_command_is_counted_apart(file):
     log = Claude()
     log.user("u1", "Go")
-    log.user("c1", "<command-name>/review</command-name><command-message>review</command-message><command-args>a b</command-args>")
+    log.user(
+        "c1",
+        "<command-name>/review</command-name><command-message>review</command-message><command-args>a b</command-args>",
+    )
     log.user("c2", "<bash-input>ls</bash-input>")
     log.reply("a1", "m1", says("x"))
     session = open_session(log.write(file))
@@ -251,17 +271,34 @@ def test_made_up_and_empty_replies_say_nothing_of_the_context(file):
     log.reply("a1", "m1", says("x"))
     zero = dict.fromkeys(("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"), 0)
     log.reply("a2", "m2", says("y"), given=zero, out=0)
-    log.put("a3", "assistant", message={"id": "m3", "model": "<synthetic>", "content": [says("No response requested.")], "usage": {}})
-    log.put("a4", "assistant", isApiErrorMessage=True, message={"id": "m4", "model": "x", "content": [says("API Error: 529")]})
+    log.put(
+        "a3",
+        "assistant",
+        message={"id": "m3", "model": "<synthetic>", "content": [says("No response requested.")], "usage": {}},
+    )
+    log.put(
+        "a4",
+        "assistant",
+        isApiErrorMessage=True,
+        message={"id": "m4", "model": "x", "content": [says("API Error: 529")]},
+    )
     session = open_session(log.write(file))
     assert (session.index.context, len(session.index.turns[0].calls)) == (100, 2)
-    assert [e.text for e in session.content(1).events if isinstance(e, Notice)] == ["No response requested.", "API Error: 529"]
+    assert [e.text for e in session.content(1).events if isinstance(e, Notice)] == [
+        "No response requested.",
+        "API Error: 529",
+    ]
 
 
 def test_thinking_that_is_hidden_is_said_to_be(file):
     log = Claude()
     log.user("u1", "Go")
-    log.reply("a1", "m1", {"type": "thinking", "thinking": "", "signature": "x" * 900}, {"type": "redacted_thinking", "data": "z"})
+    log.reply(
+        "a1",
+        "m1",
+        {"type": "thinking", "thinking": "", "signature": "x" * 900},
+        {"type": "redacted_thinking", "data": "z"},
+    )
     content = open_session(log.write(file)).content(1)
     assert [e.text for e in content.events if isinstance(e, ThinkingDelta)] == ["(hidden by the provider)"] * 2
 
@@ -390,7 +427,12 @@ def edits(file, block, structured=None, *, error=False):
 
 def test_an_edit_of_memory_with_the_file_it_changed(file):
     block = calls("t1", "Edit", file_path="/w/CLAUDE.md", old_string="tea", new_string="coffee")
-    structured = {"filePath": "/w/CLAUDE.md", "oldString": "tea", "newString": "coffee", "originalFile": "- tea\n- tea\n"}
+    structured = {
+        "filePath": "/w/CLAUDE.md",
+        "oldString": "tea",
+        "newString": "coffee",
+        "originalFile": "- tea\n- tea\n",
+    }
     (edit,) = edits(file, block, structured)
     assert (edit.path, edit.call, edit.turn) == ("/w/CLAUDE.md", "t1", 1)
     assert (edit.before, edit.after) == ("- tea\n- tea\n", "- coffee\n- tea\n")
@@ -422,7 +464,7 @@ def test_bytes_that_break_naive_readers(file):
     log = Claude()
     log.user("u1", "one\u2028two\u2029three\x85four\x0bfive")
     log.reply("a1", "m1", says("fine"))
-    lines = [*log.lines, b"", b"   ", b"not json", b"[1, 2]", b'"text"', b"\xff\xfe", b"[" * 100_000]
+    lines: list[Any] = [*log.lines, b"", b"   ", b"not json", b"[1, 2]", b'"text"', b"\xff\xfe", b"[" * 100_000]
     session = open_session(jsonl(file, *lines, bom=True, tail=b'{"type":"user","uuid":"u9","mess'))
     index = session.index
     assert len(index.turns) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,9 @@ def first_turn(log):
     log.put("turn_context", turn_id="t1", model="gpt-x", effort="high", cwd="/w")
     log.event("token_count", info=None)
     log.prompt("List files")
-    log.item("message", role="user", content=[{"type": "input_text", "text": "<environment_context>x</environment_context>"}])
+    log.item(
+        "message", role="user", content=[{"type": "input_text", "text": "<environment_context>x</environment_context>"}]
+    )
     log.item("reasoning", summary=[{"type": "summary_text", "text": "look"}], encrypted_content="zzz")
     log.call("c1", cmd="ls")
     log.output("c1", "a\nb")
@@ -40,7 +43,14 @@ def test_each_thing_is_told_once(file):
     assert (turn.prompt, turn.tools, turn.models) == ("List files", {"exec_command": 1}, ("gpt-x",))
     assert [call.usage for call in turn.calls] == [Usage(9_000, 40, 8_000), Usage(9_100, 10, 9_000)]
     assert (index.context, index.window, index.system_prompt) == (9_100, 258_400, "You are Codex.")
-    assert (index.kind, index.id, index.cwd, index.version, index.unknown, index.bad) == ("Codex", "u", "/w", "0.120.0", {}, 0)
+    assert (index.kind, index.id, index.cwd, index.version, index.unknown, index.bad) == (
+        "Codex",
+        "u",
+        "/w",
+        "0.120.0",
+        {},
+        0,
+    )
     assert turn.calls[0].budget.rule.window == 258_400
     content = session.content(1)
     assert [type(event).__name__ for event in content.events] == [
@@ -66,7 +76,7 @@ def test_without_events_of_prompts_the_injected_ones_are_left_out(file):
 
 
 def test_the_bare_items_of_2025(file):
-    values = [
+    values: list[Any] = [
         {"id": "old", "timestamp": at(0), "instructions": "Be brief.", "git": {"branch": "main"}},
         {"record_type": "state"},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List files"}]},
@@ -109,7 +119,9 @@ def test_a_compaction(file, echo):
     session = open_session(jsonl(file, *log.lines))
     assert (session.index.context, session.index.compactions) == (None, 1)
     total = {"input_tokens": 0, "total_tokens": 3_000}
-    log.event("token_count", info={"last_token_usage": total, "total_token_usage": {"input_tokens": 1, "total_tokens": 2}})
+    log.event(
+        "token_count", info={"last_token_usage": total, "total_token_usage": {"input_tokens": 1, "total_tokens": 2}}
+    )
     session = open_session(jsonl(file, *log.lines))
     assert session.index.context == 3_000
     (one,) = session.index.turns[0].compactions
@@ -155,8 +167,18 @@ def test_outputs_in_their_forms(file):
     log.tokens(100)
     session = open_session(jsonl(file, *log.lines))
     ended = [(e.result, e.status) for e in session.content(1).events if isinstance(e, ToolEnded)]
-    assert ended == [("text", "ok"), ("in json", "ok"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok")]
-    assert (len(session.index.turns[0].calls), session.index.turns[0].tools) == (1, {"exec_command": 4, "notes": 1, "web_search": 1})
+    assert ended == [
+        ("text", "ok"),
+        ("in json", "ok"),
+        ("block", "ok"),
+        ("object", "error"),
+        ("done", "ok"),
+        ("completed", "ok"),
+    ]
+    assert (len(session.index.turns[0].calls), session.index.turns[0].tools) == (
+        1,
+        {"exec_command": 4, "notes": 1, "web_search": 1},
+    )
     args = {e.name: e.args for e in session.content(1).events if isinstance(e, ToolStarted)}
     assert args["notes"] == {"input": "free text"}
 

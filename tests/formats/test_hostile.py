@@ -14,14 +14,40 @@ from hypothesis import strategies as st
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.session_files import Claude, Codex, Pi, calls, jsonl, says
 
-JUNK: list[Any] = [None, True, 0, -1, 10**400, 1e400, "", "x", "../../etc/passwd", "\u2028", [], [[]], {}, {"type": []}, [None], ["a"]]
+JUNK: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    10**400,
+    1e400,
+    "",
+    "x",
+    "../../etc/passwd",
+    "\u2028",
+    [],
+    [[]],
+    {},
+    {"type": []},
+    [None],
+    ["a"],
+]
 
 
 def every_kind_of_line() -> dict[str, list[Any]]:
     one = Claude()
     one.user("u1", "Go")
-    one.reply("a1", "m1", calls("t1", "Task", prompt="p"), calls("t2", "Edit", file_path="/w/CLAUDE.md", old_string="a", new_string="b"))
-    one.result("r1", "t2", toolUseResult={"originalFile": "a", "oldString": "a", "newString": "b", "filePath": "x", "agentId": "z"})
+    one.reply(
+        "a1",
+        "m1",
+        calls("t1", "Task", prompt="p"),
+        calls("t2", "Edit", file_path="/w/CLAUDE.md", old_string="a", new_string="b"),
+    )
+    one.result(
+        "r1",
+        "t2",
+        toolUseResult={"originalFile": "a", "oldString": "a", "newString": "b", "filePath": "x", "agentId": "z"},
+    )
     inner = {"type": "assistant", "message": {"id": "m", "content": []}}
     one.put("p1", "progress", data={"type": "agent_progress", "agentId": "z", "message": inner}, parentToolUseID="t1")
     one.boundary("c1", "r1")
@@ -39,13 +65,28 @@ def every_kind_of_line() -> dict[str, list[Any]]:
     two.event("thread_rolled_back", num_turns=1)
     three = Pi()
     three.message("a1", "user", "hi")
-    three.answer("a2", {"type": "toolCall", "id": "t", "name": "write", "arguments": {"path": "AGENTS.md", "content": "x"}}, says("x"))
+    three.answer(
+        "a2",
+        {"type": "toolCall", "id": "t", "name": "write", "arguments": {"path": "AGENTS.md", "content": "x"}},
+        says("x"),
+    )
     three.put("c1", "compaction", summary="x", tokensBefore=1, firstKeptEntryId="a1")
     three.put("l", "leaf", leafId="a2")
     own = [{"type": "message", "at": "2026-01-01T10:00:00Z", "session": "k", "n": n, "id": str(n), "parent": None, "role": role, "text": "x",
             "tool_calls": [{"id": "t", "name": "task", "args": {"description": "d"}}], "usage": {"input": 1}, "path": []}
            for n, role in enumerate(("user", "assistant", "tool"))]  # fmt: skip
-    chat = [{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [says("x")], "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}]}]
+    chat = [
+        {
+            "messages": [
+                {"role": "user", "content": "hi"},
+                {
+                    "role": "assistant",
+                    "content": [says("x")],
+                    "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
+                },
+            ]
+        }
+    ]
     return {"claude": one.lines, "codex": two.lines, "pi": three.lines, "deepnb": own, "chat": chat}
 
 
@@ -105,7 +146,9 @@ def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
     content = bytearray(jsonl(tmp_path / "a.jsonl", *LINES[name]).read_bytes())
     first = content.index(b"\n") + 1 if name != "chat" else len(content) // 2
     for _ in range(data.draw(st.integers(1, 5))):
-        content[data.draw(st.integers(first, len(content) - 1)) if first < len(content) else -1] = data.draw(st.integers(0, 255))
+        content[data.draw(st.integers(first, len(content) - 1)) if first < len(content) else -1] = data.draw(
+            st.integers(0, 255)
+        )
     (tmp_path / "a.jsonl").write_bytes(content)
     from deepnb.core.errors import DeepnbError
 
@@ -115,6 +158,16 @@ def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
         assert "\n" not in str(error)
 
 
+def noting(real, opened):
+    """`open`, which notes the paths it is given."""
+
+    def noted(path, *args, **how):
+        opened.append(str(path))
+        return real(path, *args, **how)
+
+    return noted
+
+
 def test_paths_in_a_file_open_nothing(tmp_path, monkeypatch):
     secret = tmp_path / "secret/CLAUDE.md"
     secret.parent.mkdir()
@@ -122,12 +175,15 @@ def test_paths_in_a_file_open_nothing(tmp_path, monkeypatch):
     log = Claude(cwd=str(secret.parent))
     log.user("u1", f"[image]({secret})")
     log.reply("a1", "m1", calls("t1", "Write", file_path=str(secret), content="x"))
-    log.result("r1", "t1", toolUseResult={"filePath": str(secret), "agentId": "../../secret/x", "persistedOutputPath": str(secret)})
+    log.result(
+        "r1",
+        "t1",
+        toolUseResult={"filePath": str(secret), "agentId": "../../secret/x", "persistedOutputPath": str(secret)},
+    )
     file = log.write(tmp_path / "log/s.jsonl")
     opened: list[str] = []
-    real_open, real_os_open = builtins.open, os.open
-    monkeypatch.setattr(builtins, "open", lambda path, *a, **k: opened.append(str(path)) or real_open(path, *a, **k))
-    monkeypatch.setattr(os, "open", lambda path, *a, **k: opened.append(str(path)) or real_os_open(path, *a, **k))
+    for module in (builtins, os):
+        monkeypatch.setattr(module, "open", noting(module.open, opened))
     session = open_session(file)
     assert session.content(1).edits[0].path == str(secret)
     assert {path for path in opened if path.startswith(str(tmp_path))} == {str(file)}

@@ -44,11 +44,13 @@ def deep(tmp_path_factory):
         write = call("write_file", id=f"w{n}", file_path=f"/memory/{n}.md", content=f"note {n}\n")
         answers += [write, AIMessage(f"Written {n}.", usage_metadata=USAGE)]
     saver = saver_of(path)
-    agent = create_deep_agent(Scripted(answers=answers), checkpointer=saver)
+    agent: Any = create_deep_agent(Scripted(answers=answers), checkpointer=saver)
     for n in range(30):
         agent.invoke({"messages": [("user", f"Step {n}")]}, config(metadata={"cwd": "/w"}))
     messages = agent.get_state(config()).values["messages"]
-    history = saver.get_delta_channel_history(config=saver.get_tuple(config()).config, channels=["messages"])["messages"]
+    history = saver.get_delta_channel_history(config=saver.get_tuple(config()).config, channels=["messages"])[
+        "messages"
+    ]
     saver.conn.close()
     return path, messages, history
 
@@ -98,7 +100,9 @@ def graph(saver, reply):
 
 def talk(path, *prompts, thread="main"):
     with closing(saver_of(path).conn) as connection:
-        agent = graph(SqliteSaver(connection), lambda state: {"messages": [AIMessage(f"re: {state['messages'][-1].text}")]})
+        agent = graph(
+            SqliteSaver(connection), lambda state: {"messages": [AIMessage(f"re: {state['messages'][-1].text}")]}
+        )
         for prompt in prompts:
             agent.invoke({"messages": [HumanMessage(prompt)]}, config(thread))
     return path
@@ -216,13 +220,23 @@ def test_a_damaged_checkpoint_is_one_line(tmp_path):
 def test_messages_in_the_old_json(tmp_path):
     import json
 
-    old = {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "HumanMessage"], "kwargs": {"content": "hi"}}
+    old = {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "schema", "messages", "HumanMessage"],
+        "kwargs": {"content": "hi"},
+    }
     path = put(tmp_path / "a.db", {"messages": [old]}, dumps=lambda value: ("json", json.dumps(value).encode()))
     assert [t.prompt for t in open_session(path).index.turns] == ["hi"]
 
 
 def test_a_compaction_is_where_it_was(tmp_path):
-    messages = [HumanMessage("one", id="1"), AIMessage("yes", id="2"), HumanMessage("two", id="3"), AIMessage("no", id="4", usage_metadata=USAGE)]
+    messages = [
+        HumanMessage("one", id="1"),
+        AIMessage("yes", id="2"),
+        HumanMessage("two", id="3"),
+        AIMessage("no", id="4", usage_metadata=USAGE),
+    ]
     event = {
         "cutoff_index": 2, "created_at_index": 3, "file_path": "/conversation_history/x.md",
         "summary_message": HumanMessage("Here: <summary>So far.</summary>", additional_kwargs={"tokens": [170_000, 3_000]}),
@@ -249,11 +263,14 @@ def test_what_is_not_committed_is_said(tmp_path):
     assert any("out of tea" in notice for notice in index.notices)
 
 
-FOLDS = {
+FOLDS: dict[str, tuple[list[Any], list[str]]] = {
     "append": ([[{"role": "user", "content": "a", "id": "1"}], "b"], ["a", "b"]),
     "replace": ([[HumanMessage("a", id="1")], [HumanMessage("b", id="1")]], ["b"]),
     "remove": ([[HumanMessage("a", id="1"), HumanMessage("b", id="2")], [RemoveMessage(id="1")]], ["b"]),
-    "remove all": ([[HumanMessage("a", id="1")], [RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("b", id="2")]], ["b"]),
+    "remove all": (
+        [[HumanMessage("a", id="1")], [RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("b", id="2")]],
+        ["b"],
+    ),
     "overwrite": ([[HumanMessage("a", id="1")], Overwrite([HumanMessage("b", id="2")])], ["b"]),
     "tuple": ([("user", "a")], ["a"]),
 }

@@ -44,7 +44,10 @@ OPENCODE = {"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts"
 REFUSED = {
     "empty": (b"", "is empty"),
     "gemini": (json.dumps(GEMINI, indent=1).encode(), "Gemini CLI"),
-    "langsmith": (json.dumps({"id": "x", "run_type": "llm", "trace_id": "y", "dotted_order": "z"}).encode(), "LangSmith"),
+    "langsmith": (
+        json.dumps({"id": "x", "run_type": "llm", "trace_id": "y", "dotted_order": "z"}).encode(),
+        "LangSmith",
+    ),
     "opencode": (json.dumps(OPENCODE).encode(), "OpenCode"),
     "codex exec": (b'{"type":"thread.started","thread_id":"x"}\n', "codex exec --json"),
     "notebook": (json.dumps({"nbformat": 4, "cells": []}, indent=1).encode(), "a notebook"),
@@ -70,7 +73,10 @@ def test_a_file_of_no_known_kind_is_refused_with_what_it_seems_to_be(tmp_path, n
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(("tables", "what"), [(("session", "message", "part"), "OpenCode"), (("pets",), "the tables pets"), ((), "no tables")])
+@pytest.mark.parametrize(
+    ("tables", "what"),
+    [(("session", "message", "part"), "OpenCode"), (("pets",), "the tables pets"), ((), "no tables")],
+)
 def test_other_databases(tmp_path, tables, what):
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         connection.execute("PRAGMA user_version = 1")
@@ -128,11 +134,14 @@ def test_a_list_reads_only_the_ends_of_a_large_file(tmp_path, monkeypatch):
     for n in range(400):
         log.reply(f"a{n}", f"m{n}", says("x" * 2_000), given={"input_tokens": n})
     file = log.write(tmp_path / "s.jsonl")
-    read = []
-    from deepnb.formats import lines
+    read: list[int] = []
+    real = json.loads
 
-    real = lines.json.loads
-    monkeypatch.setattr(lines.json, "loads", lambda text: read.append(len(text)) or real(text))
+    def loads(text):
+        read.append(len(text))
+        return real(text)
+
+    monkeypatch.setattr(json, "loads", loads)
     (row,) = list_sessions(tmp_path)
     assert (row.prompt, row.context) == ("Begin", 96 + 399)
     assert sum(read) < file.stat().st_size / 2
@@ -152,7 +161,11 @@ def test_formats_of_others(tmp_path, monkeypatch):
             return type("File", (), {"index": SessionIndex("own", "Own", str(head.path), session or "1")})()
 
     points: dict[str, Any] = {"own": Own(), "bad": object()}
-    monkeypatch.setattr(EntryPoint, "load", lambda point: points[point.name] if point.name in points else 1 / 0)
+
+    def load(point):
+        return points[point.name]  # a KeyError stands for what a broken package raises
+
+    monkeypatch.setattr(EntryPoint, "load", load)
     listed = EntryPoints(EntryPoint(name, "x:y", "deepnb.formats") for name in ("own", "bad", "broken"))
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: listed)
     (tmp_path / "a").write_bytes(b"OWN")

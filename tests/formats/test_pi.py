@@ -34,7 +34,12 @@ def test_each_version(file, version):
     (turn,) = session.index.turns
     assert [c.usage for c in turn.calls] == [Usage(5_103, 20, 5_090, 0.01), Usage(5_200, 10, 5_187, 0.01)]
     assert (turn.prompt, turn.tools, turn.models, session.index.context) == ("hi", {"read": 1}, ("m",), 5_200)
-    assert (session.index.kind, session.index.id, session.index.cwd, session.index.version) == ("pi", "p", "/w", str(version or 1))
+    assert (session.index.kind, session.index.id, session.index.cwd, session.index.version) == (
+        "pi",
+        "p",
+        "/w",
+        str(version or 1),
+    )
     assert [(m.role, m.text) for m in session.content(1).messages] == [
         ("user", "hi"), ("assistant", ""), ("tool", "ok"), ("assistant", "Done."),
     ]  # fmt: skip
@@ -98,7 +103,12 @@ def test_openclaw(file):
     log.put("x1", "custom", customType="model-snapshot", data={})
     log.put("x2", "custom_message", customType="openclaw.runtime-context", content="It is Monday.", display=False)
     log.message("a1", "user", "[WhatsApp Mon 10:00] hi")
-    block = {"type": "tool_use", "id": "t1", "name": "write", "input": {"path": "memory/2026-01-01.md", "content": "note\n"}}
+    block = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "write",
+        "input": {"path": "memory/2026-01-01.md", "content": "note\n"},
+    }
     log.answer("a2", block)
     result(log, "a3", details={"diff": "+note"})
     log.put("x3", "custom", customType="openclaw:prompt-error", data={"error": "529"})
@@ -127,4 +137,6 @@ def test_a_result_that_failed(file):
     log.message("a1", "user", "hi")
     log.answer("a2", call())
     log.message("a3", "toolResult", "no", toolCallId="t1", toolName="read", isError=True)
-    assert [e.status for e in open_session(jsonl(file, *log.lines)).content(1).events if isinstance(e, ToolEnded)] == ["error"]
+    assert [e.status for e in open_session(jsonl(file, *log.lines)).content(1).events if isinstance(e, ToolEnded)] == [
+        "error"
+    ]

@@ -42,7 +42,10 @@ def test_an_exported_thread(exported):
         assert started(content) == started(mine)
         assert ended(content) == ended(mine)
     assert [e.path for e in index.turns[1].edits] == ["/memory/x.md"]
-    assert [(e.text, e.path) for e in session.content(1).events if isinstance(e, TextDelta)] == [("Surveyed.", ("t0",)), ("Done.", ())]
+    assert [(e.text, e.path) for e in session.content(1).events if isinstance(e, TextDelta)] == [
+        ("Surveyed.", ("t0",)),
+        ("Done.", ()),
+    ]
 
 
 def started(turn):
@@ -68,5 +71,10 @@ def test_a_compaction_and_a_line_written_twice(tmp_path):
     ]
     index = open_session(jsonl(tmp_path / "a.jsonl", *lines, lines[3], tail=b'{"type": "mess')).index
     (one,) = index.turns[0].compactions
-    assert (one.offload.summary, one.offload.before, one.offload.after, one.offload.cause) == ("So far.", 900, 100, "by hand")
+    assert (one.offload.summary, one.offload.before, one.offload.after, one.offload.cause) == (
+        "So far.",
+        900,
+        100,
+        "by hand",
+    )
     assert (len(index.turns[0].calls), index.turns[0].models, index.context, index.bad) == (1, ("m",), 100, 1)

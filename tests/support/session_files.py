@@ -47,10 +47,17 @@ class Claude:
         block = {"type": "tool_result", "tool_use_id": call, "content": content, "is_error": error}
         return self.user(id_, [block], **more)
 
-    def reply(self, id_: str, message: str, *blocks: Value, out: int = 10, given: Value | None = None, **more: Any) -> str:
+    def reply(
+        self, id_: str, message: str, *blocks: Value, out: int = 10, given: Value | None = None, **more: Any
+    ) -> str:
         """One line of a reply; `given` are its prompt figures, 100 tokens by default."""
-        usage = {"input_tokens": 4, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 6, **(given or {})}
-        about = {"id": message, "role": "assistant", "model": "claude-x", "content": list(blocks)}
+        usage: Value = {
+            "input_tokens": 4,
+            "cache_read_input_tokens": 90,
+            "cache_creation_input_tokens": 6,
+            **(given or {}),
+        }
+        about: Value = {"id": message, "role": "assistant", "model": "claude-x", "content": list(blocks)}
         return self.put(id_, "assistant", **{"message": {**about, "usage": {**usage, "output_tokens": out}}, **more})
 
     def boundary(self, id_: str, logical: str | None, **about: Any) -> str:
@@ -135,7 +142,9 @@ class Pi:
     def message(self, id_: str, role: str, content: Any, *, under: str | None = "", **more: Any) -> str:
         return self.put(id_, "message", under, message={"role": role, "content": content, **more})
 
-    def answer(self, id_: str, *content: Value, given: int = 100, out: int = 10, stop: str = "stop", under: str | None = "") -> str:
+    def answer(
+        self, id_: str, *content: Value, given: int = 100, out: int = 10, stop: str = "stop", under: str | None = ""
+    ) -> str:
         usage = {"input": 3, "cacheRead": given - 13, "cacheWrite": 10, "output": out, "cost": {"total": 0.01}}
         more = {"provider": "anthropic", "model": "m", "usage": usage, "stopReason": stop}
         return self.message(id_, "assistant", list(content), under=under, **more)
