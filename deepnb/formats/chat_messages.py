@@ -9,7 +9,7 @@ from typing import Any
 from deepnb.core.session_file import HIDDEN
 from deepnb.core.values import Usage
 from deepnb.formats.items import HEAD, Context, Fact, Item, Other, Prompt, Reply, Result, Text, Thought, Tool
-from deepnb.formats.json_values import array, blocks, content_text, count, mapping, text
+from deepnb.formats.json_values import array, blocks, content_text, count, mapping, size, text
 from deepnb.formats.memory_files import memory_files
 
 _CALLS = frozenset(
@@ -60,7 +60,7 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[Item]:
     for id_, name, args in _tool_calls(message):
         task = text(args.get("description") or args.get("prompt"))[:HEAD] if name in _TASKS else ""
         agent = text(args.get("subagent_type")) if name in _TASKS else ""
-        yield Tool(agent, len(str(args)), key, id_, name, args, memory_files(name, args), task)
+        yield Tool(agent, size(args), key, id_, name, args, memory_files(name, args), task)
 
 
 def _thought(block: Mapping[str, Any]) -> str:

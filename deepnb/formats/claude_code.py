@@ -27,7 +27,7 @@ from deepnb.formats.items import (
     Thought,
     Tool,
 )
-from deepnb.formats.json_values import array, blocks, content_text, count, iso, mapping, text
+from deepnb.formats.json_values import array, blocks, content_text, count, iso, mapping, size, text
 from deepnb.formats.memory_files import memory_files
 
 _TYPES = ("user", "assistant", "system", "summary", "progress", "attachment")
@@ -41,6 +41,7 @@ _SILENT = frozenset(
 _PROGRESS = frozenset(
     ("bash_progress", "hook_progress", "agent_progress", "mcp_progress", "query_update", "search_results_received")
 )
+_ONLY: dict[str, dict[str, Any]] = {kind: {"type": kind} for kind in _TYPES}
 _QUIET = frozenset(("turn_duration", "stop_hook_summary"))
 _NOTICES = frozenset(("local_command", "api_error", "informational", "away_summary"))
 _TITLES = ("customTitle", "aiTitle", "title")
@@ -64,19 +65,25 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 def parse(value: dict[str, Any]) -> Entry:
     """What one line says."""
     kind = text(value.get("type"))
-    facts: dict[str, Any] = {"type": kind}
-    for name, key in (("isSidechain", "side"), ("agentId", "agent"), ("logicalParentUuid", "logical")):
-        if value.get(name):
-            facts[key] = value[name] if value[name] is True else text(value[name])
-    if any(mapping(value.get("compactMetadata")).get(k) for k in ("preservedSegment", "preservedMessages")):
-        facts["keeps"] = True
+    facts = _facts(kind, value)
     parent = text(value.get("parentUuid")) or None
     items = list(_items(kind, value))
     if kind in ("user", "system") and not any(isinstance(item, Result) for item in items):
         items += _about(value)
     if kind == "progress" and mapping(value.get("data")).get("type") == "agent_progress":
-        facts |= _mirror(value)
+        facts = {**facts, **_mirror(value)}
     return Entry(items, iso(value.get("timestamp")), text(value.get("uuid")), parent, facts)
+
+
+def _facts(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """What only the tree needs to know of a line; of most lines that is their type, and one object for all."""
+    facts: dict[str, Any] = {}
+    for name, key in (("isSidechain", "side"), ("agentId", "agent"), ("logicalParentUuid", "logical")):
+        if value.get(name):
+            facts[key] = value[name] if value[name] is True else text(value[name])
+    if any(mapping(value.get("compactMetadata")).get(k) for k in ("preservedSegment", "preservedMessages")):
+        facts["keeps"] = True
+    return {"type": kind, **facts} if facts or kind not in _ONLY else _ONLY[kind]
 
 
 def _about(value: Mapping[str, Any]) -> Iterator[Fact]:
@@ -219,7 +226,7 @@ def _block(block: Mapping[str, Any], key: str) -> Item:
             args, name = mapping(block.get("input")), text(block.get("name"))
             task = text(args.get("prompt"))[:HEAD] if name in _TASKS else ""
             agent = text(args.get("subagent_type")) if name in _TASKS else ""
-            return Tool(agent, len(str(args)), key, text(block.get("id")), name, args, memory_files(name, args), task)
+            return Tool(agent, size(args), key, text(block.get("id")), name, args, memory_files(name, args), task)
         case str() as kind if kind.endswith("tool_result"):
             said = content_text(block.get("content"))
             return Result(said, len(said), text(block.get("tool_use_id")))

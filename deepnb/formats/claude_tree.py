@@ -56,9 +56,19 @@ class Tree:
         self.told: set[str] = set()
         """Ids of what is in the conversation."""
         self._at: dict[str, list[int]] = defaultdict(list)
+        self._replies: dict[str, list[int]] = defaultdict(list)
+        self._results: dict[str, list[int]] = defaultdict(list)
+        self._boundaries: list[int] = []
         for n, entry in enumerate(entries):
             if entry.id:
                 self._at[entry.id].append(n)
+            for item in entry.items:
+                if isinstance(item, Reply):
+                    self._replies[item.key].append(n)
+                elif isinstance(item, Result):
+                    self._results[item.id].append(n)
+                elif isinstance(item, Compaction) and not item.cleared:
+                    self._boundaries.append(n)
         self._parent = [self._parent_of(n) for n in range(len(entries))]
         self._children: dict[int, list[int]] = defaultdict(list)
         for n, parent in enumerate(self._parent):
@@ -68,7 +78,7 @@ class Tree:
     def conversation(self) -> list[Entry]:
         """All on the way from the last message to the root, and what belongs to it though it hangs beside."""
         path = self._path()
-        self._boundaries(path)
+        self._passed_by(path)
         self._beside(path)
         self._same_replies(path)
         out = []
@@ -110,13 +120,13 @@ class Tree:
             at = self._parent[at]
         return path
 
-    def _boundaries(self, path: set[int]) -> None:
+    def _passed_by(self, path: set[int]) -> None:
         """Compactions whose kept messages hang above them, so that the way from below passes them by."""
         last = max(path, default=-1)
-        for n, entry in enumerate(self.entries):
-            if n in path or not _is_boundary(entry) or self._parent[n] not in path:
+        for n in self._boundaries:
+            if n in path or self._parent[n] not in path:
                 continue
-            if n < last and not entry.facts.get("keeps"):
+            if n < last and not self.entries[n].facts.get("keeps"):
                 continue  # it was taken back
             path.add(n)
             path.update(m for m in self._children[n] if self.entries[m].has(Summary))
@@ -154,13 +164,10 @@ class Tree:
 
     def _same_replies(self, path: set[int]) -> None:
         """The other blocks of replies that are on the path, and the results of their calls."""
-        keys = {item.key for n in path for item in self.entries[n].items if isinstance(item, Reply)}
-        same = [n for n, e in enumerate(self.entries) if any(isinstance(i, Reply) and i.key in keys for i in e.items)]
-        path.update(same)
-        calls = {item.id for n in path for item in self.entries[n].items if isinstance(item, Tool)}
-        for n, entry in enumerate(self.entries):
-            if any(isinstance(i, Result) and i.id in calls for i in entry.items):
-                path.add(n)
+        for key in {item.key for n in path for item in self.entries[n].items if isinstance(item, Reply)}:
+            path.update(self._replies[key])
+        for call in {item.id for n in path for item in self.entries[n].items if isinstance(item, Tool)}:
+            path.update(self._results[call])
 
 
 def _is_boundary(entry: Entry) -> bool:

@@ -27,7 +27,7 @@ from deepnb.formats.items import (
     Thought,
     Tool,
 )
-from deepnb.formats.json_values import array, blocks, content_text, count, iso, mapping, text
+from deepnb.formats.json_values import array, blocks, content_text, count, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
 
@@ -176,7 +176,7 @@ def _call(kind: str, item: Mapping[str, Any]) -> Tool:
     else:
         args = mapping(item.get("arguments")) or mapping(item.get("action"))
     id_ = text(item.get("call_id")) or text(item.get("id"))
-    return Tool("", len(str(args)), "", id_, name, args, memory_files(name, args))
+    return Tool("", size(args), "", id_, name, args, memory_files(name, args))
 
 
 def _output(item: Mapping[str, Any]) -> Result:

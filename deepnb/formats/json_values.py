@@ -40,6 +40,15 @@ def count(value: object) -> int:
     return int(value)
 
 
+def size(value: object) -> int:
+    """About how many characters a value has as JSON."""
+    if isinstance(value, str):
+        return len(value) + 2
+    if isinstance(value, dict):
+        return sum(size(key) + size(one) + 3 for key, one in value.items())
+    return sum(map(size, value)) + 2 if isinstance(value, list) else 4
+
+
 def iso(value: object) -> str:
     """A moment as an ISO timestamp: given as one, or in milliseconds since 1970; empty where it is none."""
     if isinstance(value, str):

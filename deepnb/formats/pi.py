@@ -26,7 +26,7 @@ from deepnb.formats.items import (
     Thought,
     Tool,
 )
-from deepnb.formats.json_values import blocks, content_text, count, iso, mapping, text
+from deepnb.formats.json_values import blocks, content_text, count, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
 
@@ -116,7 +116,7 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[Item]:
             yield Thought(text(block.get("thinking")) or HIDDEN, 0, key)
         elif kind in ("toolCall", "tool_use", "toolUse"):
             args, name = mapping(block.get("arguments")) or mapping(block.get("input")), text(block.get("name"))
-            yield Tool("", len(str(args)), key, text(block.get("id")), name, args, memory_files(name, args))
+            yield Tool("", size(args), key, text(block.get("id")), name, args, memory_files(name, args))
         else:
             yield Other(f"block {text(kind) or '(no type)'}"[:HEAD])
     if failed:

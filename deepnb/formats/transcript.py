@@ -29,7 +29,7 @@ from deepnb.formats.items import (
     Text,
     Tool,
 )
-from deepnb.formats.json_values import array, count, iso, mapping, text
+from deepnb.formats.json_values import array, count, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
 
@@ -99,7 +99,7 @@ def _message(value: Mapping[str, Any]) -> Iterator[Item]:
                     ("", "") if name != TASK else (text(args.get("subagent_type")), text(args.get("description")))
                 )
                 yield Tool(
-                    agent, len(str(args)), key, text(call.get("id")), name, args, memory_files(name, args), task[:HEAD]
+                    agent, size(args), key, text(call.get("id")), name, args, memory_files(name, args), task[:HEAD]
                 )
         case "tool":
             failed = value.get("status") == "error"
