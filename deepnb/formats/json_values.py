@@ -40,6 +40,13 @@ def count(value: object) -> int:
     return int(value)
 
 
+def dollars(value: object) -> float | None:
+    """The value where it is a price, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+        return None
+    return float(value)
+
+
 def size(value: object) -> int:
     """About how many characters a value has as JSON."""
     if isinstance(value, str):

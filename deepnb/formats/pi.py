@@ -26,7 +26,7 @@ from deepnb.formats.items import (
     Thought,
     Tool,
 )
-from deepnb.formats.json_values import blocks, content_text, count, iso, mapping, size, text
+from deepnb.formats.json_values import blocks, content_text, count, dollars, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
 
@@ -127,8 +127,7 @@ def _usage(message: Mapping[str, Any]) -> Usage | None:
     told = mapping(message.get("usage"))
     read = count(told.get("cacheRead"))
     given = count(told.get("input")) + read + count(told.get("cacheWrite"))
-    total = mapping(told.get("cost")).get("total")
-    cost = float(total) if isinstance(total, int | float) and not isinstance(total, bool) and total >= 0 else None
+    cost = dollars(mapping(told.get("cost")).get("total"))
     return Usage(given, count(told.get("output")), read, cost) if given or count(told.get("output")) else None
 
 

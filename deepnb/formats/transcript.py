@@ -29,7 +29,7 @@ from deepnb.formats.items import (
     Text,
     Tool,
 )
-from deepnb.formats.json_values import array, count, iso, mapping, size, text
+from deepnb.formats.json_values import array, count, dollars, iso, mapping, size, text
 from deepnb.formats.jsonl import JsonlFormat
 from deepnb.formats.memory_files import memory_files
 
@@ -112,9 +112,9 @@ def _usage(value: Mapping[str, Any]) -> Usage | None:
     told = mapping(value.get("usage"))
     if not told:
         return None
-    price = told.get("cost")
-    cost = float(price) if isinstance(price, int | float) and not isinstance(price, bool) else None
-    return Usage(count(told.get("input")), count(told.get("output")), count(told.get("cached")), cost)
+    return Usage(
+        count(told.get("input")), count(told.get("output")), count(told.get("cached")), dollars(told.get("cost"))
+    )
 
 
 def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
