@@ -138,10 +138,10 @@ def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangemen
             if isinstance(item, Reply | Text | Thought | Tool) and not item.key:
                 item.key = f"line-{entry.line}"
     by_id = {entry.id: entry for entry in entries if entry.id}
-    if not by_id:
+    last = next((entry for entry in reversed(entries) if entry.id and entry.facts["type"] != "leaf"), None)
+    if last is None:
         return Arrangement(entries)
     leaf = next((by_id[e.facts["leaf"]] for e in reversed(entries) if e.facts.get("leaf") in by_id), None)
-    last = next(entry for entry in reversed(entries) if entry.id and entry.facts["type"] != "leaf")
     at: Entry | None = leaf if leaf is not None and not _later(entries, leaf, last) else last
     path: dict[int, Entry] = {}
     while at is not None and id(at) not in path:

@@ -101,7 +101,14 @@ class SessionTurns:
         offloads = [c.offload for turn in self._session.index.turns[:number] for c in turn.compactions]
         files = LazyMapping(lambda: self.memory(number))
         offload = offloads[-1] if offloads else None
-        facts = {"thread": thread, "files": files, "binary": {}, "memory": files, "skills": (), "offload": offload}
+        facts: dict[str, Any] = {
+            "thread": thread,
+            "files": files,
+            "binary": {},
+            "memory": files,
+            "skills": (),
+            "offload": offload,
+        }
         return _lazy(FileSnapshot, {**facts, "read": lambda: self.messages(number)})
 
     def messages(self, number: int) -> Messages:
