@@ -44,7 +44,10 @@ def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangemen
         "queued prompts": sum(isinstance(i, Context) and i.source == "queued prompt" for e in main for i in e.items),
         "subagents": len(agents),
     }
-    return Arrangement(main, agents, {name: n for name, n in counts.items() if n}, tree.notices)
+    many = f"{tree.absent} line{'s' if tree.absent > 1 else ''} of it"
+    absent = f"the parent of {many} is not in the file: read as if it were the line before"
+    notices = [absent] if tree.absent else []
+    return Arrangement(main, agents, {name: n for name, n in counts.items() if n}, notices)
 
 
 class Tree:
@@ -52,7 +55,8 @@ class Tree:
 
     def __init__(self, entries: list[Entry]) -> None:
         self.entries = entries
-        self.notices: list[str] = []
+        self.absent = 0
+        """Lines whose parent is not in the file."""
         self.told: set[str] = set()
         """Ids of what is in the conversation."""
         self._at: dict[str, list[int]] = defaultdict(list)
@@ -91,10 +95,14 @@ class Tree:
         return out
 
     def _parent_of(self, n: int) -> int | None:
-        """The line above: of a boundary, the last one before the compaction."""
+        """The line above: of a boundary, the last one before the compaction; where it is not in the file, the one before."""
         entry = self.entries[n]
         if entry.parent:
-            return self._find(entry.parent, n)
+            named = self._find(entry.parent, n)
+            if named is None and (before := self._before(n)) is not None:
+                self.absent += 1
+                return before
+            return named
         if _is_boundary(entry):
             named = self._find(str(entry.facts.get("logical", "")), n)
             return self._before(n) if named is None else named

@@ -204,6 +204,11 @@ def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[Item]:
     match kind:
         case "user_message":
             said = text(payload.get("message"))
+            if said.lstrip().startswith(_INJECTED) or payload.get("kind") in (
+                "user_instructions",
+                "environment_context",
+            ):
+                return
             pictures = len(array(payload.get("images"))) + len(array(payload.get("local_images")))
             yield Prompt(said or "\n".join(["[image]"] * pictures), len(said))
         case "token_count":

@@ -5,7 +5,7 @@ The index is made of the same: content of items that hold only the first words, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -101,8 +101,19 @@ class _Reply:
 class Builder:
     """Makes the content of one turn."""
 
-    def __init__(self, number: int, agents: Mapping[str, Agent], visible: Visible, window: int | None = None) -> None:
-        """`agents` are nested ones, by the tool call that started them; `visible` grows with the turn."""
+    def __init__(
+        self,
+        number: int,
+        agents: Mapping[str, Agent],
+        visible: Visible,
+        window: int | None = None,
+        elsewhere: Collection[str] = (),
+    ) -> None:
+        """`agents` are nested ones, by the tool call that started them; `visible` grows with the turn.
+
+        `elsewhere` are replies that other turns count, and calls whose results they have.
+        """
+        self._elsewhere = elsewhere
         self._number = number
         self._agents = agents
         self._visible = visible
@@ -150,23 +161,26 @@ class Builder:
                 else:
                     self._other(item, entry, path)
         for id_ in tools:
-            if id_ in started and id_ not in answered:
+            if id_ in started and id_ not in answered and id_ not in self._elsewhere:
                 self._nested(id_, path)
                 self._events.append(ToolEnded(id_, tools[id_][0].name, "interrupted", "cut", 0.0, path))
 
     def _reply(self, key: str, reply: _Reply, path: Path, agent: str) -> None:
-        self._calls += 1
+        again = key in self._elsewhere and not path
+        self._calls += not again
         seen = Visible() if path else self._visible
         call = Call(
             self._calls, "summary" if reply.summary else "answer", path, seen.budget(reply.usage, None if path else self._window), reply.usage,
             model=reply.model, agent=agent,
         )  # fmt: skip
-        self._events.append(ModelStarted(call, path))
+        if not again:
+            self._events.append(ModelStarted(call, path))
         for item in reply.said:
             if item.text:
                 kind = TextDelta if isinstance(item, Text) else ThinkingDelta
                 self._events.append(kind(item.text, self._calls, path))
-        self._events.append(ModelEnded(call, path))
+        if not again:
+            self._events.append(ModelEnded(call, path))
         self._events += (ToolStarted(tool.id, tool.name, tool.args, path) for tool in reply.tools)
         if not path:
             text = "".join(item.text for item in reply.said if isinstance(item, Text))

@@ -27,6 +27,8 @@ class Draft:
     """(entry, from which to which of its items): a line may end one turn and begin another."""
     visible: Visible = field(default_factory=Visible)
     """What the context held when it began."""
+    elsewhere: set[str] = field(default_factory=set)
+    """Replies that began in a turn before, and calls whose results came in another: a prompt was typed in between."""
 
 
 class Turns:
@@ -38,6 +40,7 @@ class Turns:
         self._agents = {agent.call: agent for agent in arrangement.agents if agent.call}
         self._drafts = drafts(arrangement.main)
         _adopt(arrangement.agents, self._drafts, self._agents)
+        _across(self._drafts)
         self.figures: tuple[FileTurn, ...] = tuple(self._figures())
 
     def content(self, number: int) -> FileContent:
@@ -45,14 +48,14 @@ class Turns:
         draft = self._drafts[number - 1]
         agents = {call: self._whole(agent) for call, agent in self._agents.items() if call in self._calls(draft)}
         told = [(entry, whole_items(self._full, entry)[start:end]) for entry, start, end in draft.entries]
-        return Builder(number, agents, draft.visible.copy(), self._window).build(told)
+        return Builder(number, agents, draft.visible.copy(), self._window, draft.elsewhere).build(told)
 
     def _figures(self) -> Iterable[FileTurn]:
         visible = Visible()
         for draft in self._drafts:
             draft.visible = visible.copy()
             told = [(entry, entry.items[start:end]) for entry, start, end in draft.entries]
-            content = Builder(draft.number, self._agents, visible, self._window).build(told)
+            content = Builder(draft.number, self._agents, visible, self._window, draft.elsewhere).build(told)
             yield _figures(draft, content)
 
     def _calls(self, draft: Draft) -> set[str]:
@@ -129,6 +132,24 @@ def _adopt(agents: Iterable[Agent], made: list[Draft], known: dict[str, Agent]) 
         known[agent.call] = agent
         stub: list[Item] = [Result("", 0, agent.call, agent.name or "subagent")]
         home.entries.append((Entry(stub, agent.entries[-1].at, agent.call), 0, 1))
+
+
+def _across(made: Sequence[Draft]) -> None:
+    """Find what is told in more turns than one, and give results the names of the tools that were called before."""
+    replies: dict[str, int] = {}
+    called: dict[str, tuple[Draft, str]] = {}
+    for draft in made:
+        for entry, start, end in draft.entries:
+            for item in entry.items[start:end]:
+                if isinstance(item, Reply) and replies.setdefault(item.key, draft.number) != draft.number:
+                    draft.elsewhere.add(item.key)
+                elif isinstance(item, Tool):
+                    called.setdefault(item.id, (draft, item.name))
+                elif isinstance(item, Result) and item.id in called:
+                    first, name = called[item.id]
+                    item.name = item.name or name
+                    if first is not draft:
+                        first.elsewhere.add(item.id)
 
 
 def _figures(draft: Draft, content: FileContent) -> FileTurn:

@@ -229,6 +229,34 @@ def test_an_interruption_ends_a_turn(file):
     assert [(e.id, e.status) for e in content.events if isinstance(e, ToolEnded)] == [("t1", "cut")]
 
 
+def test_a_prompt_typed_into_a_reply_counts_nothing_twice(file):
+    log = Claude()
+    log.user("u1", "Go")
+    log.reply("a1", "m1", calls("t1", "Bash"), out=2)
+    log.user("u2", "Faster")
+    log.reply("a2", "m1", calls("t2", "Grep"), out=80)
+    log.result("r1", "t1", "one")
+    log.result("r2", "t2", "two")
+    session = open_session(log.write(file))
+    assert [(t.prompt, len(t.calls), t.tools) for t in session.index.turns] == [
+        ("Go", 1, {"Bash": 1}),
+        ("Faster", 0, {"Grep": 1}),
+    ]
+    ended = [[(e.name, e.result) for e in session.content(n).events if isinstance(e, ToolEnded)] for n in (1, 2)]
+    assert ended == [[], [("Bash", "one"), ("Grep", "two")]]
+
+
+def test_a_line_whose_parent_could_not_be_read_follows_the_one_before(file):
+    log = Claude()
+    log.user("u1", "Go")
+    log.reply("a1", "m1", says("x"))
+    log.user("u2", "Lost")
+    log.reply("a2", "m2", says("y"))
+    index = open_session(jsonl(file, *log.lines[:2], b'{"broken', log.lines[3])).index
+    assert (prompts(index), len(index.turns[0].calls), index.bad_lines) == (["Go"], 2, (3,))
+    assert "the parent of 1 line of it" in index.notices[0]
+
+
 def test_a_slash_command_is_counted_apart(file):
     log = Claude()
     log.user("u1", "Go")

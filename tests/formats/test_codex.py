@@ -215,6 +215,14 @@ def test_patches_of_memory_files(file, how):
     assert [e.path for e in session.index.turns[0].edits] == ["docs/AGENTS.md", "memory/new.md"]
 
 
+def test_events_that_replay_instructions_are_no_prompts(file):
+    log = Codex()
+    log.event("user_message", message="Be brief.", kind="user_instructions")
+    log.event("user_message", message="<environment_context>x</environment_context>")
+    log.prompt("Go")
+    assert [t.prompt for t in open_session(jsonl(file, *log.lines)).index.turns] == ["Go"]
+
+
 def test_an_aborted_turn_and_errors(file):
     log = Codex()
     log.prompt("Go")

@@ -89,13 +89,13 @@ class Codex:
         about = {"id": "u", "cwd": "/w", "cli_version": "0.120.0", "source": "cli", "model_provider": "openai"}
         self.put("session_meta", **about, **meta)
 
-    def put(self, kind: str, **payload: Any) -> None:
+    def put(self, kind: str, /, **payload: Any) -> None:
         self.lines.append({"timestamp": at(next(self._seconds)), "type": kind, "payload": payload})
 
     def item(self, type: str, **more: Any) -> None:  # noqa: A002
         self.put("response_item", type=type, **more)
 
-    def event(self, type: str, **more: Any) -> None:  # noqa: A002
+    def event(self, type: str, /, **more: Any) -> None:  # noqa: A002
         self.put("event_msg", type=type, **more)
 
     def prompt(self, text: str) -> None:
