@@ -26,6 +26,7 @@ def test_one_reply_in_several_lines_is_one_call_with_the_most_output(file):
     log.user("u1", "Fix the test")
     log.reply("a1", "m1", {"type": "thinking", "thinking": "look first", "signature": "Eo"}, out=2)
     log.reply("a2", "m1", calls("t1", file_path="/w/a.py"), out=180)
+    log.reply("a2b", "m1", out=8)
     log.result("u2", "t1", "1 x = 1")
     log.reply("a3", "m2", says("Done."), given={"input_tokens": 10}, out=7)
     session = open_session(log.write(file))
@@ -35,7 +36,7 @@ def test_one_reply_in_several_lines_is_one_call_with_the_most_output(file):
     assert (turn.tools, turn.models, turn.started, turn.ended) == (
         {"Read": 1},
         ("claude-x",),
-        *(f"2026-01-01T10:00:0{s}.000Z" for s in (0, 4)),
+        *(f"2026-01-01T10:00:0{s}.000Z" for s in (0, 5)),
     )
     assert (session.index.kind, session.index.id, session.index.cwd, session.index.version) == (
         "Claude Code",
@@ -53,7 +54,7 @@ def test_one_reply_in_several_lines_is_one_call_with_the_most_output(file):
         ("user", "Fix the test"), ("assistant", ""), ("tool", "1 x = 1"), ("assistant", "Done."),
     ]  # fmt: skip
     started, ended = (next(e for e in content.events if isinstance(e, kind)) for kind in (ToolStarted, ToolEnded))
-    assert (started.args, ended.result, ended.status, ended.seconds) == ({"file_path": "/w/a.py"}, "1 x = 1", "ok", 2.0)
+    assert (started.args, ended.result, ended.status, ended.seconds) == ({"file_path": "/w/a.py"}, "1 x = 1", "ok", 3.0)
 
 
 def test_parallel_calls_are_a_ladder_and_all_found(file):
@@ -69,6 +70,18 @@ def test_parallel_calls_are_a_ladder_and_all_found(file):
     assert (turn.tools, len(turn.calls), session.index.counts) == ({"Read": 2}, 2, {})
     ended = [e for e in session.content(1).events if isinstance(e, ToolEnded)]
     assert [(e.id, e.result, e.status) for e in ended] == [("t1", "one", "ok"), ("t2", "two", "ok")]
+
+
+def test_a_block_beside_the_path_belongs_to_its_reply(file):
+    log = Claude()
+    log.user("u1", "Read both")
+    log.reply("a1", "m1", calls("t1"))
+    log.reply("a2", "m1", calls("t2"))
+    log.result("r2", "t2", "two")
+    log.user("u2", "Rather stop", under="a1")
+    log.reply("a3", "m2", says("Stopped."))
+    index = open_session(log.write(file)).index
+    assert [(t.prompt, t.tools) for t in index.turns] == [("Read both", {"Read": 2}), ("Rather stop", {})]
 
 
 def test_a_rewind_leaves_the_other_prompt_out(file):

@@ -78,3 +78,21 @@ def test_a_compaction_and_a_line_written_twice(tmp_path):
         "by hand",
     )
     assert (len(index.turns[0].calls), index.turns[0].models, index.context, index.bad) == (1, ("m",), 100, 1)
+
+
+def test_what_happened_in_a_turn_that_was_taken_back_is_out(tmp_path):
+    lines = [
+        line(1, "session", v=1, thread="main"),
+        line(2, "turn", turn=1, model="m"),
+        line(3, "message", turn=1, id="1", parent=None, role="user", text="Go"),
+        line(4, "message", turn=1, id="2", parent="1", role="assistant", text="Yes.", call=1, usage={"input": 500}),
+        line(5, "turn", turn=2, model="m"),
+        line(6, "message", turn=2, id="3", parent="2", role="user", text="Wrong"),
+        line(7, "compacted", turn=2, cutoff=2, summary="So far.", before=900, after=100),
+        line(8, "notice", turn=2, text="a notice"),
+        line(9, "rewind", what="rewind to 1", head="2"),
+    ]
+    session = open_session(jsonl(tmp_path / "a.jsonl", *lines))
+    assert [t.prompt for t in session.index.turns] == ["Go"]
+    assert (session.index.compactions, session.index.context, session.index.counts) == (0, 500, {OTHER_BRANCHES: 1})
+    assert not any(getattr(e, "text", "") == "a notice" for e in session.content(1).events)
