@@ -13,8 +13,8 @@ from deepnb.formats.lines import BOM, object_of, open_file
 
 _BYTES = 1 << 20
 _LINES = 30
-_WHOLE = 256 << 20
-"""Bytes of a file that may be one JSON value."""
+_WHOLE, _GLANCED = 256 << 20, 4 << 20
+"""Bytes of a file that may be one JSON value: of one that is opened, of one in a list."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Head:
     path: Path
     start: bytes
     size: int
+    whole_up_to: int = _WHOLE
+    """Bytes of a file that is looked at as one JSON value."""
 
     @classmethod
     def of(cls, path: Path, most: int = _BYTES) -> Head:
@@ -32,7 +34,7 @@ class Head:
             start = file.read(most)
             if b"\n" not in start and start.lstrip(BOM).lstrip()[:1] == b"{":
                 start += file.readline(_WHOLE)  # a long first line
-            return cls(path, start, file.seek(0, os.SEEK_END))
+            return cls(path, start, file.seek(0, os.SEEK_END), _WHOLE if most >= _BYTES else _GLANCED)
 
     @property
     def is_sqlite(self) -> bool:
@@ -52,7 +54,7 @@ class Head:
     def whole(self) -> Any:
         """The value of a file that is one JSON value on several lines, or one array; None for any other."""
         text = self.start.removeprefix(BOM).lstrip()
-        if text[:1] not in (b"{", b"[") or self.size > _WHOLE:
+        if text[:1] not in (b"{", b"[") or self.size > self.whole_up_to:
             return None
         with open_file(self.path) as file:
             try:

@@ -20,6 +20,8 @@ from deepnb.formats.json_values import array, content_text, count, mapping, text
 from deepnb.formats.jsonl import changed
 
 _MOST_ROWS, _MOST_AGENTS = 200, 200
+_SCHEMA = 1 << 16
+"""Bytes in which the first pages of a database name its tables."""
 _SUMMARIZED = "_summarization_event"
 
 
@@ -30,7 +32,10 @@ class LangGraphFormat:
     kind = "LangGraph"
 
     def matches(self, head: Head) -> bool:
-        return head.is_sqlite and {"checkpoints", "writes"} <= tables(head)
+        if not head.is_sqlite:
+            return False
+        known = all(name in head.start[:_SCHEMA] for name in (b"TABLE checkpoints", b"TABLE writes", b"checkpoint_ns"))
+        return known or {"checkpoints", "writes"} <= tables(head)  # what a writer did not yet put there needs a copy
 
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         with opened(head.path) as connection:
