@@ -68,7 +68,7 @@ def parse(value: dict[str, Any]) -> Entry:
     facts = _facts(kind, value)
     parent = text(value.get("parentUuid")) or None
     items = list(_items(kind, value))
-    if kind in ("user", "system") and not any(isinstance(item, Result) for item in items):
+    if kind == "system" or (kind == "user" and "toolUseResult" not in value):
         items += _about(value)
     if kind == "progress" and mapping(value.get("data")).get("type") == "agent_progress":
         facts = {**facts, **_mirror(value)}
@@ -78,11 +78,12 @@ def parse(value: dict[str, Any]) -> Entry:
 def _facts(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
     """What only the tree needs to know of a line; of most lines that is their type, and one object for all."""
     facts: dict[str, Any] = {}
-    for name, key in (("isSidechain", "side"), ("agentId", "agent"), ("logicalParentUuid", "logical")):
-        if value.get(name):
-            facts[key] = value[name] if value[name] is True else text(value[name])
-    if any(mapping(value.get("compactMetadata")).get(k) for k in ("preservedSegment", "preservedMessages")):
-        facts["keeps"] = True
+    if value.get("isSidechain"):
+        facts = {"side": True, "agent": text(value.get("agentId"))}
+    if kind == "system":
+        about = mapping(value.get("compactMetadata"))
+        facts["logical"] = text(value.get("logicalParentUuid"))
+        facts["keeps"] = bool(about.get("preservedSegment") or about.get("preservedMessages"))
     return {"type": kind, **facts} if facts or kind not in _ONLY else _ONLY[kind]
 
 

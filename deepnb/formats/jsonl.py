@@ -78,14 +78,17 @@ class JsonlSession:
         bad, unknown = BadLines(), Counter[str]()
         entries = self._scan(path, 0, bad, unknown)
         beside: dict[Path, list[Entry]] = {}
+        bad_beside = BadLines()
         for companion in of.companions(path):
             self._files.append(companion)
-            beside[companion] = self._scan(companion, len(self._files) - 1, BadLines(), unknown)
+            beside[companion] = self._scan(companion, len(self._files) - 1, bad_beside, unknown)
         arrangement = of.arrange(entries, beside)
         facts = _facts(entries) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
         window = int(facts["window"]) if facts.get("window") else None
         self._turns = Turns(arrangement, self._full, window)
         notices = list(arrangement.notices)
+        if bad_beside.count:
+            notices.append(f"lines of nested agents' files that can't be read: {bad_beside.count:,}")
         if bad.last:
             notices.append("the last line is cut: its writer may still be at work")
         self.index = SessionIndex(

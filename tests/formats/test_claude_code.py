@@ -410,9 +410,11 @@ def test_an_agent_with_a_file_of_its_own_is_found_by_its_id(file, folder):
     task(log, prompt="other words")
     log.result("r1", "t1", "All surveyed.", toolUseResult={"agentId": "ab12", "status": "completed"})
     log.reply("a2", "m2", says("done"))
-    side(agentId="ab12").write(file.parent / folder / "agent-ab12.jsonl")
+    side(agentId="ab12").write(file.parent / folder / "agent-ab12.jsonl", tail=b'{"cut')
     side(session="another").write(file.parent / "agent-ff.jsonl")
-    check_nested(open_session(log.write(file)))
+    session = open_session(log.write(file))
+    check_nested(session)
+    assert session.index.notices == ("lines of nested agents' files that can't be read: 1",)
 
 
 def mirrored(log, agent):
