@@ -106,7 +106,7 @@ class Tree:
         if _is_boundary(entry):
             named = self._find(str(entry.facts.get("logical", "")), n)
             return self._before(n) if named is None else named
-        return None
+        return self._before(n) if entry.has(Summary) else None  # an early version wrote no boundary before it
 
     def _find(self, id_: str, below: int) -> int | None:
         """The last line of this id above another one, or else the first."""

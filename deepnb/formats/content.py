@@ -6,7 +6,7 @@ The index is made of the same: content of items that hold only the first words, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from deepnb.core.budget import Budget, Rule
@@ -220,7 +220,7 @@ class Builder:
             case Compaction():
                 self._compacted(item, entry, path)
             case Summary():
-                self._summary(item, id_, path)
+                self._summary(item, entry, path)
             case Fact(name="system_prompt") if not path:
                 self._visible.parts["system"] = item.size
 
@@ -237,15 +237,17 @@ class Builder:
                     Message(entry.id or f"line-{entry.line}", "user", item.text, source=SUMMARY), "summary", item.size
                 )
 
-    def _summary(self, item: Summary, id_: str, path: Path) -> None:
-        for at in range(len(self._events) - 1, -1, -1):
-            event = self._events[at]
-            if isinstance(event, Compacted) and event.path == path:
-                known = event.offload
-                summed = Offload(None, item.text, 0, known.at, known.cause, known.before, known.after)
-                self._events[at] = Compacted(summed, path)
-                break
+    def _summary(self, item: Summary, entry: Entry, path: Path) -> None:
+        """The summary of a compaction that has none yet; without one it tells of the compaction itself."""
+        told = [n for n, e in enumerate(self._events) if isinstance(e, Compacted) and e.path == path]
+        known = self._events[told[-1]] if told else None
+        if isinstance(known, Compacted) and not known.offload.summary:
+            self._events[told[-1]] = Compacted(replace(known.offload, summary=item.text), path)
+        elif not path and (self._messages or self._number > 1):  # else the session goes on from one in another file
+            self._events.append(Compacted(Offload(None, item.text, 0, entry.at), path))
+            self._visible.compact()
         if not path:
+            id_ = entry.id or f"line-{entry.line}"
             self._say(Message(id_, "user", item.text, source=SUMMARY), "summary", item.size)
 
     def _say(self, message: Message, part: str, size: int) -> None:

@@ -182,6 +182,25 @@ def test_messages_that_a_compaction_kept_are_there_once(file):
     assert [m.text for m in session.content(1).messages] == ["Before", "kept", "All so far."]
 
 
+def test_a_summary_without_a_boundary_is_a_compaction(file):
+    log = Claude()
+    log.user("u1", "Before")
+    log.reply("a1", "m1", says("long"), given={"input_tokens": 155_000})
+    log.user("s1", "All so far.", under=None, isCompactSummary=True)
+    session = open_session(log.write(file))
+    assert (prompts(session.index), session.index.compactions, session.index.context) == (["Before"], 1, None)
+    assert session.content(1).compactions[0].summary == "All so far."
+
+
+def test_a_session_that_goes_on_from_another_was_not_compacted_itself(file):
+    log = Claude()
+    log.summary("s1")
+    log.user("u1", "Go on")
+    log.reply("a1", "m1", says("x"))
+    index = open_session(log.write(file)).index
+    assert (prompts(index), index.compactions, index.context) == (["Go on"], 0, 100)
+
+
 @pytest.mark.parametrize("kept", [{"preservedMessages": ["a1"]}, {}])
 def test_a_compaction_that_the_chain_passes_by_counts_where_it_kept_messages(file, kept):
     log = Claude()
