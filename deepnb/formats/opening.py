@@ -90,10 +90,11 @@ def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
         head = Head.of(file, _GLANCE)
         found = next((one for one in known if one.matches(head)), None)
         return found.rows(head) if found else ()
-    except (DeepnbError, OSError) as error:
-        if isinstance(error, DeepnbError) and file.suffix != ".json":
-            return (SessionRow(str(file), file.stem, "unknown", problem=error.what),)
+    except OSError:
         return ()
+    except Exception as error:  # one file, or a format of others, must not take the list away
+        problem = error.what if isinstance(error, DeepnbError) else one_line(error)
+        return (SessionRow(str(file), file.stem, "unknown", problem=problem),)
 
 
 def _files(place: Path) -> Iterator[Path]:

@@ -155,7 +155,7 @@ def test_formats_of_others(tmp_path, monkeypatch):
             return head.start.startswith(b"OWN")
 
         def rows(self, head):
-            return ()
+            raise ValueError("out of tea")
 
         def open(self, head, session):
             return type("File", (), {"index": SessionIndex("own", "Own", str(head.path), session or "1")})()
@@ -170,6 +170,8 @@ def test_formats_of_others(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: listed)
     (tmp_path / "a").write_bytes(b"OWN")
     assert open_session(tmp_path / "a", "7").index.id == "7"
+    (tmp_path / "a.jsonl").write_bytes(b"OWN")
+    assert [(row.id, row.problem) for row in list_sessions(tmp_path)] == [("a", "ValueError: out of tea")]
     (tmp_path / "b").write_bytes(b"??")
     with pytest.raises(DeepnbError, match=r"the format bad is none.*the format broken can't be loaded"):
         open_session(tmp_path / "b")
