@@ -27,6 +27,7 @@ NAMES = (
     "cache",
     "inspect",
     "first",
+    "opening",
 )
 
 

@@ -1,0 +1,100 @@
+"""Chat messages in the forms of LangChain and of OpenAI's interface -> items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from deepnb.core.session_file import HIDDEN
+from deepnb.core.values import Usage
+from deepnb.formats.items import HEAD, Context, Fact, Item, Other, Prompt, Reply, Result, Text, Thought, Tool
+from deepnb.formats.json_values import array, blocks, content_text, count, mapping, size, text
+from deepnb.formats.memory_files import memory_files
+
+_CALLS = frozenset(
+    ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
+)
+"""Blocks of calls, which `tool_calls` tells too."""
+_TASKS = ("task", "Task", "Agent")
+
+
+def message_items(message: Mapping[str, Any], key: str, *, system: str = "context") -> Iterator[Item]:
+    """What one message says; its `type` is human, ai, tool or system. `key` names the reply of a model."""
+    content = message.get("content")
+    said = content_text(content)
+    source = text(mapping(message.get("additional_kwargs")).get("lc_source"))
+    match message.get("type"):
+        case "human" if source:
+            yield Context(said, len(said), source)
+        case "human":
+            results = [b for b in blocks(content) if b.get("type") == "tool_result"]
+            for block in results:
+                out = content_text(block.get("content"))
+                yield Result(out, len(out), text(block.get("tool_use_id")), error=bool(block.get("is_error")))
+            if said or not results:
+                yield Prompt(said, len(said))
+        case "ai":
+            yield from _answer(message, key)
+        case "tool":
+            id_ = text(message.get("tool_call_id")) or text(message.get("name"))
+            failed = message.get("status") == "error"
+            yield Result(said, len(said), id_, text(message.get("name")), failed)
+        case "system":
+            yield Fact(said, len(said), "system_prompt") if system == "prompt" else Context(said, len(said), "system")
+
+
+def _answer(message: Mapping[str, Any], key: str) -> Iterator[Item]:
+    about = mapping(message.get("response_metadata"))
+    yield Reply(key=key, model=text(about.get("model_name")) or text(about.get("model")), usage=_usage(message, about))
+    if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
+        yield Thought(thought, 0, key)
+    for block in blocks(message.get("content")):
+        kind = text(block.get("type"))
+        if kind in ("text", "output_text"):
+            yield Text(text(block.get("text")), len(text(block.get("text"))), key)
+        elif kind in ("thinking", "reasoning", "redacted_thinking"):
+            yield Thought(_thought(block), 0, key)
+        elif kind not in _CALLS:
+            yield Other(f"block {text(kind) or '(no type)'}"[:HEAD])
+    for id_, name, args in _tool_calls(message):
+        task = text(args.get("description") or args.get("prompt"))[:HEAD] if name in _TASKS else ""
+        agent = text(args.get("subagent_type")) if name in _TASKS else ""
+        yield Tool(agent, size(args), key, id_, name, args, memory_files(name, args), task)
+
+
+def _thought(block: Mapping[str, Any]) -> str:
+    told = "\n\n".join(filter(None, (text(mapping(s).get("text")) for s in array(block.get("summary")))))
+    return text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN
+
+
+def _tool_calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    calls = array(message.get("tool_calls")) or array(mapping(message.get("additional_kwargs")).get("tool_calls"))
+    calls = calls or [b for b in blocks(message.get("content")) if b.get("type") == "tool_use"]
+    if isinstance(old := message.get("function_call"), dict):
+        calls = [{"id": text(old.get("name")), "function": old}]  # its result names the function, and no id
+    for call in map(mapping, [*calls, *array(message.get("invalid_tool_calls"))]):
+        function = mapping(call.get("function")) or call
+        given: object = next((function[k] for k in ("args", "arguments", "input") if function.get(k) is not None), {})
+        yield text(call.get("id")), text(function.get("name")), _arguments(given)
+
+
+def _arguments(given: object) -> Mapping[str, Any]:
+    if not isinstance(given, str):
+        return mapping(given)
+    try:
+        value = json.loads(given)
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {"arguments": text(given)}
+
+
+def _usage(message: Mapping[str, Any], about: Mapping[str, Any]) -> Usage | None:
+    told = mapping(message.get("usage_metadata"))
+    if told:
+        cached = count(mapping(told.get("input_token_details")).get("cache_read"))
+        made = Usage(count(told.get("input_tokens")), count(told.get("output_tokens")), cached)
+    else:
+        told = mapping(about.get("token_usage"))
+        made = Usage(count(told.get("prompt_tokens")), count(told.get("completion_tokens")))
+    return made if made.input else None

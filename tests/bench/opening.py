@@ -1,0 +1,112 @@
+"""A Claude Code session of 200 MB, written by hand into a temporary folder: time to its index, one turn, and peak memory."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from typing import Any
+
+from tests.bench.row import Row, below
+
+QUICK = False
+BYTES = 200_000_000
+_TEXT = "def answer(x):\n\treturn {'x': x, \"y\": 'é'}\n"
+
+
+def rows() -> Iterator[Row]:
+    """The file is read in a process of its own, so that its peak is that of reading."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "session.jsonl")
+        turns, calls = write(path, BYTES)
+        out = subprocess.run([sys.executable, "-m", "tests.bench.opening", str(path)], capture_output=True, check=True)
+        found: dict[str, Any] = json.loads(out.stdout)
+    assert (found["turns"], found["calls"]) == (turns, calls), (found, turns, calls)
+    yield below("seconds to the index of 200 MB", found["index"], None, "s", 5.0)
+    yield Row("  of them the processor's", found["processor"], "s", detail=True)
+    yield below("seconds to its last turn after that", found["content"], None, "s", 0.2)
+    yield below("seconds to a list of its folder", found["list"], None, "s", 0.2)
+    yield below("peak memory above an empty process", found["peak"], None, "MB", 500)
+
+
+def write(path: Path, size: int) -> tuple[int, int]:
+    """Write such a file; gives its turns and calls of models."""
+    turns = calls = line = 0
+    parent: str | None = None
+    with path.open("wb") as file:
+
+        def put(kind: str, message: dict[str, Any], **more: Any) -> None:
+            nonlocal parent, line
+            line += 1
+            value: dict[str, Any] = {
+                "parentUuid": parent,
+                "isSidechain": False,
+                "cwd": "/w",
+                "sessionId": "s",
+                "version": "2.1.40",
+            }
+            value |= {"type": kind, "message": message, "uuid": f"u{line:08}"}
+            value |= {
+                "timestamp": f"2026-01-01T{line // 3600 % 24:02}:{line // 60 % 60:02}:{line % 60:02}.000Z",
+                **more,
+            }
+            parent = value["uuid"]
+            file.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+
+        while file.tell() < size:
+            turns += 1
+            put("user", {"role": "user", "content": f"Do step {turns} of the plan. " * 4})
+            for step in range(12):
+                calls += 1
+                given = {"input_tokens": 4, "cache_read_input_tokens": 1000 * step, "cache_creation_input_tokens": 500}
+                told = {"id": f"msg_{calls}", "role": "assistant", "model": "claude-x"}
+                for n, block in enumerate(_blocks(calls)):
+                    put("assistant", {**told, "content": [block], "usage": {**given, "output_tokens": 1 + 100 * n}})
+                result = {"type": "tool_result", "tool_use_id": f"t{calls}", "content": _TEXT * (20 + calls % 100)}
+                structured = {"type": "text", "file": {"content": result["content"], "numLines": 20}}
+                put("user", {"role": "user", "content": [result]}, toolUseResult=structured)
+    return turns, calls
+
+
+def _blocks(call: int) -> list[dict[str, Any]]:
+    args = {"file_path": f"/w/file{call}.py", "content": _TEXT * 10}
+    return [
+        {"type": "thinking", "thinking": "look first " * 20, "signature": "Eo" * 100},
+        {"type": "text", "text": "I will look at the next file. " * 5},
+        {"type": "tool_use", "id": f"t{call}", "name": "Write", "input": args},
+    ]
+
+
+def measure(path: Path) -> dict[str, float]:
+    """What opening a file costs here and now."""
+    from deepnb.formats.opening import list_sessions, open_session
+
+    empty = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, worked = perf_counter(), process_time()
+    session = open_session(path)
+    opened, worked = perf_counter(), process_time() - worked
+    content = session.content(len(session.index.turns))
+    read = perf_counter()
+    list_sessions(path.parent)
+    listed = perf_counter()
+    assert content.events
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    index = session.index
+    return {
+        "index": opened - start,
+        "processor": worked,
+        "content": read - opened,
+        "list": listed - read,
+        "peak": (peak - empty) / 1024,
+        "turns": len(index.turns),
+        "calls": sum(len(turn.calls) for turn in index.turns),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(Path(sys.argv[1]))))
