@@ -37,8 +37,12 @@ _BY_NAME = "is packaged only if you name it"
 def package(workspace: Workspace, directory: str | Path, include: Sequence[str], *, write: bool) -> Package:
     """What an application of this agent has; with `write`, it is written to the directory."""
     workspace.current.idle()
-    place = _place(directory)
     options = workspace.options
+    if options.graph is not None:
+        raise RefusedError(
+            "only deepnb's own agent is packaged, not your graph", "name the graph in a langgraph.json of your own"
+        )
+    place = _place(directory)
     own = [tool for agent in options.subagents for tool in agent.tools or () if not isinstance(tool, str)]
     module = module_of([*options.tools, *own], len(options.tools))
     kept = [tool for tool in options.tools if id(tool) in module.names]

@@ -161,6 +161,7 @@ def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path
         lambda: s.new("apart", empty=True),
         lambda: s.tools.add(print),
         lambda: s.use("offline"),
+        lambda: s.package(tmp_path / "package"),
         lambda: s.run("x", model="offline"),
         lambda: s.approvals.mode("read-only"),
         lambda: s.configure(memory_refresh="call"),
