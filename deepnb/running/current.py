@@ -113,9 +113,7 @@ class Current:
     def idle(self) -> None:
         """An error while a turn is running, and after the end of the session."""
         if self._closed:
-            raise BusyError(
-                "this session is closed", "deepnb.Session(...), in a notebook %reload_ext deepnb, starts a new one"
-            )
+            raise BusyError("this session is closed", "deepnb.Session(...) starts a new one")
         if _BACKGROUND.get() is self:
             raise BusyError("a background job can't change its session", "do that in a cell")
         if not self.is_idle:

@@ -115,7 +115,9 @@ class Index:
     def _update(self, files: Mapping[str, str | None]) -> Updated:
         with self._open() as db:
             named = "SELECT path, hash FROM files WHERE path IN (SELECT value FROM json_each(?))"
-            known = dict(db.rows(named, (json.dumps(list(files)),)))
+            known = dict(db.rows(named, (json.dumps([path for path in files if "\0" not in path]),)))
+            for path in (path for path in files if "\0" in path):  # some SQLite end a JSON string there
+                known |= db.rows("SELECT path, hash FROM files WHERE path = ?", (path,))
             changed = removed = chunks = 0
             for path in known:
                 if files[path] is None:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support.kernels import Kernel, Ran
-from tests.support.notebooks import ALL, masked, read
+from tests.support.notebooks import ALL, copied, masked, read
 
 pytestmark = pytest.mark.kernel
 
@@ -73,8 +73,8 @@ def _texts(ran: Ran, lacks: frozenset[str]) -> Iterator[str]:
 @cache
 def played(path: Path, lacks: frozenset[str], *settings: str) -> tuple[list[Seen], str]:
     """The cells of a notebook in a fresh kernel, and in the end the calls that cannot be decided by typing."""
-    with TemporaryDirectory() as home:
-        kernel = Kernel(str(path.parent), {**os.environ, "HOME": home, "IPYTHONDIR": f"{home}/ipython"})
+    with TemporaryDirectory() as home, copied(path) as folder:
+        kernel = Kernel(folder, {**os.environ, "HOME": home, "IPYTHONDIR": f"{home}/ipython"})
         try:
             cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
             seen = [_run(kernel, cell, lacks) for cell in _with(cells, settings)]

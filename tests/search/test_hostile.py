@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from deepnb.search import Index
@@ -83,6 +83,7 @@ def test_any_text_may_be_asked(query: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@example({"\0": "", "\0b": "c", "a": "d"})
 @given(
     st.dictionaries(
         st.text(st.characters(blacklist_categories=[]), min_size=1, max_size=20),

@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,7 @@ def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
     (memory files, IPython's settings) is not shown.
     """
     notebook = read(path)
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as folder:
-        for name in BESIDE:
-            shutil.copytree(path.parent / name, Path(folder, name))
+    with tempfile.TemporaryDirectory() as home, copied(path) as folder:
         variables = {**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})}
         for cells in _by_kernel(notebook):
             client = NotebookClient(
@@ -64,6 +63,15 @@ def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = {"name": "python"}
     return notebook
+
+
+@contextmanager
+def copied(path: Path) -> Iterator[str]:
+    """A directory with what a notebook reads beside itself; what it writes is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in BESIDE:
+            shutil.copytree(path.parent / name, Path(folder, name))
+        yield folder
 
 
 def _by_kernel(notebook: Any) -> list[list[Any]]:
