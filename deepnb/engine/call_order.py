@@ -90,7 +90,7 @@ class CallOrder:
 
 
 def _id(event: Event | Added) -> str:
-    """The id of the call that an event is of, or that a message answers; empty where there is none."""
+    """The id of the call that an event or a message belongs to; empty for one that belongs to no call."""
     if isinstance(event, Added):
         return event.message.tool_call_id or ""
     return event.decision.call.id if isinstance(event, Decided) else getattr(event, "id", "")

@@ -28,7 +28,7 @@ from deepnb.engine.call_order import CallOrder
 from deepnb.engine.ledger import Ledger
 from deepnb.engine.probe import to_message
 from deepnb.engine.refused_calls import ArgumentTexts
-from deepnb.engine.request import message_text, thinking_text
+from deepnb.engine.request import message_text, result_text, thinking_text
 
 _LOG = logging.getLogger("deepnb")
 
@@ -276,7 +276,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         status = "error" if isinstance(output, ToolMessage) and output.status == "error" else "ok"
-        self._tool_ended(run_id, tool_result(output), status)
+        self._tool_ended(run_id, result_text(output), status)
         self._check()
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
@@ -390,14 +390,3 @@ def listener() -> Listener | None:
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
     return next((handler for handler in handlers if isinstance(handler, Listener)), None)
-
-
-def tool_result(output: Any) -> str:
-    """What a tool gave back, as text; of a Command, the messages it adds."""
-    if isinstance(output, BaseMessage):
-        return message_text(output)
-    update = getattr(output, "update", None)
-    if isinstance(update, dict):
-        messages = update.get("messages") or ()
-        return "\n".join(message_text(m) for m in messages if isinstance(m, BaseMessage))
-    return str(output)

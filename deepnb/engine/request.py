@@ -120,6 +120,17 @@ def message_text(message: BaseMessage) -> str:
     )
 
 
+def result_text(output: Any) -> str:
+    """What a tool gave back, as text; of a Command, the messages it adds."""
+    if isinstance(output, BaseMessage):
+        return message_text(output)
+    update = getattr(output, "update", None)
+    if isinstance(update, dict):
+        messages = update.get("messages") or ()
+        return "\n".join(message_text(m) for m in messages if isinstance(m, BaseMessage))
+    return str(output)
+
+
 def shown_text(message: BaseMessage) -> str:
     """The text of a message with its media named where they are: `[image: PATH or URL]`, each on a line of its own."""
     if isinstance(message.content, str) or all(isinstance(b, str) or b.get("type") == "text" for b in message.content):

@@ -29,7 +29,7 @@ class SqliteDatabase(Database):
     serial = "INTEGER PRIMARY KEY AUTOINCREMENT"
 
     def __init__(self, name: str | Path) -> None:
-        """Open a file, made where there is none; one that is damaged or no session's stays as it is."""
+        """Open a file, or make it. A file that is damaged, or is not a session's, is refused and not changed."""
         saver_class, store_class = _classes()
         self.where = str(name)
         self.path = path = real_path(name)
@@ -122,7 +122,7 @@ def _classes() -> tuple[Any, Any]:
 
 
 def _checked(path: Path) -> int | None:
-    """The format of a file that is to be opened; None where there is none yet."""
+    """The format of a file, before it is opened for writing; None for a new file."""
     if path.is_dir():
         raise InvalidError(f"{path} is a directory", "type the name of a file")
     if not path.parent.is_dir():

@@ -162,7 +162,7 @@ class Job:
             except DeepnbError as error:
                 self.problem = error
             except KeyboardInterrupt:
-                pass  # `stop` ended it: the turn that `close` records says where it was interrupted
+                pass  # `stop` raised it; the turn, which `close` records, says that it was interrupted and where
             finally:
                 stream.close()
                 self._turn = stream.turn

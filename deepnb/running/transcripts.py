@@ -116,7 +116,7 @@ class Transcripts:
         self._threads: dict[str, Transcript] = {}
         self._turn: tuple[Transcript, int] | None = None
         self.database: Callable[[str], Place | None] = lambda thread: None
-        """Where the transcript of a thread is in a database; None while there is none."""
+        """Where a database keeps the transcript of a thread; None for a session that is not kept."""
 
     def __getitem__(self, thread: str) -> Transcript:
         """The transcript of a thread; one that nothing was written to yet is empty."""

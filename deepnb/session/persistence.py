@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import policy_of
 from deepnb.core.errors import InvalidError, RefusedError
-from deepnb.running.persistence import Restored
+from deepnb.running.restored import Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
 

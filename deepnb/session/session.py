@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from deepnb.core.tape import Tape
     from deepnb.core.xray import Xray
     from deepnb.models.tapes.recorder import Recording
-    from deepnb.running.persistence import Restored
+    from deepnb.running.restored import Restored
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
