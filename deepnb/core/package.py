@@ -35,7 +35,9 @@ class Package:
     files: tuple[PackageFile, ...]
     left_out: tuple[LeftOut, ...]
     written: bool = False
+    typed: str = ""
+    """The directory as it was typed: a saved notebook does not show where it lies."""
 
     def __repr__(self) -> str:
         state = "written" if self.written else "not written"
-        return short_repr(self, f"{self.directory.name}: {len(self.files)} files, {state}")
+        return short_repr(self, f"{self.typed or self.directory.name}: {len(self.files)} files, {state}")

@@ -1,7 +1,5 @@
 """`%agent package`: this agent as a LangGraph application, listed first, and written once that is confirmed."""
 
-import shlex
-
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.views.notice import notice_view
 from deepnb.views.package import package_view
@@ -12,7 +10,7 @@ def agent_package(scene: Scene, args: Args) -> Result:
     made = scene.session.package(directory, include.split(), write=bool(args["yes"]))
     scene.show(package_view(made, scene.stamp))
     if made.written:
-        return notice_view(f"in {shlex.quote(str(made.directory))}: {COMMANDS}; README.md says more", "ok")
+        return notice_view(f"in {args['directory']}: {COMMANDS}; README.md says more", "ok")
     typed = " ".join(filter(None, (args["directory"], include)))
     return notice_view(f"nothing is written yet: %agent package --yes {typed} writes these files", "hint")
 

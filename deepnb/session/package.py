@@ -59,7 +59,7 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
     told = [one for one in left_out if one.why != _BY_NAME]  # which other files there are is nobody else's business
     texts |= {"requirements.txt": requirements_txt(lines), "README.md": readme(place.name, agent.keys, told)}
     made = [PackageFile(path, text.encode(), _WHAT[path]) for path, text in texts.items()]
-    whole = Package(place, tuple(_replaced(place, one) for one in (*made, *files)), left_out)
+    whole = Package(place, tuple(_replaced(place, one) for one in (*made, *files)), left_out, typed=str(directory))
     _check(whole)
     return _written(whole) if write else whole
 

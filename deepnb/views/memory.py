@@ -19,7 +19,7 @@ STATES: dict[State, str] = {
     "same": "in the prompt",
     "masked": "in the prompt, with its credentials masked",
     "newer": "changed in the file: the prompt still has the old text",
-    "new": "new: in the prompt from the next turn",
+    "new": "new: not in the prompt yet",
     "gone": "file removed: the prompt still has the old text",
     "empty": "empty",
     "binary": "not UTF-8 text: not in the prompt",

@@ -39,7 +39,7 @@ class PackageView:
 def package_view(package: Package, stamp: str = "") -> PackageView:
     """What an application has and has not."""
     count = counted(len(package.files), "file")
-    title = f"{'written to' if package.written else 'package for'} {package.directory} · {count}"
+    title = f"{'written to' if package.written else 'package for'} {package.typed or package.directory} · {count}"
     rows = tuple(
         (one.path, f"{len(one.content):,}", "; ".join(filter(None, (one.note, _REPLACES * one.replaces))))
         for one in package.files

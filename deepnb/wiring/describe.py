@@ -52,6 +52,42 @@ _KNOWN: Mapping[str, Layer] = {
         Layer("ApprovalMiddleware", "asks for your approval before a call that can't be undone", "LangChain"),
     )
 }
+_HOMONYMS: Mapping[tuple[str, str], Layer] = {
+    (module, layer.name): layer
+    for module, layer in (
+        ("deepagents", Layer("SubAgentMiddleware", "delegates tasks to subagents", "deepagents")),
+        (
+            "deepagents",
+            Layer(
+                "_DeepAgentsSummarizationMiddleware",
+                "writes old messages to a file, and summarizes them",
+                "deepagents",
+                ("summary",),
+            ),
+        ),
+        (
+            "deepnb.middleware",
+            Layer(
+                "MemoryMiddleware",
+                "keeps the memory block unchanged and adds changes as diffs",
+                "deepnb",
+                ("memory",),
+            ),
+        ),
+        (
+            "deepnb.middleware",
+            Layer(
+                "CompactionMiddleware",
+                "writes old messages to a file, and summarizes them, with the key facts kept",
+                "deepnb",
+                ("summary",),
+            ),
+        ),
+    )
+}
+"""Those that are not what a class of deepnb's agent of that name is, by the beginning of their modules."""
+_MAKERS = {"deepagents": "deepagents", "langchain": "LangChain", "deepnb": "deepnb"}
+"""The beginning of a module's name -> who made it."""
 
 
 def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xray | None, *, own: bool = True) -> Stack:
@@ -89,7 +125,14 @@ def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
     names = (str(getattr(tool, "name", tool)) for tool in getattr(middleware, "tools", ()))
     tools = tuple(name for name in names if name in bound)
     for kind in type(middleware).__mro__:
-        if (known := _KNOWN.get(kind.__name__)) is not None:
-            return replace(known, tools=tools)
+        own = (layer for (module, name), layer in _HOMONYMS.items() if _is(kind, module, name))
+        if known := next(own, None) or _KNOWN.get(kind.__name__):
+            return replace(known, name=known.name.removeprefix("_DeepAgents"), tools=tools)
     words = next(iter((type(middleware).__doc__ or "").strip().splitlines()), "")
-    return Layer(str(getattr(middleware, "name", type(middleware).__name__)), words, "yours", (), tools)
+    module = type(middleware).__module__
+    maker = next((name for begin, name in _MAKERS.items() if module.startswith(begin)), "yours")
+    return Layer(str(getattr(middleware, "name", type(middleware).__name__)), words, maker, (), tools)
+
+
+def _is(kind: type, module: str, name: str) -> bool:
+    return kind.__name__ == name and f"{kind.__module__}.".startswith(f"{module}.")

@@ -462,3 +462,30 @@ def test_what_cannot_be_attached_is_one_line(tmp_path: Path) -> None:
 
 def test_the_eight_are_eight() -> None:
     assert len(GRAPHS) == 8 and all(isinstance(kind, Kind) for kind in GRAPHS.values())
+
+
+def test_each_layer_says_who_made_it_and_what_it_does() -> None:
+    from deepagents import create_deep_agent
+    from langchain.agents.middleware import AgentMiddleware
+
+    from deepnb.middleware import CompactionMiddleware, MemoryMiddleware
+    from deepnb.models import TeachingModel
+
+    class Own(AgentMiddleware):
+        """Adds nothing."""
+
+        def before_model(self, state: Any, runtime: Any) -> None: ...
+
+    model = TeachingModel()
+    theirs = deepnb.Session(graph=create_deep_agent(model, memory=["/AGENTS.md"])).stack().layers
+    of = {layer.name: layer for layer in theirs}
+    assert (of["MemoryMiddleware"].origin, of["SubAgentMiddleware"].origin) == ("deepagents", "deepagents")
+    assert of["SummarizationMiddleware"].does == "writes old messages to a file, and summarizes them"
+    assert "yours" not in {layer.origin for layer in theirs[1:]}
+
+    mixed = [MemoryMiddleware(), CompactionMiddleware(model), Own()]
+    ours = deepnb.Session(graph=create_deep_agent(model, middleware=mixed)).stack().layers
+    of = {layer.name: layer for layer in ours}
+    assert (of["MemoryMiddleware"].origin, of["CompactionMiddleware"].origin) == ("deepnb", "deepnb")
+    assert "diffs" in of["MemoryMiddleware"].does
+    assert (of["Own"].origin, of["Own"].does) == ("yours", "Adds nothing.")
