@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import takewhile
 
-from deepnb.core.request import Request
+from deepnb.core.request import Request, Sent
 from deepnb.core.values import Call, Path, Purpose, Turn, Usage
 
 LEAST = 1_024
@@ -47,6 +48,16 @@ def last_cached(turns: Sequence[Turn]) -> tuple[Usage, str] | None:
     return answers[-1] if answers else None
 
 
+def same_beginning(before: Request, now: Request) -> int:
+    """Tokens at the beginning of a request that are as in another: what a provider's cache can read again."""
+    pairs = takewhile(lambda pair: _is_same(*pair), zip(before, now, strict=False))
+    return sum(piece.tokens for _, piece in pairs)
+
+
+def _is_same(a: Sent, b: Sent) -> bool:
+    return a is b or (a.part, a.label, a.text) == (b.part, b.label, b.text)
+
+
 def _reason(turn_before: Turn, before: Call, turn: Turn, call: Call) -> str:
     if before.usage is None or call.usage is None or before.usage.input < LEAST:
         return ""
@@ -66,7 +77,7 @@ def _first_change(before: Request | None, now: Request | None) -> str:
     if before is None or now is None:
         return ""
     for a, b in zip(before, now, strict=False):
-        if a is not b and (a.part, a.label, a.text) != (b.part, b.label, b.text):
+        if not _is_same(a, b):
             return b.part if b.part in _CHANGED else a.part
     return "" if sum(1 for _ in before) <= sum(1 for _ in now) else "messages"
 

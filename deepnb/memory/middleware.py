@@ -129,6 +129,12 @@ class FreshMemoryMiddleware(MemoryMiddleware):
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         return await asyncio.to_thread(self.before_model, state, runtime)
 
+    def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:
+        update = super()._changed(state, now)
+        if state.get(keys.TOLD) is None:
+            return update
+        return {**(update or {}), keys.TOLD: None}  # of another policy, which this thread had before
+
     def _day(self, state: Mapping[str, Any]) -> str:
         """The day of the turn: a turn's first call comes right after what the user said."""
         messages = state.get(keys.MESSAGES) or ()

@@ -68,10 +68,17 @@ class Home:
         """Have the same directories and stores in the same places as another session has."""
         self._of(self._common).join_places(other._of(other._common))
 
-    def keep_in_database(self, database: Database) -> None:
-        """Keep the memory that threads have in common in a database's store from now on, whichever thread is current."""
-        with self._current.on(Thread("", pool=self._common)):
-            self._of(self._common).keep_in_database(database)
+    def join_mounts(self, other: Home) -> None:
+        """Have the same mounted as another session has, with memory in the kernel's state."""
+        self._of(self._common).join_mounts(other._of(other._common))
+
+    def moved_memory(self, pool: Pool) -> dict[str, str] | None:
+        """path -> text of a pool's memory, notes, skills and subagents; None where they are in the kernel's state."""
+        if (storage := self._storages.get(pool)) is None or not storage.is_moved:
+            return None
+        with self._current.on(Thread("", pool=pool)):
+            mounted = tuple(storage.mounts)
+            return storage.elsewhere(p for p in self._remembered(storage) if not p.startswith(mounted))
 
     def kept(self, thread: Thread) -> str | None:
         """The directory in which a thread's memory is kept from now on; None for the kernel."""
@@ -157,12 +164,20 @@ class Home:
 
     def undoable(self, path: str) -> bool:
         """Whether what is done to a file or directory can be undone: by going back in the thread, or by the journal."""
-        from deepagents.backends.utils import validate_path
+        plain = _plain(path)
+        return plain is None or self.paths.is_guarded(plain) or self.storage.in_kernel(plain)
 
-        try:
-            plain = validate_path(path)  # what the file tools make of it
-        except ValueError:
-            return True  # they refuse it
-        if self.paths.is_guarded(plain):
-            return True
-        return self.storage.in_kernel(plain)
+    def in_kernel(self, path: str) -> bool:
+        """Whether a file or directory is in the kernel's state, memory too."""
+        plain = _plain(path)
+        return plain is None or self.storage.in_kernel(plain)
+
+
+def _plain(path: str) -> str | None:
+    """What the file tools make of a path; None for one that they refuse."""
+    from deepagents.backends.utils import validate_path
+
+    try:
+        return validate_path(path)
+    except ValueError:
+        return None

@@ -7,15 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
-from deepnb.core.approvals import Policy, policy_of
-from deepnb.core.code import CODE_TOOLS
+from deepnb.core.approvals import policy_of
 from deepnb.core.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.core.image import PromptImage
 from deepnb.core.short_repr import short_repr
+from deepnb.running.beside import code_asks, workspace_beside
 from deepnb.running.job import Job, JobStream
 from deepnb.running.thread import Pool, Thread
 from deepnb.running.workspace import Workspace
-from deepnb.workshop.kernel import PlainKernel
 
 
 class Reader(Protocol):
@@ -147,21 +146,9 @@ class Jobs(Sequence[Job]):
 
 def workspace_apart(work: Workspace, thread: Thread) -> Workspace:
     """A workspace for one thread alone: its options are those of now, but code always asks before it runs."""
-    asks: Policy = policy_of(work.options.approve)
-    for tool in CODE_TOOLS:
-        asks = asks if asks.rules.get(tool) == "deny" else asks.with_rule(tool, "ask")
-    options = replace(work.options, checkpointer=None, approve=asks.option)
-    made = Workspace(options, work.current.clock, thread.name)
+    asks = code_asks(policy_of(work.options.approve))
+    made = workspace_beside(work, replace(work.options, checkpointer=None, approve=asks.option), thread)
     made.keep_with(work)
-    if work.current.kernel is not None:
-        made.current.shell = PlainKernel(work.current.kernel.namespace)
-    made.current.shared = work.current.shared
-    made.current.recording = work.current.recording
-    common = made.threads.pool
-    common.files = dict(work.threads.pool.files)
     made.home.join_places(work.home)
-    thread.pool = common if thread.pool is work.threads.pool else Pool(thread.pool.name, dict(thread.pool.files))
-    made.threads.take_back(thread)
-    made.current.thread = thread
     made.transcripts.share(work.transcripts[thread.name])
     return made

@@ -195,12 +195,20 @@ class State:
 
     def copy(self, source: Snapshot, target: Thread) -> None:
         """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
+        self.begin(target, self.values_at(source))
+
+    def values_at(self, source: Snapshot) -> dict[str, Any]:
+        """All that a thread held in a state, for another thread to begin with."""
         from deepnb.engine import keys
 
         values = dict(self._graph.state(_at(source)).values)
         values.pop(keys.OFFLOAD_ID, None)
-        self._become(target, values)
-        self.look(target, share=False)
+        return values
+
+    def begin(self, thread: Thread, values: Mapping[str, Any]) -> None:
+        """Begin a thread with these values."""
+        self._become(thread, values)
+        self.look(thread, share=False)
 
     def values(self, thread: Thread) -> dict[str, Any]:
         """The thread's state, what waited for it written into it."""

@@ -161,12 +161,18 @@ class Storage:
 
     def join_places(self, other: Storage) -> None:
         """Have the same directories and stores mounted, and memory kept in the same directory, as another session."""
-        self.user_mounts, self._source_mounts = dict(other.user_mounts), dict(other._source_mounts)
+        self.join_mounts(other)
         if other.kept is not None:
             self._keep_in(Path(other.kept), DiskBackend(Path(other.kept)))
         elif other.database is not None:
             self.keep_in_database(other.database)
-        self._rewire(forget_home=other.is_moved)
+        if other.is_moved:
+            self._rewire(forget_home=True)
+
+    def join_mounts(self, other: Storage) -> None:
+        """Have the same directories and stores mounted as another session."""
+        self.user_mounts, self._source_mounts = dict(other.user_mounts), dict(other._source_mounts)
+        self._rewire()
 
     def check_directories(self) -> None:
         """An error where a directory that files are kept in has become something else."""

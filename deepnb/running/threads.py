@@ -197,6 +197,22 @@ class Threads:
         made = Thread(name, f"{source.name}@{number}", pool, source.scope, snapshot=Snapshot(name))
         return self._branched(source, self._add(made), source.snapshot, number, True)
 
+    def adopt(self, source: Thread, name: str, values: Mapping[str, Any], turn: Turn) -> Thread:
+        """A fork of a thread with a turn that another workspace played in it; what it learned stays in it."""
+        number = len(source.turns)
+        made = self._add(Thread(name, f"{source.name}@{number}", Pool(name), source.scope, snapshot=Snapshot(name)))
+        self._state.begin(made, values)
+        made.pool.files, made.root = dict(made.base), source.root or made.snapshot
+        ended = replace(turn, before=source.snapshot, after=made.snapshot)
+        made.turns = [replace(t, thread=name) for t in (*source.turns, ended)]
+
+        def undo() -> None:
+            self._threads.pop(name, None)
+            self._state.delete(made)
+
+        self._undo.append((f"thread {name}", source, undo))
+        return made
+
     def remove(self, thread: Thread) -> None:
         """Take away a thread that nothing has happened in."""
         del self._threads[thread.name]

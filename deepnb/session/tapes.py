@@ -34,6 +34,12 @@ def replay(workspace: Workspace, path: str | Path, *, pace: bool) -> Tape:
     return tape_of(model)
 
 
+def named_tape(workspace: Workspace, path: str | Path) -> TapeModel:
+    """The model that plays a tape."""
+    workspace.need("tapes")
+    return tape_model(named_file(path, KIND), workspace.current.now)
+
+
 def tape_of(model: TapeModel) -> Tape:
     """The tape that a model plays."""
     tape: Tape = model.player.tape

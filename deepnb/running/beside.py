@@ -1,0 +1,32 @@
+"""A workspace beside that of a session, for one fork of a thread: a background job, a column of a comparison."""
+
+from __future__ import annotations
+
+from deepnb.core.approvals import Policy
+from deepnb.core.code import CODE_TOOLS
+from deepnb.running.thread import Pool, Thread
+from deepnb.running.workspace import Workspace
+from deepnb.wiring.options import Options
+from deepnb.workshop.kernel import PlainKernel
+
+
+def workspace_beside(work: Workspace, options: Options, thread: Thread) -> Workspace:
+    """A workspace with one thread, the variables and the tape of another, and a copy of what its threads have in common."""
+    made = Workspace(options, work.current.clock, thread.name)
+    if work.current.kernel is not None:
+        made.current.shell = PlainKernel(work.current.kernel.namespace)
+    made.current.shared = work.current.shared
+    made.current.recording = work.current.recording
+    common = made.threads.pool
+    common.files = dict(work.threads.pool.files)
+    thread.pool = common if thread.pool is work.threads.pool else Pool(thread.pool.name, dict(thread.pool.files))
+    made.threads.take_back(thread)
+    made.current.thread = thread
+    return made
+
+
+def code_asks(policy: Policy) -> Policy:
+    """The policy with which code always needs approval."""
+    for tool in CODE_TOOLS:
+        policy = policy if policy.rules.get(tool) == "deny" else policy.with_rule(tool, "ask")
+    return policy

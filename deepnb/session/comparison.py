@@ -1,0 +1,137 @@
+"""A comparison: a prompt with several options, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deepnb.core.comparison import Column
+from deepnb.core.errors import InvalidError, LimitError
+from deepnb.core.short_repr import excerpt, short_repr
+from deepnb.running.comparison import Variant, compare
+from deepnb.running.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deepnb.core.image import PromptImage
+    from deepnb.views.comparison import ComparisonView
+
+MOST = 4
+"""Combinations in one comparison."""
+_USAGE = "--compare OPTION=A,B"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value of an option with the words it is shown by."""
+
+    value: Any
+    words: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of a prompt with each combination of options; its forks are gone but for those that were kept."""
+
+    prompt: str
+    thread: str
+    """The thread that was forked."""
+    columns: tuple[Column, ...]
+
+    def __repr__(self) -> str:
+        names = ", ".join(column.name for column in self.columns)
+        return short_repr(self, f"of {excerpt(self.prompt)!r} in {self.thread}: {names}")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped before all columns had run."""
+        return any(column.state == "interrupted" for column in self.columns)
+
+    @property
+    def view(self) -> ComparisonView:
+        """The columns side by side, differences marked."""
+        from deepnb.views.comparison import comparison_view
+
+        return comparison_view(self.columns, self.thread)
+
+    def text(self) -> str:
+        """The columns for a terminal."""
+        return self.view.text()
+
+    def html(self) -> str:
+        """The columns for a page."""
+        return self.view.html()
+
+    def df(self) -> pd.DataFrame:
+        """One row per column: its options, how it ended, the answer, and the figures."""
+        from deepnb.session.tables import comparison
+
+        return comparison(self.columns)
+
+
+def comparisons(
+    work: Workspace,
+    prompt: str,
+    choices: Mapping[str, Sequence[Any]],
+    *,
+    base: Mapping[str, Any] | None = None,
+    thread: str | None = None,
+    images: Sequence[PromptImage] = (),
+    keep: bool = False,
+) -> Iterator[Comparison]:
+    """The comparison as it is so far, each time a column begins or has ended. `base` are options of all columns."""
+    name = thread or work.current.thread.name
+    for columns in compare(work, prompt, _variants(work, choices, base or {}), thread=thread, images=images, keep=keep):
+        yield Comparison(prompt, name, columns)
+
+
+def _variants(work: Workspace, choices: Mapping[str, Sequence[Any]], base: Mapping[str, Any]) -> list[Variant]:
+    """Every combination of the values of the options, in their order."""
+    named: list[list[tuple[str, Choice]]] = []
+    for option, values in choices.items():
+        if isinstance(values, str | bytes) or not isinstance(values, Sequence) or len(values) < 2:
+            raise InvalidError(f"{option} needs at least two values to compare", f"{_USAGE.replace('OPTION', option)}")
+        found = [_choice(work, option, value) for value in values]
+        if len({one.words for one in found}) < len(found):
+            raise InvalidError(f"{option} has the same value twice", "name each value once")
+        named.append([(option, one) for one in found])
+    if not named:
+        raise InvalidError("nothing to compare", f"%%agent {_USAGE}, or session.compare(prompt, OPTION=[A, B])")
+    combinations = list(product(*named))
+    if len(combinations) > MOST:
+        raise LimitError(f"{len(combinations)} combinations to compare, {MOST} at most", "compare fewer values")
+    return [
+        Variant({o: one.words for o, one in some}, {**base, **{o: one.value for o, one in some}})
+        for some in combinations
+    ]
+
+
+def _choice(work: Workspace, option: str, value: Any) -> Choice:
+    if isinstance(value, Choice):
+        return value
+    if option == "model" and isinstance(value, Path):
+        from deepnb.session.tapes import named_tape
+
+        return Choice(named_tape(work, value), f"tape {value.name}")
+    return Choice(value, _words(option, value))
+
+
+def _words(option: str, value: Any) -> str:
+    """A value as it is shown."""
+    if option in ("trigger", "keep") and isinstance(value, tuple | list) and len(value) == 2:
+        return f"{value[1]}" if value[0] == "fraction" else f"{value[1]:,} {value[0]}"
+    if isinstance(value, bool) or value is None:
+        return {True: "on", False: "off", None: "none"}[value]
+    if isinstance(value, str | int | float):
+        return excerpt(f"{value:,}" if isinstance(value, int) else str(value), 40)
+    if isinstance(value, tuple | list):
+        return " + ".join(_words("", one) for one in value) or "none"
+    if option == "model":
+        from deepnb.models.resolve import label_of
+
+        return label_of(value)
+    return excerpt(repr(value), 40)
