@@ -13,7 +13,7 @@ from deepnb.core.diff import FileDiffs, file_diffs
 from deepnb.core.request import Request
 from deepnb.core.secrets import redact
 from deepnb.core.short_repr import excerpt, short_repr
-from deepnb.core.values import Call, ToolEnded, ToolStarted, Turn, Usage
+from deepnb.core.values import Call, Compacted, ToolEnded, ToolStarted, Turn, Usage
 
 State = Literal["waiting", "running", "done", "needs approval", "failed", "interrupted", "not run"]
 
@@ -108,9 +108,13 @@ class Column:
         return tuple(sorted(p for p in told if told[p] not in ((now := files.get(p, "")), redact(now))))
 
     @property
+    def compactions(self) -> int:
+        """How often its context was compacted."""
+        return sum(isinstance(e, Compacted) and not e.path for e in self.turn.events) if self.turn is not None else 0
+
+    @property
     def changed(self) -> FileDiffs:
         """What it changed in files, those of its thread included."""
         if self.turn is None:
             return FileDiffs()
         return file_diffs(self.turn.before.files, self.turn.after.files)
-

@@ -192,9 +192,10 @@ class Extension:
         if "sessions" in self.__dict__:
             self.session.workspace.current.catch_up()
         if isinstance(parsed, AgentRun):
-            from deepnb.magics import ask, background
+            from deepnb.magics import ask, background, compare
 
             run = background.ask_in_background if parsed.bg else ask.ask
+            run = compare.ask_to_compare if parsed.compare else run
             return run(self.scene, parsed, cell=body is not None)
         shown = self._call(magic, parsed)
         if shown is None or not (hasattr(shown, "text") and hasattr(shown, "html")):

@@ -12,6 +12,7 @@ NAMES = (
     *(f"deepnb.core.offload.{name}" for name in ("HistorySections", "Offload")),
     *(f"deepnb.core.values.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
     "deepnb.core.xray.Xray",
+    "deepnb.session.comparison.Comparison",
     "deepnb.session.files.Files",
     "deepnb.session.memory.SessionMemory",
     "deepnb.session.session.Session",

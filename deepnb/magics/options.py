@@ -32,6 +32,9 @@ class AgentRun:
     quiet: bool = False
     max_steps: int | None = None
     bg: bool = False
+    compare: tuple[str, ...] = ()
+    """`OPTION=A,B` of each `--compare`."""
+    keep: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,9 @@ def without_end_of_line(body: str) -> str:
     return body.removesuffix("\n").removesuffix("\r") if body.endswith("\n") else body
 
 
-def read_options(line: str) -> tuple[dict[str, Value], str, bool]:
+def read_options(line: str) -> tuple[dict[str, Any], str, bool]:
     """The options at the start of a line, the rest as typed, and whether a `--` ended them."""
-    values: dict[str, Value] = {}
+    values: dict[str, Any] = {}
     rest = line
     while True:
         word, after = _word(rest)
@@ -95,7 +98,8 @@ def read_options(line: str) -> tuple[dict[str, Value], str, bool]:
             raise _no_option(name)
         if option.label and not eq:
             text, after = _word(after)
-        values[option.key] = _option_value(option, bool(eq), text)
+        value = _option_value(option, bool(eq), text)
+        values[option.key] = (*values.get(option.key, ()), value) if option.kind == "comparison" else value
         rest = after
 
 
@@ -144,10 +148,12 @@ def _run(values: dict[str, Any], prompt: str) -> AgentRun:
     if not prompt.strip():
         raise InvalidError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
     named = {"as_name" if key == "as" else key: value for key, value in values.items()}
+    if named.get("keep") and not named.get("compare"):
+        raise InvalidError("--keep goes with --compare", "type --compare OPTION=A,B --keep")
     return AgentRun(prompt, **named)
 
 
-def _cell_options(line: str) -> dict[str, Value]:
+def _cell_options(line: str) -> dict[str, Any]:
     """The options of a %%agent line, which holds nothing else."""
     values, rest, _ = read_options(line)
     if rest:
@@ -266,6 +272,12 @@ def _option_value(option: Flag, has_value: bool, text: str) -> Value:
     elif option.kind == "identifier":
         if not text.isidentifier() or keyword.iskeyword(text):
             raise InvalidError(f"{name} {text!r} is not a valid variable name", f"type {option}, e.g. {name} answer")
+    elif option.kind == "comparison":
+        if not re.fullmatch(r"\w+=[^\s,]+(?:,[^\s,]+)+", text):
+            raise InvalidError(
+                f"{name} {text!r} is not an option with two values or more",
+                f"type {option} without blanks, e.g. {name} memory_refresh=call,delta",
+            )
     elif option.kind == "number":
         number = _typed("number", text)
         if not number:

@@ -17,6 +17,7 @@ from deepnb.core.subagents import Listed, Spent
 from deepnb.core.values import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.core.xray import Xray
 from deepnb.running.sources import at_hand
+from deepnb.session.comparison import Comparison
 from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
@@ -87,6 +88,9 @@ def picture(value: object) -> View:
             return values.calls_value([value])
         case PendingCalls():
             return values.calls_value(value)
+        case Comparison():
+            shorter = [lambda: replace(value.view, brief=True)]
+            return brief(value.view, shorter, "all of it: %agent --compare shows it, .df() has it as a table")
         case Decision():
             return values.decision_value(value)
     raise TypeError(f"no picture of a {type(value).__name__}")

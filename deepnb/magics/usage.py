@@ -29,6 +29,13 @@ OPTIONS: tuple[Flag, ...] = (
     Flag("--quiet", help="show nothing while it runs"),
     Flag("--max-steps", "N", "number", "end the turn after N steps"),
     Flag("--bg", help="run in the background, in a fork of the thread, while other cells run"),
+    Flag(
+        "--compare",
+        "OPTION=A,B",
+        "comparison",
+        "run the prompt once for each value, in forks of the thread, and show the answers side by side; repeatable",
+    ),
+    Flag("--keep", help="with --compare: keep the forks as threads"),
 )
 
 SUBCOMMANDS: tuple[Sub, ...] = (

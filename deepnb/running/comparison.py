@@ -49,7 +49,7 @@ def compare(
     What is wrong with the options is raised before the first. With `keep`, the forks that ended well become threads.
     """
     if not prompt.strip():
-        raise InvalidError("the prompt is empty", "%%agent --compare OPTION=A,B, with the prompt below")
+        raise InvalidError("the prompt is empty", "%agent PROMPT")
     source = _source(work, thread)
     options = [_options(work, one.changes) for one in variants]
     begun = _last_request(source)
@@ -57,17 +57,34 @@ def compare(
     for at, one in enumerate(options):
         columns[at] = replace(columns[at], state="running")
         yield tuple(columns)
-        fork = _Fork(work, source, one)
-        try:
-            columns[at] = fork.run(columns[at], prompt, images)
-            if keep and columns[at].state == "done":
-                columns[at] = replace(columns[at], thread=fork.keep())
-        finally:
-            fork.close()
+        columns[at] = _run(work, source, one, columns[at], prompt, images, keep)
         if columns[at].state == "interrupted":
             columns[at + 1 :] = [replace(left, state="not run") for left in columns[at + 1 :]]
             break
     yield tuple(columns)
+
+
+def _run(
+    work: Workspace,
+    source: Thread,
+    options: Options,
+    column: Column,
+    prompt: str,
+    images: Sequence[PromptImage],
+    keep: bool,
+) -> Column:
+    """A column when it has ended, however it ended; a model that can't be set up is the end of its column alone."""
+    try:
+        fork = _Fork(work, source, options)
+    except DeepnbError as error:
+        return _ended(column, None, error.typed, False)
+    except KeyboardInterrupt:
+        return _ended(column, None, "", True)
+    try:
+        column = fork.run(column, prompt, images)
+        return replace(column, thread=fork.keep()) if keep and column.state == "done" else column
+    finally:
+        fork.close()
 
 
 class _Fork:
@@ -101,7 +118,7 @@ class _Fork:
             while context.run(next, stream, None) is not None:
                 pass
         except DeepnbError as error:
-            problem = error.what
+            problem = error.typed
         except KeyboardInterrupt:
             stopped = True
         finally:

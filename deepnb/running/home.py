@@ -80,6 +80,11 @@ class Home:
             mounted = tuple(storage.mounts)
             return storage.elsewhere(p for p in self._remembered(storage) if not p.startswith(mounted))
 
+    def keep_in_database(self, database: Database) -> None:
+        """Keep the memory that threads have in common in a database's store from now on, whichever thread is current."""
+        with self._current.on(Thread("", pool=self._common)):
+            self._of(self._common).keep_in_database(database)
+
     def kept(self, thread: Thread) -> str | None:
         """The directory in which a thread's memory is kept from now on; None for the kernel."""
         storage = self._storages.get(thread.pool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST = 4
 """Combinations in one comparison."""
-_USAGE = "--compare OPTION=A,B"
 
 
 @dataclass(frozen=True)
@@ -52,18 +51,28 @@ class Comparison:
         return any(column.state == "interrupted" for column in self.columns)
 
     @property
+    def stopped(self) -> Comparison:
+        """The same, where nothing goes on: what has not ended is not run."""
+        open_ = ("running", "waiting")
+        columns = [replace(c, state="not run") if c.state in open_ else c for c in self.columns]
+        first = next((n for n, c in enumerate(self.columns) if c.state in open_), None)
+        if first is not None:
+            columns[first] = replace(columns[first], state="interrupted", problem="interrupted before it ended")
+        return replace(self, columns=tuple(columns))
+
+    @property
     def view(self) -> ComparisonView:
-        """The columns side by side, differences marked."""
+        """As it is shown."""
         from deepnb.views.comparison import comparison_view
 
         return comparison_view(self.columns, self.thread)
 
     def text(self) -> str:
-        """The columns for a terminal."""
+        """The columns for a terminal, differences marked."""
         return self.view.text()
 
     def html(self) -> str:
-        """The columns for a page."""
+        """The columns side by side for a page, differences marked."""
         return self.view.html()
 
     def df(self) -> pd.DataFrame:
@@ -94,13 +103,13 @@ def _variants(work: Workspace, choices: Mapping[str, Sequence[Any]], base: Mappi
     named: list[list[tuple[str, Choice]]] = []
     for option, values in choices.items():
         if isinstance(values, str | bytes) or not isinstance(values, Sequence) or len(values) < 2:
-            raise InvalidError(f"{option} needs at least two values to compare", f"{_USAGE.replace('OPTION', option)}")
+            raise InvalidError(f"{option} needs at least two values to compare", f"give two to {MOST}")
         found = [_choice(work, option, value) for value in values]
         if len({one.words for one in found}) < len(found):
             raise InvalidError(f"{option} has the same value twice", "name each value once")
         named.append([(option, one) for one in found])
     if not named:
-        raise InvalidError("nothing to compare", f"%%agent {_USAGE}, or session.compare(prompt, OPTION=[A, B])")
+        raise InvalidError("nothing to compare", "give an option two values, such as memory_refresh")
     combinations = list(product(*named))
     if len(combinations) > MOST:
         raise LimitError(f"{len(combinations)} combinations to compare, {MOST} at most", "compare fewer values")

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from deepnb.core.xray import Xray
     from deepnb.models.tapes.recorder import Recording
     from deepnb.running.restored import Restored
+    from deepnb.session.comparison import Comparison
     from deepnb.session.files import Files
     from deepnb.session.memory import SessionMemory
     from deepnb.session.skills import SessionSkills
@@ -398,6 +399,51 @@ class Session:
 
             images = prompt_images(images)
         return self.jobs.start(prompt, model=model, thread=thread, max_steps=max_steps, cell=cell, images=images)
+
+    def compare(
+        self,
+        prompt: str,
+        *,
+        thread: str | None = None,
+        images: Sequence[Any] = (),
+        keep_threads: bool = False,
+        model: Sequence[str | Path | BaseChatModel] = UNCHANGED,
+        system_prompt: Sequence[str] = UNCHANGED,
+        memory_refresh: Sequence[Refresh] = UNCHANGED,
+        memory_budget: Sequence[int | None] = UNCHANGED,
+        memory: Sequence[str | Sequence[str]] = UNCHANGED,
+        skills: Sequence[str | Sequence[str]] = UNCHANGED,
+        max_input_tokens: Sequence[int | None] = UNCHANGED,
+        trigger: Sequence[Size | None] = UNCHANGED,
+        keep: Sequence[Size | None] = UNCHANGED,
+        eviction_threshold: Sequence[int | None] = UNCHANGED,
+        tool_text: Sequence[ToolText | None] = UNCHANGED,
+        approve: Sequence[Approve] = UNCHANGED,
+        max_steps: Sequence[int | None] = UNCHANGED,
+        max_tokens: Sequence[int | None] = UNCHANGED,
+        general_purpose: Sequence[bool] = UNCHANGED,
+        enable_memory: Sequence[bool] = UNCHANGED,
+        enable_skills: Sequence[bool] = UNCHANGED,
+        enable_filesystem: Sequence[bool] = UNCHANGED,
+        enable_subagents: Sequence[bool] = UNCHANGED,
+        **unknown: Never,
+    ) -> Comparison:
+        """Run a prompt with each combination of the values of some options, at most four, one after another.
+
+        Each runs in a fork of the thread with a copy of its memory, which is dropped; with `keep_threads` those that
+        ended well become threads. A `Path` among the models is a tape. A call that needs approval or can't be undone is not
+        run: it ends its column. The thread, the memory and what is kept of them stay as they are. An interrupt ends
+        the comparison, with all columns that are done.
+        """
+        from deepnb.session.comparison import comparisons
+
+        choices = known_only("Session.compare", locals(), unknown)
+        if images:
+            from deepnb.workshop.images import prompt_images
+
+            images = prompt_images(images)
+        steps = comparisons(self._workspace, prompt, choices, thread=thread, images=images, keep=keep_threads)
+        return list(steps)[-1]
 
     def _begun(
         self,

@@ -7,7 +7,7 @@ from deepnb.views import html as h
 from deepnb.views.text import clean
 
 _TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')
-_MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
+MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
 _AROUND = 60
 """Characters that are shown before and after a hit in a long line."""
 
@@ -40,7 +40,7 @@ class SearchTerms:
         at = 0
         text = clean(text)
         for hit in self._any.finditer(text):
-            parts += [h.esc(text[at : hit.start()]), h.el("mark", hit[0], style=_MARK)]
+            parts += [h.esc(text[at : hit.start()]), h.el("mark", hit[0], style=MARK)]
             at = hit.end()
         return h.join(*parts, h.esc(text[at:]))
 

@@ -3,7 +3,10 @@
 import difflib
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, groupby
+from operator import itemgetter
 
 _WORD = re.compile(r"\s*(?:\w+|[^\w\s])")
 _MOST_PAIRS = 200_000
@@ -38,6 +41,38 @@ def word_diff(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
     _add(left, before[sum(map(len, old)) :], False)
     _add(right, after[sum(map(len, new)) :], False)
     return left, right
+
+
+def marks(texts: Sequence[str]) -> list[list[bool]]:
+    """For each text and each of its `words`, whether it is missing in some other of the texts."""
+    found = [[word.lstrip() for word in words(text)] for text in texts]
+    marked = [[False] * len(one) for one in found]
+    for i, j in combinations(range(len(texts)), 2):
+        if _pairs(found[i], found[j]) > _MOST_PAIRS:
+            continue
+        matcher = difflib.SequenceMatcher(None, found[i], found[j], autojunk=False)
+        if matcher.ratio() < _LEAST_LIKE:
+            continue
+        for op, i1, i2, j1, j2 in matcher.get_opcodes():
+            if op != "equal":
+                marked[i][i1:i2] = [True] * (i2 - i1)
+                marked[j][j1:j2] = [True] * (j2 - j1)
+    return marked
+
+
+def words(text: str) -> list[str]:
+    """The words of a text with the blanks before each; what follows the last is left out."""
+    return _WORD.findall(text)
+
+
+def pieces(text: str, marked: Sequence[bool]) -> list[Piece]:
+    """The stretches of a text, by what is `marked` of its words."""
+    out: list[Piece] = []
+    found = words(text)
+    for changed, run in groupby(zip(found, marked, strict=True), key=itemgetter(1)):
+        _add(out, "".join(word for word, _ in run), changed)
+    _add(out, text[sum(map(len, found)) :], False)
+    return out
 
 
 def _pairs(old: list[str], new: list[str]) -> int:

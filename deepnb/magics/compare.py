@@ -1,0 +1,154 @@
+"""`%%agent --compare OPTION=A,B`: a prompt with several options, shown side by side as its columns come."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+from deepnb.core.approvals import Mode
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.core.interrupts import uninterrupted
+from deepnb.magics import ask
+from deepnb.magics.options import AgentRun
+from deepnb.magics.scene import Scene
+from deepnb.magics.spelling import nearest
+from deepnb.session.comparison import Choice, Comparison, comparisons
+from deepnb.views.comparison import comparison_view
+from deepnb.widgets.screen import Output
+from deepnb.wiring.options import Options, Refresh, ToolText
+
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "memory_refresh": get_args(Refresh),
+    "tool_text": get_args(ToolText),
+    "approve": get_args(Mode),
+}
+_SIZES = ("trigger", "keep")
+_COUNTS = ("max_input_tokens", "memory_budget", "eviction_threshold", "max_steps", "max_tokens")
+_SWITCHES = ("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents", "general_purpose")
+_PATHS = ("memory", "skills")
+OPTIONS = ("model", "system_prompt", *_WORDS, *_SIZES, *_COUNTS, *_PATHS, *_SWITCHES)
+"""What can be compared by typing."""
+_ALIASES = {"window": "max_input_tokens"}
+
+
+def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
+    """Run a prompt with each combination of options and show the columns; an interrupt ends it in order."""
+    if run.bg or run.format in ("json", "code"):
+        other = "--bg" if run.bg else f"--format {run.format}"
+        raise InvalidError(f"--compare does not go with {other}", "leave one of them out")
+    made = ask.request(scene, run, cell=cell)
+    names = [*([f"filled in: {', '.join(made.filled.filled)}"] if made.filled.filled else [])]
+    steps = comparisons(
+        scene.session.workspace,
+        made.text,
+        _choices(scene, run.compare),
+        base={name: value for name in ("model", "max_steps") if (value := getattr(run, name)) is not None},
+        thread=run.thread,
+        images=made.filled.images,
+        keep=run.keep,
+    )
+    notes = (*names, *made.filled.notes, *made.notes)
+    found = _shown(scene, steps, notes, live=scene.buttons and not run.quiet)
+    if run.as_name:
+        scene.namespace[run.as_name] = found
+    if found.interrupted:
+        done = sum(column.state == "done" for column in found.columns)
+        raise DeepnbError(f"interrupted: {done} of {len(found.columns)} columns are done", "run the cell again for all")
+
+
+def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *, live: bool) -> Comparison:
+    """The comparison, shown as it grows where the page can follow, else when it has ended."""
+    output: Output | None = None
+    found: Comparison | None = None
+
+    def show(now: Comparison) -> None:
+        nonlocal output
+        view = comparison_view(now.columns, now.thread)
+        view = replace(view, lines=(*view.lines, *notes))
+        if output is None:
+            output = scene.screen.show(view)
+        else:
+            output.update(view)
+
+    try:
+        for found in steps:
+            if live:
+                with uninterrupted():
+                    show(found)
+    except KeyboardInterrupt:  # it came while a column was shown
+        if found is None:
+            raise
+        found = found.stopped
+    assert found is not None
+    show(found)
+    return found
+
+
+def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
+    """Option -> its values, as they were typed."""
+    found: dict[str, list[Any]] = {}
+    for text in given:
+        name, _, values = text.partition("=")
+        option = _ALIASES.get(name, name)
+        if option not in OPTIONS:
+            near = nearest(name, OPTIONS)
+            what = "can't be compared" if option in Options.__dataclass_fields__ else "is no option"
+            raise InvalidError(f"{name} {what}", f"{f'type {near}, or ' if near else ''}one of {', '.join(OPTIONS)}")
+        if option in found:
+            raise InvalidError(f"--compare {name} was given twice", f"type all its values in one: {name}=A,B,C")
+        found[option] = [_value(scene, option, word) for word in values.split(",")]
+    return found
+
+
+def _value(scene: Scene, option: str, word: str) -> Any:
+    """One value of an option, as it was typed."""
+    if option == "model":
+        return Path(word) if word.endswith(".jsonl") else word
+    if option == "system_prompt":
+        return Choice(_prompt(scene, word), word)
+    if option in _WORDS:
+        return _one_of(option, word, _WORDS[option])
+    if option in _SWITCHES:
+        return _one_of(option, word, ("on", "off")) == "on"
+    if option in _PATHS:
+        return tuple(word.split("+"))
+    if word == "none":
+        return None
+    return _size(option, word) if option in _SIZES else _count(option, word)
+
+
+def _one_of(option: str, word: str, words: tuple[str, ...]) -> str:
+    if word not in words:
+        raise InvalidError(f"{option} can't be {word!r}", f"type one of {', '.join(words)}")
+    return word
+
+
+def _count(option: str, word: str) -> int:
+    if not word.isdecimal():
+        raise InvalidError(f"{option} can't be {word!r}", "type whole numbers, or none")
+    return int(word)
+
+
+def _size(option: str, word: str) -> tuple[str, float]:
+    """`0.5` is that part of the window, `8000` so many tokens, `20messages` so many messages."""
+    number = word.removesuffix("messages")
+    if number != word and number.isdecimal():
+        return ("messages", int(number))
+    if word.isdecimal():
+        return ("tokens", int(word))
+    try:
+        return ("fraction", float(word))
+    except ValueError:
+        raise InvalidError(
+            f"{option} can't be {word!r}", "type a part of the window such as 0.5, tokens such as 8000, or 20messages"
+        ) from None
+
+
+def _prompt(scene: Scene, word: str) -> str:
+    """The text of a variable; `default` is deepnb's own prompt, `none` no prompt."""
+    if word in ("default", "none"):
+        return Options.system_prompt if word == "default" else ""
+    text = scene.namespace.get(word)
+    if not isinstance(text, str):
+        raise NotFoundError(f"no variable {word} that holds a text", "assign the system prompt to one first")
+    return text
