@@ -70,7 +70,7 @@ class ComparisonView:
             lines += ["", f"{column.name}  {_state(column)}", *([indent(said)] if answer else [])]
             calls = () if self.brief else _calls(column)
             lines += [f"  {self._sign(call)} {call_line(*call)}  {how}" for call, how in calls]
-            lines += [f"  {column.problem}"] if column.problem else []
+            lines += [f"  {line}" for line in _problems(column)]
         return page([*lines, "", table_text(*self._table()), "", *self.lines])
 
     def html(self) -> str:
@@ -87,8 +87,9 @@ class ComparisonView:
     def _card(self, column: Column, answer: h.Html) -> h.Html:
         head = h.el("div", h.el("b", column.name), " ", h.swatch(_state(column), _colour(column)))
         calls = (h.el("div", self._mark(call), tool_html(_tool(column, call, how))) for call, how in _calls(column))
-        problem = h.el("div", column.problem, style=f"border-left:3px solid {_WAITING};padding:0 8px;margin:4px 0")
-        return h.el("div", head, answer, *calls, problem if column.problem else None, style=_CARD)
+        edge = f"border-left:3px solid {_WAITING};padding:0 8px;margin:4px 0"
+        problems = (h.el("div", line, style=edge) for line in _problems(column))
+        return h.el("div", head, answer, *calls, *problems, style=_CARD)
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], tuple[int, ...]]:
         rows = [(DIFFERS if one.differs else "", one.label, *one.values) for one in self.figures]
@@ -104,7 +105,7 @@ class ComparisonView:
         return DIFFERS if self._only(call) else "→"
 
     def _mark(self, call: tuple[str, object]) -> h.Html | None:
-        return h.el("mark", "differs", style=MARK) if self._only(call) else None
+        return h.el("mark", f"{DIFFERS} differs", style=MARK) if self._only(call) else None
 
 
 def comparison_view(columns: Sequence[Column], thread: str, stamp: str = "") -> ComparisonView:
@@ -117,10 +118,10 @@ def _figures(columns: Sequence[Column]) -> Iterator[Figure]:
         return Figure(label, tuple(value(c) if c.calls else _UNKNOWN for c in columns), compared)
 
     model = row("model", lambda c: model_words(c.turn.model) if c.turn else _UNKNOWN)
-    if model.differs:
+    if model.differs and model.values != tuple(column.options.get("model") for column in columns):
         yield model
     if any(c.turn and c.turn.after.memory for c in columns):
-        yield row("memory in the prompt", lambda c: f"older than {', '.join(c.stale)}" if c.stale else "current")
+        yield row("memory in the prompt", lambda c: "stale" if c.stale else "current")
     yield row("context", lambda c: tokens(c.budget.total, c.budget.exact) if c.budget else _UNKNOWN)
     for part in PARTS:
         if any(c.budget and c.budget.parts.get(part) for c in columns):
@@ -148,9 +149,15 @@ def _lines(columns: Sequence[Column], thread: str) -> Iterator[str]:
     if any(column.state in _STATES for column in columns):
         return
     forks = f"kept as {', '.join(kept)}, with a memory of {'its' if len(kept) == 1 else 'their'} own" if kept else ""
-    left = len(columns) - len(kept)
+    left = sum(column.state != "not run" for column in columns) - len(kept)
     dropped = f"{counted(left, 'fork')} dropped" if left else ""
     yield f"thread {thread} and its memory are as before · {'; '.join(filter(None, (forks, dropped)))}"
+
+
+def _problems(column: Column) -> list[str]:
+    """How it ended, where not well, and that its model did not know of a change of memory."""
+    stale = [f"stale: the memory in its prompt is older than {', '.join(column.stale)}"] if column.stale else []
+    return [*stale, *([column.problem] if column.problem else [])]
 
 
 def _calls(column: Column) -> list[tuple[tuple[str, dict[str, object]], str]]:

@@ -11,9 +11,10 @@ from deepnb.views.search_marks import MARK
 from deepnb.views.text import clean
 from deepnb.views.word_diff import marks, pieces, words
 
-_TAG = re.compile(r"(<[^>]*>)")
+_TAG = re.compile(r"(<[^>]*>|\$\$.+?\$\$|\$[^$]+\$|\\\(.+?\\\)|\\\[.+?\\\])", re.DOTALL)
+"""A tag, or a formula: an element within it would break it."""
 _FORMULA = re.compile(r"[$\\]")
-"""What the page's MathJax reads: an element within it would break the formula."""
+"""What may be part of a formula that was not found."""
 
 
 def marked_text(answers: Sequence[str]) -> list[str]:
@@ -28,7 +29,7 @@ def marked_text(answers: Sequence[str]) -> list[str]:
 def marked_html(answers: Sequence[str]) -> list[h.Html]:
     """The Markdown rendered, and what differs in <mark>."""
     split = [_TAG.split(markdown_html(answer)) for answer in answers]
-    texts = [[unescape(node) for node in nodes[::2]] for nodes in split]  # every other one is a tag
+    texts = [[unescape(node) for node in nodes[::2]] for nodes in split]  # every other one is a tag or a formula
     marked = marks([" ".join(nodes) for nodes in texts])
     return [h.Html("".join(_marked(*one))) for one in zip(split, texts, marked, strict=True)]
 

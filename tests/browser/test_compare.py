@@ -1,0 +1,103 @@
+"""A comparison in JupyterLab, in a real Chromium: side by side, below each other when narrow, in both themes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import IMPORT_TESTS
+from tests.support.browsers import CONTRAST, DARK, LIGHT, Notebook, jupyter_lab, marks, open_chromium, written
+
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
+
+SETUP = f"""{IMPORT_TESTS}
+%load_ext deepnb
+import time, deepnb
+from tests.support.scripted import Scripted, call
+table = "| month | units |\\n|---|---|\\n| May | 12 |\\n\\nThe **best** month is May: $x^2$ is no help, and it cost $5 and $7."
+short = Scripted(answers=[call("ls", id="a", path="/"), table])
+long = Scripted(answers=[call("ls", id="a", path="/"), call("glob", id="b", pattern="*.csv"), table.replace("May", "June")])
+@deepnb.reads
+def wait() -> str:
+    "Wait."
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        time.sleep(0.02)
+    return "done"
+quick, slow = Scripted(answers=["done at once"]), Scripted(answers=[call("wait", id="w"), "never"])
+"""
+CELLS = [
+    SETUP,
+    "%memory add The release is on Friday.",
+    "%%agent\nWrite a file /plan.md with: buy milk, and then walk the dog; " + "then rest, " * 60,
+    "%agent when is the release?",
+    "%%memory /AGENTS.md\n- The release is on Monday.",
+    "%%agent --compare memory_refresh=thread,call,delta\nwhen is the release?",
+    "%%agent --compare model=short,long --keep\nwhich month is best?",
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("compare")
+
+
+@pytest.fixture(scope="module")
+def lab(place: Path) -> Iterator[Notebook]:
+    with jupyter_lab(place, place / "home") as address, open_chromium(1400) as context:
+        written(place / "compare.ipynb", CELLS)
+        notebook = Notebook(context, address, "compare.ipynb")
+        notebook.run_all()
+        yield notebook
+        print(f"screenshots in {place}")
+
+
+def cards(cell: Any) -> list[Any]:
+    """The boxes of a comparison's columns on the page."""
+    found = cell.locator(".jp-OutputArea-output div[style*='flex-wrap'] > div")
+    return [found.nth(n).bounding_box() for n in range(found.count())]
+
+
+def test_the_policies_side_by_side_and_below_each_other(lab: Notebook, place: Path) -> None:
+    cell = lab.cell("memory_refresh=thread")
+    text = cell.inner_text()
+    assert "Friday" in text and "Monday" in text and "prompt is older than /AGENTS.md" in text
+    assert cell.locator("mark").all_inner_texts() == ["Friday", "Monday", "Monday"]
+    first, *others = cards(cell)
+    assert len(others) == 2 and all(abs(one["y"] - first["y"]) < 2 for one in others), "side by side"
+    lab.page.set_viewport_size({"width": 700, "height": 1000})
+    for at, one in enumerate(below := cards(cell)):
+        assert at == 0 or one["y"] >= below[at - 1]["y"] + below[at - 1]["height"], "below each other"
+        assert abs(one["x"] - below[0]["x"]) < 2
+    cell.screenshot(path=place / "narrow.png")
+    lab.page.set_viewport_size({"width": 1400, "height": 1000})
+
+
+def test_both_themes(lab: Notebook, place: Path) -> None:
+    for name, theme in (("dark", DARK), ("light", LIGHT)):
+        lab.theme(theme)
+        for what, source in (("policies", "memory_refresh=thread"), ("models", "model=short")):
+            lab.cell(source).screenshot(path=place / f"{what}-{name}.png")
+        assert lab.page.evaluate(CONTRAST) == []
+    cell = lab.cell("model=short")
+    assert cell.locator("mjx-container").count() == 2 and "cost $5 and $7" in cell.inner_text()
+    assert {"May", "June"} < set(cell.locator("mark").all_inner_texts()) and "kept as compare-1" in cell.inner_text()
+
+
+def test_an_interrupt_shows_what_is_done(lab: Notebook, place: Path) -> None:
+    lab.run("%agent tools add wait")
+    cell = lab.ask("%%agent --compare model=quick,slow,offline\nwait")
+    until = time.monotonic() + 60
+    while "running" not in cell.inner_text().partition("model=slow")[2][:40]:
+        assert time.monotonic() < until, cell.inner_text()
+        time.sleep(0.2)
+    lab.command("Kernel > Interrupt Kernel")
+    lab.finished()
+    text = cell.inner_text()
+    assert "done at once" in text and "not run" in text, text
+    assert "UsageError: interrupted: 1 of 3 columns are done" in text and lab.errors == []
+    cell.screenshot(path=place / "interrupted.png")
