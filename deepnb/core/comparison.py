@@ -15,7 +15,7 @@ from deepnb.core.secrets import redact
 from deepnb.core.short_repr import excerpt, short_repr
 from deepnb.core.values import Call, Compacted, ToolEnded, ToolStarted, Turn, Usage
 
-State = Literal["waiting", "running", "done", "needs approval", "failed", "interrupted", "not run"]
+State = Literal["waiting", "running", "done", "needs approval", "failed", "stopped", "interrupted", "not run"]
 
 NOT_RUN = "a comparison runs no call that needs approval or can't be undone"
 

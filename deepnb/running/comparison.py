@@ -150,9 +150,11 @@ def _close(stream: TurnStream) -> None:
 
 def _ended(column: Column, turn: Turn | None, problem: str, stopped: bool) -> Column:
     column = replace(column, turn=turn)
-    if stopped or (turn is not None and turn.interrupted is not None):
-        why = turn.interrupted if turn is not None else None
+    why = turn.interrupted if turn is not None else None
+    if stopped:
         return replace(column, state="interrupted", problem=why or "interrupted before the turn started")
+    if why is not None:  # at a limit of the turn
+        return replace(column, state="stopped", problem=why)
     if problem:
         return replace(column, state="failed", problem=problem)
     if turn is not None and turn.asked:

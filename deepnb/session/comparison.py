@@ -105,9 +105,7 @@ def _variants(work: Workspace, choices: Mapping[str, Sequence[Any]], base: Mappi
         if isinstance(values, str | bytes) or not isinstance(values, Sequence) or len(values) < 2:
             raise InvalidError(f"{option} needs at least two values to compare", f"give two to {MOST}")
         found = [_choice(work, option, value) for value in values]
-        if len({one.words for one in found}) < len(found):
-            raise InvalidError(f"{option} has the same value twice", "name each value once")
-        named.append([(option, one) for one in found])
+        named.append([(option, one) for one in _told_apart(option, found)])
     if not named:
         raise InvalidError("nothing to compare", "give an option two values, such as memory_refresh")
     combinations = list(product(*named))
@@ -117,6 +115,17 @@ def _variants(work: Workspace, choices: Mapping[str, Sequence[Any]], base: Mappi
         Variant({o: one.words for o, one in some}, {**base, **{o: one.value for o, one in some}})
         for some in combinations
     ]
+
+
+def _told_apart(option: str, choices: Sequence[Choice]) -> list[Choice]:
+    """The choices, those with the same words numbered."""
+    found: list[Choice] = []
+    for one in choices:
+        alike = [other for other in found if other.words.partition(" #")[0] == one.words]
+        if any(other.value is one.value or other.value == one.value for other in alike):
+            raise InvalidError(f"{option} has the same value twice", "name each value once")
+        found.append(replace(one, words=f"{one.words} #{len(alike) + 1}") if alike else one)
+    return found
 
 
 def _choice(work: Workspace, option: str, value: Any) -> Choice:

@@ -87,7 +87,7 @@ class ComparisonView:
     def _card(self, column: Column, answer: h.Html) -> h.Html:
         head = h.el("div", h.el("b", column.name), " ", h.swatch(_state(column), _colour(column)))
         calls = (h.el("div", self._mark(call), tool_html(_tool(column, call, how))) for call, how in _calls(column))
-        edge = f"border-left:3px solid {_WAITING};padding:0 8px;margin:4px 0"
+        edge = "border-left:3px solid rgba(210,153,34,0.8);padding:0 8px;margin:4px 0"
         problems = (h.el("div", line, style=edge) for line in _problems(column))
         return h.el("div", head, answer, *calls, *problems, style=_CARD)
 
