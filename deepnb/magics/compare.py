@@ -1,33 +1,26 @@
 """`%%agent --compare OPTION=A,B`: a prompt with several options, shown side by side as its columns come."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from deepnb.core.approvals import Mode
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.interrupts import uninterrupted
 from deepnb.magics import ask
+from deepnb.magics.grammar import COMPARED
 from deepnb.magics.options import AgentRun
 from deepnb.magics.scene import Scene
 from deepnb.magics.spelling import nearest
 from deepnb.session.comparison import Choice, Comparison, comparisons
 from deepnb.views.comparison import comparison_view
+from deepnb.views.footer import filled_lines
 from deepnb.widgets.screen import Output
-from deepnb.wiring.options import Options, Refresh, ToolText
+from deepnb.wiring.options import Options
 
-_WORDS: Mapping[str, tuple[str, ...]] = {
-    "memory_refresh": get_args(Refresh),
-    "tool_text": get_args(ToolText),
-    "approve": get_args(Mode),
-}
 _SIZES = ("trigger", "keep")
-_COUNTS = ("max_input_tokens", "memory_budget", "eviction_threshold", "max_steps", "max_tokens")
-_SWITCHES = ("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents", "general_purpose")
 _PATHS = ("memory", "skills")
-OPTIONS = ("model", "system_prompt", *_WORDS, *_SIZES, *_COUNTS, *_PATHS, *_SWITCHES)
-"""What can be compared by typing."""
+_SWITCH = ("on", "off")
 _ALIASES = {"window": "max_input_tokens"}
 
 
@@ -37,7 +30,6 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         other = "--bg" if run.bg else f"--format {run.format}"
         raise InvalidError(f"--compare does not go with {other}", "leave one of them out")
     made = ask.request(scene, run, cell=cell)
-    names = [*([f"filled in: {', '.join(made.filled.filled)}"] if made.filled.filled else [])]
     steps = comparisons(
         scene.session.workspace,
         made.text,
@@ -47,7 +39,7 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         images=made.filled.images,
         keep=run.keep,
     )
-    notes = (*names, *made.filled.notes, *made.notes)
+    notes = (*filled_lines(made.filled.filled), *made.filled.notes, *made.notes)
     found = _shown(scene, steps, notes, live=scene.buttons and not run.quiet)
     if run.as_name:
         scene.namespace[run.as_name] = found
@@ -90,10 +82,10 @@ def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
     for text in given:
         name, _, values = text.partition("=")
         option = _ALIASES.get(name, name)
-        if option not in OPTIONS:
-            near = nearest(name, OPTIONS)
+        if option not in COMPARED:
+            near = nearest(name, tuple(COMPARED))
             what = "can't be compared" if option in Options.__dataclass_fields__ else "is no option"
-            raise InvalidError(f"{name} {what}", f"{f'type {near}, or ' if near else ''}one of {', '.join(OPTIONS)}")
+            raise InvalidError(f"{name} {what}", f"type {f'{near}, or ' if near else ''}one of {', '.join(COMPARED)}")
         if option in found:
             raise InvalidError(f"--compare {name} was given twice", f"type all its values in one: {name}=A,B,C")
         found[option] = [_value(scene, option, word) for word in values.split(",")]
@@ -106,10 +98,9 @@ def _value(scene: Scene, option: str, word: str) -> Any:
         return Path(word) if word.endswith(".jsonl") else word
     if option == "system_prompt":
         return Choice(_prompt(scene, word), word)
-    if option in _WORDS:
-        return _one_of(option, word, _WORDS[option])
-    if option in _SWITCHES:
-        return _one_of(option, word, ("on", "off")) == "on"
+    if words := COMPARED[option]:
+        chosen = _one_of(option, word, words)
+        return chosen == "on" if words == _SWITCH else chosen
     if option in _PATHS:
         return tuple(word.split("+"))
     if word == "none":

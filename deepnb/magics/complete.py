@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from deepnb.magics.grammar import TOOL_WORDS, Arg, Flag, Sub
+from deepnb.magics.grammar import COMPARED, TOOL_WORDS, Arg, Flag, Sub
 from deepnb.magics.usage import MAGICS, OPTIONS, subcommand, subcommands
 
 T = TypeVar("T")
@@ -56,6 +56,7 @@ class Names:
         by_kind["file"] = self.memory
         by_kind["job"] = self.jobs
         by_kind["provider"] = self.providers
+        by_kind["comparison"] = tuple(f"{option}={','.join(words)}" for option, words in COMPARED.items())
         by_kind["recording"] = ("stop",)
         by_kind["subagents"] = ("add", "remove", *self.subagents)
         turns = tuple(str(n) for n in range(self.turns, 0, -1))

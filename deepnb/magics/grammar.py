@@ -39,6 +39,21 @@ KINDS: dict[str, str] = {
 TAKES_THE_REST = ("answer", "text", "json", "file", "source", "subagents", "tools", "backend", "places")
 QUOTED = ("export", "recording", "tape", "database", "folder")
 """Kinds of names of files, which stand in quotes where they have spaces."""
+COMPARED: dict[str, tuple[str, ...]] = {
+    "model": (),
+    "memory_refresh": ("thread", "call", "delta"),
+    "trigger": (),
+    "keep": (),
+    "system_prompt": (),
+    "skills": (),
+    "memory": (),
+    "approve": ("outside", "writes", "read-only"),
+    "tool_text": ("short", "full"),
+    **dict.fromkeys(("max_input_tokens", "memory_budget", "eviction_threshold", "max_steps", "max_tokens"), ()),
+    **dict.fromkeys(("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents"), ("on", "off")),
+    "general_purpose": ("on", "off"),
+}
+"""What `--compare` takes: option -> the words that are its values; empty where these are not words of ours."""
 TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove")
 """What `%agent tools` can be followed by."""
 

@@ -89,8 +89,7 @@ def picture(value: object) -> View:
         case PendingCalls():
             return values.calls_value(value)
         case Comparison():
-            shorter = [lambda: replace(value.view, brief=True)]
-            return brief(value.view, shorter, "all of it: %agent --compare shows it, .df() has it as a table")
+            return _comparison_value(value)
         case Decision():
             return values.decision_value(value)
     raise TypeError(f"no picture of a {type(value).__name__}")
@@ -178,6 +177,11 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 
 
 # -- in short
+
+
+def _comparison_value(found: Comparison) -> View:
+    shorter = [lambda: replace(found.view, brief=True)]
+    return brief(found.view, shorter, "whole answers: .df(), or .columns")
 
 
 def _memory_value(memory: SessionMemory) -> View:

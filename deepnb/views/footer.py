@@ -74,5 +74,10 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
         notes = (*notes, "the turn can go on from where it stopped: %agent resume")
     elif _is_empty(turn):
         notes = (*notes, "the model gave an empty answer: run the cell again, or ask in other words")
+    return FooterView(tuple(facts), problem, (*filled_lines(filled), *notes))
+
+
+def filled_lines(filled: Sequence[str]) -> tuple[str, ...]:
+    """The line that names the placeholders of a prompt that took a value; none where there are none."""
     names = ", ".join(name if name.startswith("{") else "{" + name + "}" for name in filled)
-    return FooterView(tuple(facts), problem, (*([f"filled in: {names}"] if names else []), *notes))
+    return (f"filled in: {names}",) if names else ()

@@ -79,7 +79,7 @@ MEMORY = [
     "promote",
     "help",
 ]
-OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps", "--bg"]
+OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps", "--bg", "--compare", "--keep"]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,8 @@ OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-st
         ("agent", "--model=o", ["--model=openai:gpt-5", "--model=offline"]),
         ("agent", "--format ", ["markdown", "text", "json", "code"]),
         ("agent", "--format=j", ["--format=json"]),
+        ("agent", "--compare memory_r", ["memory_refresh=thread,call,delta"]),
+        ("agent", "--compare=enable_m", ["--compare=enable_memory=on,off"]),
         ("agent", "--thread york-", ["york-2"]),
         ("agent", "--as ", []),
         ("agent", "--raw what is ", []),

@@ -44,6 +44,7 @@ session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):
     turn = session.run(prompt)
 offload = session.compact()
+comparison = session.compare("thanks", memory_refresh=["call", "delta"])
 _ = session.fork("other")
 _ = session.configure(approve="writes")
 waiting = session.run("write a file /a.txt with: hello")
@@ -54,6 +55,7 @@ CELLS = {
     "deepnb.session.memory.SessionMemory": "session.memory",
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
+    "deepnb.session.comparison.Comparison": "comparison",
     "deepnb.session.files.Files": "session.files",
     "deepnb.core.values.Turn": "session.turns[0]",
     "deepnb.core.values.Turns": "session.turns",
