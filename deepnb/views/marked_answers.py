@@ -11,7 +11,7 @@ from deepnb.views.search_marks import MARK
 from deepnb.views.text import clean
 from deepnb.views.word_diff import marks, pieces, words
 
-_TAG = re.compile(r"(<[^>]*>|\$\$.+?\$\$|\$[^$]+\$|\\\(.+?\\\)|\\\[.+?\\\])", re.DOTALL)
+_TAG = re.compile(r"""(<(?:[^">]|"[^"]*")*>|\$\$[^<]+?\$\$|\$[^$<]+\$|\\\([^<]+?\\\)|\\\[[^<]+?\\\])""")
 """A tag, or a formula: an element within it would break it."""
 _FORMULA = re.compile(r"[$\\]")
 """What may be part of a formula that was not found."""
@@ -42,7 +42,7 @@ def _marked(split: Sequence[str], texts: Sequence[str], marked: Sequence[bool]) 
         here, at = marked[at : at + count], at + count
         if any(here) and not _FORMULA.search(text):
             for piece in pieces(text, here):
-                same = h.Html(escape(piece.text, quote=True))
+                same = h.Html(escape(piece.text, quote=False).replace("\xa0", "&nbsp;"))  # as it was written there
                 yield h.el("mark", same, style=MARK) if piece.changed else same
         else:
             yield split[2 * number]
