@@ -1,5 +1,7 @@
 """What is passed as `backend=`: where the files of the root are, and what is mounted into it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +11,7 @@ from deepagents.backends import CompositeBackend, StateBackend, StoreBackend
 from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends.mounts import Mount, mount_prefix, parse_mount
+from deepnb.backends.read_only import ReadOnlyFiles
 from deepnb.backends.stores import ExactStore
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.engine.state_backend import KernelBackend
@@ -26,6 +29,12 @@ class Given:
     mounts: Mapping[str, Mount] = field(default_factory=dict)
     state: tuple[str, ...] = ()
     """Prefixes that are the kernel's state, below a root that is not."""
+
+    @property
+    def read_only(self) -> Given:
+        """The same, whose files can't be changed but for those in the kernel's state."""
+        root = None if self.root is None else ReadOnlyFiles(self.root)
+        return Given(root, {prefix: mount.read_only for prefix, mount in self.mounts.items()}, self.state)
 
 
 def given_backend(backend: Any, store: Any = None, assistant_id: str | None = None) -> Given:

@@ -1,8 +1,10 @@
 """`disk:DIR`, `store[:NAMESPACE]`, `state`: what is typed after `%agent mount PATH`, as a backend."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +13,7 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
+from deepnb.backends.read_only import ReadOnlyFiles
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import is_control, names
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
@@ -31,6 +34,11 @@ class Mount:
     """The directory, or the namespace with / between its parts; empty for `state`; the class of a backend that was given."""
     backend: BackendProtocol | None
     """None for `state`: back to where the other files are."""
+
+    @property
+    def read_only(self) -> Mount:
+        """The same, whose files can't be changed."""
+        return self if self.backend is None else replace(self, backend=ReadOnlyFiles(self.backend))
 
 
 def parse_mount(

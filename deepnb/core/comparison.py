@@ -13,7 +13,7 @@ from deepnb.core.diff import FileDiffs, file_diffs
 from deepnb.core.request import Request
 from deepnb.core.secrets import redact
 from deepnb.core.short_repr import excerpt, short_repr
-from deepnb.core.values import Call, Compacted, ToolEnded, ToolStarted, Turn, Usage
+from deepnb.core.values import Call, Compacted, Notice, ToolEnded, ToolStarted, Turn, Usage
 
 State = Literal["waiting", "running", "done", "needs approval", "failed", "stopped", "interrupted", "not run"]
 
@@ -111,6 +111,12 @@ class Column:
     def compactions(self) -> int:
         """How often its context was compacted."""
         return sum(isinstance(e, Compacted) and not e.path for e in self.turn.events) if self.turn is not None else 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there was to say of it while it ran, a line each."""
+        events = self.turn.events if self.turn is not None else ()
+        return tuple(dict.fromkeys(e.text for e in events if isinstance(e, Notice) and not e.path))
 
     @property
     def changed(self) -> FileDiffs:

@@ -100,7 +100,7 @@ class _Fork:
         )
         self._thread.granted = frozenset()
         self._work = made = workspace_beside(work, options, self._thread)
-        made.home.join_mounts(work.home)
+        made.home.join_read_only(work.home)
         if moved is not None:
             self._thread.pool.files = _files(moved)
         made.graphs.undoable = made.home.in_kernel
@@ -178,7 +178,6 @@ def _source(work: Workspace, name: str | None) -> Thread:
         work.state.start(thread)
     if thread.asked:
         raise waits(thread, thread is work.current.thread)
-    work.graphs.begin(work.catalogs.usable_agents())
     return thread
 
 

@@ -31,6 +31,8 @@ class Home:
         self._current = current
         self._common = current.thread.pool
         self._storages: dict[Pool, Storage] = {}
+        self._read_only = False
+        """Whether files outside of the kernel's state can't be changed here."""
 
     def close(self) -> None:
         """Close the indexes over memory."""
@@ -58,6 +60,7 @@ class Home:
 
                 options = self._current.options
                 given = given_backend(options.backend, options.store, options.assistant_id)
+                given = given.read_only if self._read_only else given
                 made = Storage(self._current, self.paths, self.thread_files, given)
             else:
                 made = self._of(self._common).beside()
@@ -68,9 +71,10 @@ class Home:
         """Have the same directories and stores in the same places as another session has."""
         self._of(self._common).join_places(other._of(other._common))
 
-    def join_mounts(self, other: Home) -> None:
-        """Have the same mounted as another session has, with memory in the kernel's state."""
-        self._of(self._common).join_mounts(other._of(other._common))
+    def join_read_only(self, other: Home) -> None:
+        """Have the same files as another session has, those outside of the kernel to be read only, and memory in it."""
+        self._read_only = True
+        self._of(self._common).join_read_only(other._of(other._common))
 
     def moved_memory(self, pool: Pool) -> dict[str, str] | None:
         """path -> text of a pool's memory, notes, skills and subagents; None where they are in the kernel's state."""

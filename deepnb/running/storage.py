@@ -161,17 +161,17 @@ class Storage:
 
     def join_places(self, other: Storage) -> None:
         """Have the same directories and stores mounted, and memory kept in the same directory, as another session."""
-        self.join_mounts(other)
+        self.user_mounts, self._source_mounts = dict(other.user_mounts), dict(other._source_mounts)
         if other.kept is not None:
             self._keep_in(Path(other.kept), DiskBackend(Path(other.kept)))
         elif other.database is not None:
             self.keep_in_database(other.database)
-        if other.is_moved:
-            self._rewire(forget_home=True)
+        self._rewire(forget_home=other.is_moved)
 
-    def join_mounts(self, other: Storage) -> None:
-        """Have the same directories and stores mounted as another session."""
-        self.user_mounts, self._source_mounts = dict(other.user_mounts), dict(other._source_mounts)
+    def join_read_only(self, other: Storage) -> None:
+        """Have the same directories and stores mounted as another session, to be read only."""
+        self.user_mounts = {prefix: mount.read_only for prefix, mount in other.user_mounts.items()}
+        self._source_mounts = {one: mount.read_only for one, mount in other._source_mounts.items()}
         self._rewire()
 
     def check_directories(self) -> None:

@@ -70,7 +70,7 @@ class ComparisonView:
             lines += ["", f"{column.name}  {_state(column)}", *([indent(said)] if answer else [])]
             calls = () if self.brief else _calls(column)
             lines += [f"  {self._sign(call)} {call_line(*call)}  {how}" for call, how in calls]
-            lines += [f"  {line}" for line in _problems(column)]
+            lines += [f"  {line}" for line in _remarks(column)]
         return page([*lines, "", table_text(*self._table()), "", *self.lines])
 
     def html(self) -> str:
@@ -88,8 +88,8 @@ class ComparisonView:
         head = h.el("div", h.el("b", column.name), " ", h.swatch(_state(column), _colour(column)))
         calls = (h.el("div", self._mark(call), tool_html(_tool(column, call, how))) for call, how in _calls(column))
         edge = "border-left:3px solid rgba(210,153,34,0.8);padding:0 8px;margin:4px 0"
-        problems = (h.el("div", line, style=edge) for line in _problems(column))
-        return h.el("div", head, answer, *calls, *problems, style=_CARD)
+        remarks = (h.el("div", line, style=edge) for line in _remarks(column))
+        return h.el("div", head, answer, *calls, *remarks, style=_CARD)
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], tuple[int, ...]]:
         rows = [(DIFFERS if one.differs else "", one.label, *one.values) for one in self.figures]
@@ -154,10 +154,10 @@ def _lines(columns: Sequence[Column], thread: str) -> Iterator[str]:
     yield f"thread {thread} and its memory are as before · {'; '.join(filter(None, (forks, dropped)))}"
 
 
-def _problems(column: Column) -> list[str]:
-    """How it ended, where not well, and that its model did not know of a change of memory."""
+def _remarks(column: Column) -> list[str]:
+    """What was said of it, that its model did not know of a change of memory, and how it ended, where not well."""
     stale = [f"stale: the memory in its prompt is older than {', '.join(column.stale)}"] if column.stale else []
-    return [*stale, *([column.problem] if column.problem else [])]
+    return [*column.notes, *stale, *([column.problem] if column.problem else [])]
 
 
 def _calls(column: Column) -> list[tuple[tuple[str, dict[str, object]], str]]:

@@ -211,6 +211,28 @@ def test_what_cannot_be_undone_is_not_run(tmp_path: Path) -> None:
     assert on_disk(tmp_path) == disk and everything(session) == before
 
 
+@pytest.mark.parametrize("path", ["/", "/conversation_history", "/memory", "/large_tool_results"])
+def test_nothing_is_written_outside_of_the_kernel(path: str, tmp_path: Path) -> None:
+    """Nor by what asks nobody: the offload of a compaction, the note of a flush, a large result."""
+    session = Session(backend=f"disk:{tmp_path}") if path == "/" else Session()
+    if path != "/":
+        session.mount(path, f"disk:{tmp_path}")
+    for n in range(8):
+        session.workspace.thread.granted = frozenset({"write_file"})
+        session.run(f"Write a file /n{n}.md with: {'a long line, ' * 20}")
+    before, disk = everything(session), on_disk(tmp_path)
+    reads = Scripted(answers=[call("read_file", id="r", file_path="/n1.md"), "done"])
+    found = session.compare("go on", trigger=[("tokens", 3_000), ("fraction", 0.85)])
+    large = session.compare("go on", model=[reads, "offline"], eviction_threshold=[20, 20_000])
+    assert [c.state for c in (*found.columns, *large.columns)] == ["done"] * 6
+    assert on_disk(tmp_path) == disk and everything(session) == before
+    if path in ("/", "/conversation_history"):
+        assert found.columns[0].compactions == 0 and "nothing was removed" in found.columns[0].notes[0]
+        assert found.columns[0].notes[0] in found.text()
+    else:
+        assert found.columns[0].compactions == 1
+
+
 def test_an_interrupt_leaves_what_is_done_and_the_thread() -> None:
     let_go = threading.Event()
 
