@@ -34,7 +34,7 @@ class Column:
     thread: str = ""
     """The thread it is kept in; empty for one that was dropped."""
     begun: Request | None = None
-    """The last request of the thread that was forked."""
+    """The last request of the thread that was forked, where it went to the same model."""
 
     def __repr__(self) -> str:
         answer = f" → {excerpt(self.answer)!r}" if self.answer else ""

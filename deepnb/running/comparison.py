@@ -18,7 +18,7 @@ from deepnb.core.image import PromptImage
 from deepnb.core.values import Snapshot, Turn
 from deepnb.running.beside import code_asks, workspace_beside
 from deepnb.running.runner import Runner, TurnStream
-from deepnb.running.thread import Thread, waits
+from deepnb.running.thread import Thread, asks_only, waits
 from deepnb.running.workspace import Workspace
 from deepnb.wiring.options import Options, changed
 
@@ -123,6 +123,9 @@ class _Fork:
             stopped = True
         finally:
             _close(stream)
+        last = self._source.turns[-1].model if self._source.turns else ""
+        if stream.turn is not None and stream.turn.model != last:
+            column = replace(column, begun=None)  # no model has in its cache what another was sent
         return _ended(column, stream.turn, problem, stopped)
 
     def keep(self) -> str:
@@ -157,6 +160,8 @@ def _ended(column: Column, turn: Turn | None, problem: str, stopped: bool) -> Co
         return replace(column, state="stopped", problem=why)
     if problem:
         return replace(column, state="failed", problem=problem)
+    if turn is not None and turn.asked and asks_only(turn.asked):
+        return replace(column, state="stopped", problem="the graph asks a question, which a comparison does not answer")
     if turn is not None and turn.asked:
         names = ", ".join(dict.fromkeys(call.name for call in turn.asked))
         return replace(column, state="needs approval", problem=f"{names} needs approval: {NOT_RUN}")

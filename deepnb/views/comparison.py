@@ -118,7 +118,7 @@ def _figures(columns: Sequence[Column]) -> Iterator[Figure]:
         return Figure(label, tuple(value(c) if c.calls else _UNKNOWN for c in columns), compared)
 
     model = row("model", lambda c: model_words(c.turn.model) if c.turn else _UNKNOWN)
-    if model.differs and model.values != tuple(column.options.get("model") for column in columns):
+    if any(value not in (_UNKNOWN, c.options.get("model")) for value, c in zip(model.values, columns, strict=True)):
         yield model
     if any(c.turn and c.turn.after.memory for c in columns):
         yield row("memory in the prompt", lambda c: "stale" if c.stale else "current")

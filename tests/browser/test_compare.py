@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from tests import IMPORT_TESTS
@@ -58,7 +59,7 @@ def lab(place: Path) -> Iterator[Notebook]:
 
 def cards(cell: Any) -> list[Any]:
     """The boxes of a comparison's columns on the page."""
-    found = cell.locator(".jp-OutputArea-output div[style*='flex-wrap'] > div")
+    found = cell.locator(".jp-OutputArea-output div[style*='wrap'] > div[style*='border']")
     return [found.nth(n).bounding_box() for n in range(found.count())]
 
 
@@ -86,6 +87,20 @@ def test_both_themes(lab: Notebook, place: Path) -> None:
     cell = lab.cell("model=short")
     assert cell.locator("mjx-container").count() == 2 and "cost $5 and $7" in cell.inner_text()
     assert {"May", "June"} < set(cell.locator("mark").all_inner_texts()) and "kept as compare-1" in cell.inner_text()
+
+
+def test_reopened_without_trust(lab: Notebook, place: Path) -> None:
+    lab.save()
+    saved = nbformat.read(place / "compare.ipynb", 4)
+    saved.cells.append(nbformat.v4.new_markdown_cell("from elsewhere"))  # so its signature is nobody's
+    nbformat.write(saved, place / "foreign.ipynb")
+    there = Notebook(lab.page.context, lab.page.url.partition("/lab/")[0], "foreign.ipynb")
+    there.page.get_by_role("paragraph").filter(has_text="from elsewhere").wait_for()
+    cell = there.cell("memory_refresh=thread")
+    assert cell.locator("mark").all_inner_texts() == ["Friday", "Monday", "Monday"]
+    assert len({round(one["y"]) for one in cards(cell)}) == 1, "side by side there, too"
+    cell.screenshot(path=place / "reopened.png")
+    there.page.close()
 
 
 def test_an_interrupt_shows_what_is_done(lab: Notebook, place: Path) -> None:

@@ -158,6 +158,7 @@ def test_the_teaching_model_beside_a_tape(tmp_path: Path) -> None:
         ("model=tape one.jsonl", "done"),
     ]
     assert found.columns[1].answer == "nothing there" and [c.name for c, _ in found.columns[1].tool_calls] == ["ls"]
+    assert found.columns[0].begun is None is not found.columns[1].begun, "what a cache of this model can have"
     assert everything(session) == before
     other = session.compare("what else?", model=[tmp_path / "one.jsonl", "offline"])
     assert [column.state for column in other.columns] == ["failed", "done"], "it is not on the tape"
@@ -397,6 +398,9 @@ def test_a_graph_of_your_own_is_compared_in_what_it_leaves_open(tmp_path: Path) 
     assert (session.snapshot, session.turns, [info.name for info in session.threads]) == before
     with pytest.raises(RefusedError, match="memory_refresh is a matter of"):
         session.compare("And then?", memory_refresh=["call", "delta"])
+    asks = attached("question", tmp_path).compare("What is the answer?", max_steps=[4, 5])
+    assert [column.state for column in asks.columns] == ["stopped"] * 2
+    assert asks.columns[0].problem == "the graph asks a question, which a comparison does not answer"
     disk = attached("deepagents on disk", tmp_path)
     with pytest.raises(RefusedError, match="keeps files outside of its state"):
         disk.compare("And then?", max_steps=[1, 5])
