@@ -35,6 +35,8 @@ class Column:
     """The thread it is kept in; empty for one that was dropped."""
     begun: Request | None = None
     """The last request of the thread that was forked, where it went to the same model."""
+    layers: tuple[str, ...] = ()
+    """The memory files that its prompt has where they exist."""
 
     def __repr__(self) -> str:
         answer = f" → {excerpt(self.answer)!r}" if self.answer else ""
@@ -105,7 +107,8 @@ class Column:
         if self.turn is None or not self.turn.calls:
             return ()
         told, files = self.turn.after.memory, self.turn.after.files
-        return tuple(sorted(p for p in told if told[p] not in ((now := files.get(p, "")), redact(now))))
+        paths = {*told, *(path for path in self.layers if files.get(path, "").strip())}
+        return tuple(sorted(p for p in paths if told.get(p) not in ((now := files.get(p, "")), redact(now))))
 
     @property
     def compactions(self) -> int:

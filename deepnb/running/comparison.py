@@ -16,6 +16,7 @@ from deepnb.core.comparison import NOT_RUN, Column
 from deepnb.core.errors import DeepnbError, InvalidError, RefusedError
 from deepnb.core.image import PromptImage
 from deepnb.core.values import Snapshot, Turn
+from deepnb.memory.layers import layers
 from deepnb.running.beside import code_asks, workspace_beside
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread, asks_only, waits
@@ -126,7 +127,14 @@ class _Fork:
         last = self._source.turns[-1].model if self._source.turns else ""
         if stream.turn is not None and stream.turn.model != last:
             column = replace(column, begun=None)  # no model has in its cache what another was sent
+        column = replace(column, layers=self._layers())
         return _ended(column, stream.turn, problem, stopped)
+
+    def _layers(self) -> tuple[str, ...]:
+        options = self._work.options
+        if options.graph is not None:
+            return options.memory
+        return tuple(filter(self._thread.scope.may_read, layers(options.memory, self._work.current.now()[:10])))
 
     def keep(self) -> str:
         """Make it a thread of the session, with a memory of its own; gives its name."""

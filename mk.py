@@ -1,0 +1,37 @@
+import sys, json; sys.path.insert(0, "/tmp/open21")
+from tests.support.session_files import Claude, calls, says
+import pandas as pd
+d = pd.read_csv("/work/main/notebooks/data/penguins.csv"); print(d.groupby("species").body_mass_g.agg(["mean","median"]).round(1))
+W="/home/kim/penguins"
+log = Claude("last-night", cwd=W, gitBranch="main")
+def given(read, new): return {"input_tokens": 6, "cache_read_input_tokens": read, "cache_creation_input_tokens": new}
+log.user("u1", "Compare the weights of the three species in penguins.csv")
+log.reply("a1", "m1", {"type":"thinking","thinking":"Look at the columns first, then group.","signature":"c2ln"}, given=given(0, 21_400), out=3)
+log.reply("a2", "m1", calls("t1", "Read", file_path=f"{W}/penguins.csv", limit=3), given=given(0, 21_400), out=3)
+log.reply("a3", "m1", calls("t2", "Bash", command="python weigh.py", description="Group by species"), given=given(0, 21_400), out=164)
+log.result("r1", "t1", "species,island,bill_length_mm,bill_depth_mm,flipper_length_mm,body_mass_g,sex,year\nAdelie,Torgersen,39.1,18.7,181,3750,male,2007\nAdelie,Torgersen,39.5,17.4,186,3800,female,2007", under="a2")
+log.result("r2", "t2", "species\nAdelie       3700.7\nChinstrap    3733.1\nGentoo       5076.0", under="a3", toolUseResult={"stdout":"species\nAdelie       3700.7\nChinstrap    3733.1\nGentoo       5076.0","stderr":"","interrupted":False,"isImage":False})
+log.reply("a4", "m2", says("Gentoo penguins are the heaviest by far: 5,076 g on average, against 3,733 g for Chinstrap and 3,701 g for Adelie."), given=given(21_400, 460), out=41)
+log.user("u2", "Keep in CLAUDE.md that weights are in grams")
+old, new = "# Penguins\n\n- Data: penguins.csv\n", "# Penguins\n\n- Data: penguins.csv\n- Weights are in grams\n"
+log.reply("a5", "m3", calls("t3", "Edit", file_path=f"{W}/CLAUDE.md", old_string="- Data: penguins.csv\n", new_string="- Data: penguins.csv\n- Weights are in grams\n"), given=given(21_860, 70), out=88)
+log.result("r3", "t3", f"The file {W}/CLAUDE.md has been updated.", toolUseResult={"filePath":f"{W}/CLAUDE.md","oldString":"- Data: penguins.csv\n","newString":"- Data: penguins.csv\n- Weights are in grams\n","originalFile":old,"structuredPatch":[{"oldStart":1,"oldLines":3,"newStart":1,"newLines":4,"lines":[" # Penguins"," "," - Data: penguins.csv","+- Weights are in grams"]}],"userModified":False,"replaceAll":False})
+log.reply("a6", "m4", says("Done: CLAUDE.md says that weights are in grams."), given=given(21_930, 120), out=15)
+log.user("u3", "Have an agent check the figures with medians")
+log.reply("a7", "m5", calls("t4", "Task", description="Check by medians", prompt="Compute the median weight of each species in penguins.csv", subagent_type="general-purpose"), given=given(22_050, 60), out=95)
+main = log.last
+log.user("s1", "Compute the median weight of each species in penguins.csv", parentUuid=None, isSidechain=True, agentId="ab12")
+log.reply("s2", "n1", calls("t5", "Bash", command="python weigh.py --median"), given=given(0, 9_800), out=60, isSidechain=True, agentId="ab12")
+log.result("s3", "t5", "Adelie 3700, Chinstrap 3700, Gentoo 5000", isSidechain=True, agentId="ab12")
+log.reply("s4", "n2", says("Medians in grams: Adelie 3,700, Chinstrap 3,700, Gentoo 5,000."), given=given(9_800, 90), out=22, isSidechain=True, agentId="ab12")
+log.result("r4", "t4", [says("Medians in grams: Adelie 3,700, Chinstrap 3,700, Gentoo 5,000.")], parentUuid=main, toolUseResult={"agentId":"ab12","status":"completed","content":[says("Medians in grams: Adelie 3,700, Chinstrap 3,700, Gentoo 5,000.")],"totalTokens":19_700,"totalToolUseCount":1,"totalDurationMs":4200})
+log.reply("a8", "m6", says("The medians agree: Gentoo 5,000 g, the other two 3,700 g each."), given=given(22_110, 140), out=24)
+log.user("u4", "Read the whole field diary and list what it says of weights")
+log.reply("a9", "m7", calls("t6", "Read", file_path=f"{W}/diary.md"), given=given(22_250, 60), out=50)
+log.result("r6", "t6", "7 June: weighed 12 Gentoo chicks, all above 4 kg.\n8 June: the scale reads 30 g too much, corrected from here on.")
+log.reply("a10", "m8", says("Two entries: on 7 June twelve Gentoo chicks above 4 kg; from 8 June on the scale is corrected by 30 g."), given=given(22_310, 131_900), out=37)
+log.boundary("c1", "a10", preTokens=154_300)
+log.summary("c2", "Weights were compared: Gentoo 5,076 g on average, Chinstrap 3,733, Adelie 3,701; medians agree. CLAUDE.md says that weights are in grams.")
+log.user("u5", "Which weights need a correction?")
+log.reply("a11", "m9", says("I can't tell from what I still have: the summary doesn't mention corrections. Shall I read the diary again?"), given=given(0, 23_900), out=28)
+log.write(__import__("pathlib").Path("/tmp/nb8/data/last_night.jsonl"))
