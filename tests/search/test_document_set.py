@@ -15,7 +15,7 @@ COMMON = (
     "of on one or other such than that the their them they this those to under was were what when where whether which "
     "while who whom why with without"
 )
-FROZEN = "729bd321a668178fadb39e6862d94be0665a07b4fe86d9f95d2d17c76e9adff5"
+FROZEN = "4d34d6a593cb47fd219518800014e348e73e86d7efd277a3cb4a03260268386a"
 STOP = set(COMMON.split())
 
 
