@@ -19,6 +19,7 @@ from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, Steps, Written
 from deepnb.backends.writer import writer, writing
+from deepnb.core.directives import is_directive
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
 from deepnb.core.merge import Conflict, Merged
@@ -201,6 +202,25 @@ class GuardedBackend(protocol.BackendProtocol):
         except DeepnbError as error:
             return f"Error: {error}"
 
+    def offer(self, path: str, lines: Iterable[str], why: str) -> None:
+        """Hold lines of foreign memory for the user, each by itself: those that are not there, and hold no credential."""
+        known = {_bare(line) for line in (self.record.text(path) or "").splitlines()}
+        known |= {_bare(held.line) for held in self.held_changes if held.line}
+        refused = 0
+        for line in lines:
+            if (words := _bare(line)) in known or not words:
+                continue
+            known.add(words)
+            if credential_in("", line, path):
+                refused += 1
+            else:
+                also = "; it reads like an instruction" if is_directive(line) else ""
+                self._held_changes.offer(path, line, f"{why}{also}")
+        if refused:
+            self._held_changes.notice(
+                f"{refused} line{'s' if refused > 1 else ''} of memory {why} left out: a credential"
+            )
+
     def settle(self, held: HeldChange, *, accept: bool) -> str | None:
         """Make a held change, merged with what came since, or throw it away; gives the error, if any."""
         problem = self._steps.accept(held) if accept else None
@@ -280,3 +300,8 @@ class GuardedBackend(protocol.BackendProtocol):
 def _masked(text: str) -> str:
     """A text of memory as a model may see it: without the credentials that somebody else put there."""
     return redact(text) if writer().origin == "agent" else text
+
+
+def _bare(line: str) -> str:
+    """A line without its bullet and the blanks round it."""
+    return line.lstrip("-*• \t").strip()

@@ -16,11 +16,13 @@ class HeldChange:
     text: str
     why: str
     origin: Origin
+    line: str = ""
+    """Of a line that is offered: it goes to the end of the file, whatever stands there by then."""
 
     @property
     def change(self) -> FileDiff:
         """What it would change."""
-        return FileDiff(self.path, self.base or None, self.text)
+        return FileDiff(self.path, self.base or (None if not self.line else ""), self.text)
 
 
 class HeldChanges:
@@ -38,6 +40,11 @@ class HeldChanges:
         self.changes.append(HeldChange(f"p{self._numbers}", path, base, text, why, origin))
         self.notices.append(f"a change to {path} needs your approval ({why}): %memory pending shows it")
         return f"Error: this change of {path} waits for the user to confirm it ({why}). Do not try it again; go on without it."
+
+    def offer(self, path: str, line: str, why: str) -> None:
+        """Hold a line of somebody else's memory."""
+        self._numbers += 1
+        self.changes.append(HeldChange(f"p{self._numbers}", path, "", f"{line}\n", why, "external", line))
 
     def notice(self, line: str) -> None:
         """Show a line, once."""

@@ -108,6 +108,9 @@ class Steps:
     def accept(self, held: HeldChange) -> str | None:
         """Make a change that waited, merged with what came since; gives the error, if any."""
         path = held.path
+        if held.line:
+            with writing(origin=held.origin, note=f"accepted {held.id}, {held.why}"):
+                return self.append(path, held.line)
         with self._locked(path), writing(origin=held.origin, note=f"accepted {held.id}"):
             if not self.is_guarded(path):
                 wanted = merge(held.base, self.record.text(path) or "", held.text).text

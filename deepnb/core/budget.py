@@ -32,11 +32,13 @@ class Rule:
     """Why less is kept than was asked for, in one line."""
     compacts: bool = True
     """False where nothing does: then all of the window is there to be filled."""
+    known: bool = True
+    """False for the session of another program, whose file does not say when it compacts: trigger and keep mean nothing."""
 
     @property
     def trigger_tokens(self) -> int | None:
-        """The count of tokens at which compaction sets in; None for a rule in messages, and where nothing compacts."""
-        return self._tokens(self.trigger, ceil) if self.compacts else None
+        """The count of tokens at which compaction sets in; None for a rule in messages, and where nothing compacts or the rule is unknown."""
+        return self._tokens(self.trigger, ceil) if self.compacts and self.known else None
 
     @property
     def keep_tokens(self) -> int | None:

@@ -196,6 +196,8 @@ class SessionRow:
     bytes: int = 0
     context: int | None = None
     """Tokens that the last call was given; None where the end of the file does not say."""
+    several: bool = False
+    """Whether its file may have others, so that its id is to be named."""
     problem: str = ""
     """Why it can't be opened, in one line; empty for a good one."""
 

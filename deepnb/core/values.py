@@ -75,6 +75,8 @@ class ThreadInfo:
     """Calls that need the user's approval."""
     prompts: tuple[str, ...] = ()
     """Prompts of its newest turns, to the last one."""
+    source: str = ""
+    """Of one that was opened: what made it, and its file. Its messages are not counted."""
 
     def __repr__(self) -> str:
         facts = [*(["current"] if self.current else []), *([f"from {self.parent}"] if self.parent else []), *self.kind]
@@ -323,6 +325,11 @@ class Turn:
         return short_repr(
             self, f"{self.number} of {self.thread}: {excerpt(self.prompt)!r} → {excerpt(self.text)!r}{how}"
         )
+
+    @property
+    def first_words(self) -> str:
+        """The prompt, or so much of it as is known without reading more."""
+        return self.prompt
 
     @property
     def calls(self) -> tuple[Call, ...]:

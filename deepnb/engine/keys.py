@@ -41,3 +41,6 @@ BROUGHT_BACK = messages.BROUGHT_BACK
 
 TELL = "deepnb_tell"
 """Name of the custom callback event by which our own middleware tells of something."""
+
+ORIGIN = "deepnb_origin"
+"""Key in a message's `additional_kwargs`: the session made elsewhere that it comes from."""

@@ -77,12 +77,12 @@ class Visible:
         parts = {part: -(-size // _CHARS) for part, size in self.parts.items() if size}
         if usage is not None:
             parts[NOT_RECORDED] = max(0, usage.input - sum(parts.values()))
-        rule = Rule(("fraction", 1.0), ("fraction", 0.1), window) if window else _NO_RULE
+        rule = replace(_NO_RULE, window=window) if window else _NO_RULE
         return Budget(parts, rule, self.messages, exact=False, reported=usage.input if usage else None)
 
 
-_NO_RULE = Rule(("messages", 0), ("messages", 0), None)
-"""Of a session whose window is unknown: nothing is said about a trigger."""
+_NO_RULE = Rule(("messages", 0), ("messages", 0), None, known=False)
+"""Nothing is said about a trigger: no file does."""
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from deepnb.core.clock import moment
@@ -74,7 +75,7 @@ def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
         raise NotFoundError(f"there is no directory {path}", "check the path")
     if not place.is_dir():
         head = Head.of(place)
-        return SessionRows(format_of(head).rows(head))
+        return SessionRows(_named(format_of(head).rows(head)))
     known, _ = formats()
     rows: list[SessionRow] = []
     for file in _files(place):
@@ -89,12 +90,17 @@ def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
     try:
         head = Head.of(file, _GLANCE)
         found = next((one for one in known if one.matches(head)), None)
-        return found.rows(head) if found else ()
+        return _named(found.rows(head)) if found else ()
     except OSError:
         return ()
     except Exception as error:  # one file, or a format of others, must not take the list away
         problem = error.what if isinstance(error, DeepnbError) else one_line(error)
         return (SessionRow(str(file), file.stem, "unknown", problem=problem),)
+
+
+def _named(rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:
+    """The sessions of a file, each to be named where there are several."""
+    return tuple(replace(row, several=True) for row in rows) if len(rows) > 1 else rows
 
 
 def _files(place: Path) -> Iterator[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -47,6 +47,11 @@ class LazyTurn(Turn):
         return self.__dict__.get("index")
 
     @property
+    def first_words(self) -> str:
+        """Of the prompt."""
+        return self.figures.prompt if self.figures else super().first_words
+
+    @property
     def calls(self) -> tuple[Call, ...]:
         """The turn's rows of the ledger."""
         return self.figures.calls if self.figures else super().calls
@@ -88,6 +93,7 @@ class SessionTurns:
         self._messages: list[Messages] = [Messages()]
         """The thread's messages after so many turns, as far as it was read."""
         self.content = lru_cache(maxsize=_KEPT)(self._content)
+        self._known: tuple[FileEdit, ...] | None = None
 
     def turns(self, thread: str) -> tuple[LazyTurn, ...]:
         """The turns, under the name of a thread."""
@@ -136,10 +142,12 @@ class SessionTurns:
                 files[edit.path] = _edited(files.get(edit.path, ""), edit)
         return files
 
-    def _edits(self) -> Iterator[FileEdit]:
-        for turn in self._session.index.turns:
-            if turn.edits:
-                yield from self.content(turn.number).edits
+    def _edits(self) -> tuple[FileEdit, ...]:
+        """All edits of memory files with their texts, read once."""
+        if self._known is None:
+            turns = (turn.number for turn in self._session.index.turns if turn.edits)
+            self._known = tuple(edit for number in turns for edit in self.content(number).edits)
+        return self._known
 
 
 def _edited(text: str, edit: FileEdit) -> str:

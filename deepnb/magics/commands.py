@@ -10,6 +10,7 @@ from deepnb.magics.ask import show_asked
 from deepnb.magics.attach_command import attach, held_graph
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
+from deepnb.magics.open_commands import agent_open
 from deepnb.magics.package_command import agent_package
 from deepnb.magics.panel_commands import (
     agent_dashboard,
@@ -27,8 +28,10 @@ from deepnb.views.features import features_view
 from deepnb.views.models import models_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
+from deepnb.views.opened import found_view, opened_view
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
+from deepnb.views.turn import long_turn_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
 
@@ -78,14 +81,16 @@ def agent_new(scene: Scene, args: Args) -> Result:
 
 
 def agent_threads(scene: Scene, args: Args) -> Result:
-    return threads_view(scene.session.threads, scene.stamp)
+    return threads_view(scene.sessions.threads(), scene.stamp)
 
 
 def agent_switch(scene: Scene, args: Args) -> Result:
-    name = scene.session.switch(args["name"])
-    turns = len(scene.session.turns)
+    session = scene.sessions.switch(args["name"])
+    if (opened := scene.sessions.reading) is not None:
+        return opened_view(opened.index, opened.thread)
+    name, turns = session.thread, len(session.turns)
     scene.show(notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet"))
-    if not scene.cards.are_shown(scene.session.asked):
+    if session is scene.session and not scene.cards.are_shown(session.asked):
         show_asked(scene, 1)
     return None
 
@@ -107,7 +112,12 @@ def agent_undo(scene: Scene, args: Args) -> Result:
 
 
 def agent_turns(scene: Scene, args: Args) -> Result:
-    return turns_view(scene.session.turns, scene.stamp)
+    which = args["which"]
+    if which is None:
+        return turns_view(scene.session.turns, scene.stamp)
+    if which.isdigit():
+        return long_turn_view(scene.session.turn(int(which)))
+    return found_view(scene.session.passages(which), which, scene.stamp)
 
 
 def agent_budget(scene: Scene, args: Args) -> Result:
@@ -197,6 +207,7 @@ AGENT: Mapping[str, Callable[[Scene, Args], Result]] = {
     "models": agent_models,
     "key": agent_key,
     "new": agent_new,
+    "open": agent_open,
     "threads": agent_threads,
     "switch": agent_switch,
     "fork": agent_fork,

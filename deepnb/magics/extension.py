@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextvars import Context
 from functools import cached_property, partial
@@ -194,6 +194,8 @@ class Extension:
         if isinstance(parsed, AgentRun):
             from deepnb.magics import ask, background, compare
 
+            if (opened := self.sessions.reading) is not None:
+                raise opened.refusal
             run = background.ask_in_background if parsed.bg else ask.ask
             run = compare.ask_to_compare if parsed.compare else run
             return run(self.scene, parsed, cell=body is not None)
@@ -211,6 +213,11 @@ class Extension:
             return text_view("", usage_text(magic, command.args["sub"]))  # type: ignore[arg-type]
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
+        if (opened := self.sessions.reading) is not None:
+            from deepnb.magics.open_commands import opened_command
+
+            if (show := opened_command(opened, magic, command.name)) is not None:
+                return show(self.scene, command.args)
         if magic == "agent" and command.name == "resume":
             return ask.resume(self.scene, command.args["choice"])  # type: ignore[arg-type]
         if magic == "agent" and command.name in ("explain", "fix"):
@@ -259,7 +266,9 @@ class Extension:
         return self.config.time() or datetime.now().astimezone()
 
     def _names(self) -> complete.Names:
-        return complete_names(self.session, _Variables(self.ip, self._cells))
+        sessions, variables = self.sessions, _Variables(self.ip, self._cells)
+        own = sessions.live.workspace.threads.names if sessions.reading else ()
+        return complete_names(self.session, variables, (*own, *sessions.opened))
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
@@ -307,17 +316,19 @@ def _check(options: Mapping[str, Any]) -> None:
         raise UsageError(f"{error.typed}; fix c.DeepNB in the IPython profile") from None
 
 
-def complete_names(session: Session, variables: Mapping[str, Any]) -> complete.Names:
+def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
     """What can be completed in a session just now; asks nothing that would start the engine."""
+    from deepnb.core.values import Snapshot
     from deepnb.models.names import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
+    from deepnb.session.opened import OpenedSession
 
-    snapshot = session.snapshot
+    snapshot = Snapshot("") if isinstance(session, OpenedSession) else session.snapshot
     written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
     return complete.Names(
         models=(*EXAMPLES, *(n for n, value in variables.items() if _may_be_used(value))),
         providers=tuple(name for name, one in PROVIDERS.items() if one.typed),
-        threads=session.workspace.threads.names,
+        threads=(*session.workspace.threads.names, *threads),
         memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
         tools=session.approvals.known,
         own_tools=(*session.tools.names, *(server.name for server in session.tools.servers)),

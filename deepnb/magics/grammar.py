@@ -30,6 +30,7 @@ KINDS: dict[str, str] = {
     "recording": r"""stop|[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
     "tape": r"""[^\s"']\S*\.\w+|"[^"]+\.\w+"|'[^']+\.\w+'""",
     "database": r"""\w+://\S+|[^\s"']\S*\.\w+|"[^"]+"|'[^']+'""",
+    "session": r"""postgres(?:ql)?://\S+|~|\.\.?|[^\s"':]*[/\\][^\s"']*[^\s"'?!,;:]?|[^\s"']+\.\w+|"[^"]+"|'[^']+'""",
     "folder": r"""[^\s"']*[^\s"'?!.,;:]|"[^"]+"|'[^']+'""",
     "places": r"(?:/\S*|\S+/|\S+\.md)(?:\s+(?:/\S*|\S+/|\S+\.md))*",
     "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
@@ -37,7 +38,7 @@ KINDS: dict[str, str] = {
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
 TAKES_THE_REST = ("answer", "text", "json", "file", "source", "subagents", "tools", "backend", "places")
-QUOTED = ("export", "recording", "tape", "database", "folder")
+QUOTED = ("session", "export", "recording", "tape", "database", "folder")
 """Kinds of names of files, which stand in quotes where they have spaces."""
 COMPARED: dict[str, tuple[str, ...]] = {
     "model": (),

@@ -78,7 +78,7 @@ def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
         del known[len(turns) :]
         for at, turn in enumerate(turns):
             if at == len(known) or known[at][0] is not turn:
-                known[at:] = [(turn, bool(session.memory.between(turn.before, turn.after)))]
+                known[at:] = [(turn, session.memory.changes_in(turn))]
         return [number for number, (_, differs) in enumerate(known, 1) if differs]
 
     return changed
@@ -239,11 +239,24 @@ def memory_accept(scene: Scene, args: Args) -> Result:
     if any(one.id == id_ for one in memory.conflicts()):
         settled = memory.keep_both(id_)
         return notice(f"{settled[0].path} stays as it is: {counted(len(settled), 'conflict')} settled")
+    if id_ == "all":
+        return _accept_all(scene)
     held = memory.accept(id_)
     return Stack(diff_view([held.change], f"accepted {held.id}", scene.stamp), *_made_now(scene, held.path))
 
 
+def _accept_all(scene: Scene) -> View:
+    before, memory = scene.session.snapshot, scene.session.memory
+    held = [memory.accept(one.id) for one in memory.pending()]
+    if not held:
+        return notice("nothing is pending")
+    return _changed(scene, before, f"accepted {counted(len(held), 'change')}")
+
+
 def memory_drop(scene: Scene, args: Args) -> Result:
+    if args["id"] == "all":
+        dropped = [scene.session.memory.drop(one.id) for one in scene.session.memory.pending()]
+        return notice(f"dropped {counted(len(dropped), 'change')}")
     return notice(f"dropped {scene.session.memory.drop(args['id']).id}")
 
 

@@ -39,13 +39,16 @@ def agent_panel(scene: Scene, args: Args) -> Result:
     name = args["what"]
     if name is None:
         return _show(scene, ("budget", "history"), "agent panel: budget and history")
+    if scene.sessions.reading and name not in READ:
+        raise scene.sessions.reading.refusal
     if name not in KINDS:
         raise NotFoundError(f"no panel {name!r}", f"%agent panel {'|'.join(KINDS)}, or %agent dashboard for all")
     return _show(scene, (name,), f"agent panel: {KINDS[name].about}")
 
 
 def agent_dashboard(scene: Scene, args: Args) -> Result:
-    return _show(scene, tuple(KINDS), "dashboard: " + ", ".join(kind.title.lower() for kind in KINDS.values()))
+    names = READ if scene.sessions.reading else tuple(KINDS)
+    return _show(scene, names, "dashboard: " + ", ".join(KINDS[name].title.lower() for name in names))
 
 
 def agent_graph(scene: Scene, args: Args) -> Result:
@@ -66,7 +69,7 @@ def _threads(scene: Scene) -> ThreadsPanel:
         return [_thread_row(scene, ThreadCard(depth, thread)) for depth, thread in tree(session.threads)]
 
     turns = Turns(
-        lambda: [(turn.number, turn_words(turn.number, turn.prompt)) for turn in session.turns[-LISTED:]],
+        lambda: [(turn.number, turn_words(turn.number, turn.first_words)) for turn in session.turns[-LISTED:]],
         lambda number: turn_value(session.turn(number)),
         lambda number: session.fork(at=number),
         session.rewind,
@@ -127,3 +130,5 @@ KINDS: Mapping[str, Kind] = {
     ),
     "approvals": Kind("Approvals", "calls that need your approval, and the rules", approvals_panel, approvals_twin),
 }
+READ = ("memory", "budget", "history")
+"""Those that show a session that was opened."""

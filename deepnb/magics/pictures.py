@@ -12,6 +12,7 @@ from deepnb.core.diff import FileDiff, FileDiffs
 from deepnb.core.model_info import ModelInfo, ModelInfos
 from deepnb.core.offload import HistorySections, Offload
 from deepnb.core.package import Package
+from deepnb.core.session_file import SessionRows
 from deepnb.core.stack import Stack
 from deepnb.core.subagents import Listed, Spent
 from deepnb.core.values import Compacted, ModelEnded, ThreadInfo, ThreadInfos, Turn, Turns, Usage
@@ -20,6 +21,7 @@ from deepnb.running.sources import at_hand
 from deepnb.session.comparison import Comparison
 from deepnb.session.files import Files
 from deepnb.session.memory import SessionMemory
+from deepnb.session.opened import OpenedMemory, OpenedSession
 from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
@@ -28,9 +30,10 @@ from deepnb.views.brief import brief
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import HistoryView, history_view
-from deepnb.views.memory import MemoryView, memory_view
+from deepnb.views.memory import MemoryView, State, memory_view
 from deepnb.views.models import models_view
 from deepnb.views.numbers import counted
+from deepnb.views.opened import context_series, opened_view, sessions_view
 from deepnb.views.package import package_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, StatusView, status_view
@@ -46,6 +49,10 @@ _ROWS = 12
 def picture(value: object) -> View:
     """What a value shows of itself as the last line of a cell: under 2 kB of text."""
     match value:
+        case OpenedSession():
+            return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
+        case SessionRows():
+            return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
         case Session():
             return brief(status_picture(value), rest="all of it: %agent")
         case SessionMemory():
@@ -124,6 +131,12 @@ def status_picture(session: Session) -> StatusView:
 
 def budget_picture(session: Session) -> BudgetView:
     """The gauge of the last request, with the totals of the calls until then."""
+    if isinstance(session, OpenedSession):
+        figures, before = context_series(session.figures)
+        cost, spent = session.index.usage.cost, session.spent()
+        return budget_view(
+            session.budget(), session.memory.stamp, figures, before, cost, spent, last_cached(session.turns)
+        )
     totals: list[int] = []
     compactions: list[int] = []
     for event in (e for t in session.turns for e in t.events if not e.path):
@@ -148,12 +161,13 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
     conflicts = memory.conflicts()  # the journal is read: what others did is in it
     snapshot = memory.snapshot
     memory.mark_shown(snapshot)
-    return memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts)
+    state: State | None = "edited" if isinstance(memory, OpenedMemory) else None
+    return memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state)
 
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:
     """Memory files of the disk that are not joined in."""
-    return at_hand(memory.places, memory.joined)
+    return iter(()) if isinstance(memory, OpenedMemory) else at_hand(memory.places, memory.joined)
 
 
 def skills_picture(skills: SessionSkills) -> SkillsView:

@@ -67,12 +67,21 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("name", "NAME", "name", needed=False),),
         (Flag("--empty"), Flag("--shared")),
     ),
-    Sub("agent", "threads", "list the threads of this session"),
-    Sub("agent", "switch", "switch to another thread", (Arg("name", "NAME", "thread"),)),
+    Sub(
+        "agent",
+        "open",
+        "show a session of Claude Code, Codex, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a file or a"
+        " PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it",
+        (Arg("path", "FILE|DIR|URL", "session"),),
+        (Flag("--thread", "THREAD", "word"),),
+    ),
+    Sub("agent", "threads", "list the threads of this session, and those that were opened"),
+    Sub("agent", "switch", "switch to another thread, of this session or opened", (Arg("name", "NAME", "thread"),)),
     Sub(
         "agent",
         "fork",
-        "start a new thread from the current state of this one, or from its state after turn N",
+        "start a new thread from the current state of this one, or from its state after turn N; from an opened thread,"
+        " continue its conversation",
         (Arg("name", "NAME", "name"),),
         (Flag("--at", "N", "turn"),),
     ),
@@ -120,7 +129,12 @@ SUBCOMMANDS: tuple[Sub, ...] = (
             Arg("number", "N", "job", needed=False),
         ),
     ),
-    Sub("agent", "turns", "list the turns of this thread"),
+    Sub(
+        "agent",
+        "turns",
+        'list the turns of this thread; N shows one, SEARCH lists what was said with a word or a "phrase" in it',
+        (Arg("which", "N|SEARCH", "search", needed=False),),
+    ),
     Sub(
         "agent",
         "budget",
@@ -305,10 +319,10 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "memory",
         "accept",
-        "approve a pending change and apply it; keep both texts of a conflict",
-        (Arg("id", "ID", "pending"),),
+        "approve a pending change, or all, and apply it; keep both texts of a conflict",
+        (Arg("id", "ID|all", "pending"),),
     ),
-    Sub("memory", "drop", "discard a pending change", (Arg("id", "ID", "pending"),)),
+    Sub("memory", "drop", "discard a pending change, or all", (Arg("id", "ID|all", "pending"),)),
     Sub(
         "memory",
         "keep",

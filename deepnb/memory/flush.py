@@ -19,6 +19,7 @@ from deepnb.core.offload import Flush
 from deepnb.core.secrets import credentials, redact
 from deepnb.core.tape_index import NotOnTapeError
 from deepnb.engine import keys
+from deepnb.engine.carried import is_carried
 from deepnb.engine.request import is_request, message_text
 from deepnb.engine.retries import Retried
 from deepnb.memory.daily import bare
@@ -179,7 +180,7 @@ def _prose(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _said(going: Iterable[BaseMessage]) -> list[str]:
-    return ["\n".join(_clean(message_text(m))) for m in going if is_request(m)]
+    return ["\n".join(_clean(message_text(m))) for m in going if is_request(m) and not is_carried(m)]
 
 
 def _hash(text: str) -> str:

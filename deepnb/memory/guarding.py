@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from deepnb.backends.writer import writer, writing
 from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
+from deepnb.engine.carried import is_carried
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import is_request, message_text
 
@@ -145,8 +146,8 @@ def _with_conflicts(result: Any, told: Sequence[str]) -> Any:
 
 
 def heard(state: Any) -> tuple[list[str], list[str]]:
-    """(what tools gave back, what the user said) in the messages of a state."""
+    """(what tools gave back, what the user said) in the messages of a state; all of a session made elsewhere is a tool's."""
     messages = (state.get(keys.MESSAGES) if isinstance(state, Mapping) else None) or []
-    tools = [message_text(m) for m in messages if m.type == "tool"]
-    said = [message_text(m) for m in messages if is_request(m)]
+    tools = [message_text(m) for m in messages if m.type == "tool" or is_carried(m)]
+    said = [message_text(m) for m in messages if is_request(m) and not is_carried(m)]
     return tools, said

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Policy, policy_of
-from deepnb.core.errors import BusyError
+from deepnb.core.errors import BusyError, DeepnbError
 from deepnb.core.values import Event, Turn
 from deepnb.running.thread import Thread
 from deepnb.wiring.options import Options
@@ -54,6 +54,8 @@ class Current:
         """Keeps what has changed, where the session is kept; called before anybody is told."""
         self._later: deque[Callable[[], None]] = deque()
         self._stamped: Turn | None = None
+        self.read_only: DeepnbError | None = None
+        """Why nothing can be changed: of a session that was opened from a file."""
         self._closed = False
         self._playing: Thread | None = None
         self._apart: Thread | None = None
@@ -111,7 +113,9 @@ class Current:
         self._watchers.clear()
 
     def idle(self) -> None:
-        """An error while a turn is running, and after the end of the session."""
+        """An error while a turn is running, after the end of the session, and in one that is only for reading."""
+        if self.read_only is not None:
+            raise self.read_only
         if self._closed:
             raise BusyError("this session is closed", "deepnb.Session(...) starts a new one")
         if _BACKGROUND.get() is self:

@@ -140,7 +140,7 @@ class Threads:
             tuple(turn.number for turn in thread.turns if turn.compacted),
             thread.rewound,
             sum(call.key not in thread.decided for call in thread.asked),
-            tuple(turn.prompt for turn in thread.turns[-LISTED:]),
+            tuple(turn.first_words for turn in thread.turns[-LISTED:]),
         )
 
     def readable(self) -> tuple[str, ...]:
@@ -154,28 +154,36 @@ class Threads:
         thread = self._current.thread = self[name]
         return thread
 
-    def new(self, name: str | None = None, *, scope: Scope = MAIN, of: tuple[Thread, int] | None = None) -> Thread:
+    def new(
+        self,
+        name: str | None = None,
+        *,
+        scope: Scope = MAIN,
+        of: tuple[Thread, int] | None = None,
+        origin: str | None = None,
+    ) -> Thread:
         """A new thread, made current; without a name it is called `thread-N`.
 
         One whose scope is `empty` has a pool of its own; a fork `of` a thread after a turn has its pool and scope.
+        `origin` is `NAME@N` of an opened thread that it goes on from.
         """
         name = check_name(name) if name else self._free_name()
         if name in self:
             raise RefusedError(f"a thread {name!r} already exists", f"%agent switch {name}, or choose another name")
         before = self._current.thread
         if of is not None:
-            parent, scope = f"{of[0].name}@{of[1]}", of[0].scope
+            origin, scope = f"{of[0].name}@{of[1]}", of[0].scope
             pool = Pool(name) if self._state.paths.is_apart else of[0].pool
         else:
-            parent, pool = None, Pool(name) if scope.empty or self._state.paths.is_apart else self.pool
-        made = self._current.thread = self._add(Thread(name, parent, pool, scope, snapshot=Snapshot(name)))
+            pool = Pool(name) if scope.empty or self._state.paths.is_apart else self.pool
+        made = self._current.thread = self._add(Thread(name, origin, pool, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
             self._threads.pop(name, None)
             self._state.delete(made)
             self._current.thread = before
 
-        self._undo.append((f"new thread {name}" if of is None else f"fork {name}", before, undo))
+        self._undo.append((f"fork {name}" if origin else f"new thread {name}", before, undo))
         return made
 
     def fork(self, name: str | None = None, at: int | None = None) -> Thread:

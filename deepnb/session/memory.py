@@ -15,7 +15,7 @@ from deepnb.core.journal import Entry, OpenConflict, open_conflicts, text_after
 from deepnb.core.merge import Merged, merge
 from deepnb.core.offload import Flush
 from deepnb.core.paths import check_path
-from deepnb.core.values import Snapshot
+from deepnb.core.values import Snapshot, Turn
 from deepnb.memory.daily import addition
 from deepnb.memory.layers import ALWAYS, layers, note_path
 from deepnb.memory.scope import LONG_TERM
@@ -381,6 +381,10 @@ class SessionMemory(Part):
     def between(self, before: Snapshot, after: Snapshot) -> tuple[FileDiff, ...]:
         """What changed in memory from one snapshot to another."""
         return file_diffs(self._kept(before.files), self._kept(after.files))
+
+    def changes_in(self, turn: Turn) -> bool:
+        """Whether memory is another after a turn than before it."""
+        return bool(self.between(turn.before, turn.after))
 
     def _after(self, number: int | None) -> Mapping[str, str]:
         if number is None:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from deepnb.backends.mounts import Mount
     from deepnb.core.model_info import ModelInfos
     from deepnb.core.package import Package
+    from deepnb.core.passages import Passage
     from deepnb.core.prices import Price
     from deepnb.core.stack import Stack
     from deepnb.core.subagents import Subagent
@@ -156,14 +157,17 @@ class Session:
         persist: str | Path | None = None,
         **unknown: Never,
     ) -> None:
-        self._workspace = Workspace(_options(known_only("Session", locals(), unknown)), clock)
-        self._runner = Runner(self._workspace)
-        self._context = SessionContext(self._workspace)
-        self._history = SessionHistory(self._workspace, self._context)
-        self.approvals = SessionApprovals(self._workspace, self._runner)
-        """Which calls need approval, and which run unasked."""
+        self._begin(Workspace(_options(known_only("Session", locals(), unknown)), clock))
         if persist is not None:
             self.persist(persist)
+
+    def _begin(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._runner = Runner(workspace)
+        self._context = SessionContext(workspace)
+        self._history = SessionHistory(workspace, self._context)
+        self.approvals = SessionApprovals(workspace, self._runner)
+        """Which calls need approval, and which run unasked."""
 
     def __repr__(self) -> str:
         model = self.options.model
@@ -533,6 +537,23 @@ class Session:
             current = made.workspace.current
             current.options = replace(current.options, graph=attached.called(name))
         return made
+
+    def search(self, words: str) -> pd.DataFrame:
+        """What is said in the current thread with all of these words in it: turn, what it is, text.
+
+        Words in quotes are one phrase.
+        """
+        from deepnb.session.tables import found
+
+        return found(self.passages(words))
+
+    def passages(self, words: str) -> tuple[Passage, ...]:
+        """The same as values."""
+        from deepnb.core.passages import passages
+        from deepnb.views.search_marks import search_terms
+
+        terms = search_terms(words)
+        return tuple(p for turn in self.turns for p in passages(turn) if terms and terms.all_in(p.text))
 
     def key(self, provider: str) -> None:
         """Ask for a provider's key with a hidden prompt, and keep it in this process only, for all sessions."""

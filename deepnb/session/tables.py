@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -14,8 +15,20 @@ from deepnb.core.budget import PARTS
 from deepnb.core.cached import cache_drops
 from deepnb.core.comparison import Column
 from deepnb.core.journal import Entry
+from deepnb.core.passages import Passage
+from deepnb.core.session_file import NOT_RECORDED
 from deepnb.core.subagents import TASK, Spent
-from deepnb.core.values import ToolStarted, Turn, Usage
+from deepnb.core.values import (
+    Compacted,
+    ModelEnded,
+    Notice,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    Turn,
+    Usage,
+)
 from deepnb.views.text import short
 
 if TYPE_CHECKING:
@@ -29,6 +42,8 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     and empty where no price was given; what the provider did not report is empty, too. `cache_drop` says why less
     was cached than of the call before.
     """
+    foreign = any(NOT_RECORDED in call.budget.parts for turn in turns for call in turn.calls)
+    parts = (*PARTS, *((NOT_RECORDED,) if foreign else ()))
     rows = [
         {
             "turn": turn.number,
@@ -36,7 +51,7 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
             "purpose": call.purpose,
             "agent": call.agent or ("/".join(call.path) or "main"),
             "model": call.model or turn.model,
-            **{part: call.budget.parts.get(part, 0) for part in PARTS},
+            **{part: call.budget.parts.get(part, 0) for part in parts},
             "total": call.budget.total,
             "exact": call.budget.exact,
             "reported": call.usage.input if call.usage else None,
@@ -50,7 +65,7 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
         for turn, call, drop in cache_drops(turns)
     ]
     reported = ["reported", "cached", "output"]
-    columns = ["turn", "call", "purpose", "agent", "model", *PARTS, "total", "exact"]
+    columns = ["turn", "call", "purpose", "agent", "model", *parts, "total", "exact"]
     columns += ["reported", "cached", "cached_share", "cache_drop", "output", "cost", "seconds"]
     kinds = {**dict.fromkeys(reported, "Int64"), "cached_share": "Float64", "cost": "Float64"}
     return pd.DataFrame(rows, columns=columns).astype(kinds)
@@ -215,3 +230,44 @@ def _change(entry: Entry) -> str:
     changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
     more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
     return f"{short(changed[0], 32)}{more}" if changed else ""
+
+
+def turns_transcript(turns: Sequence[Turn]) -> pd.DataFrame:
+    """One row for each thing said or done in turns that no transcript was written of, with the columns of `transcript`."""
+    rows = [row for turn in turns for row in _turn_rows(turn)]
+    names = ["at", "turn", "what", "text", "name", "calls", "agent", "input", "output", "seconds", "type"]
+    kinds = {"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"}
+    return pd.DataFrame(rows, columns=names).astype(kinds)
+
+
+def _turn_rows(turn: Turn) -> Iterator[dict[str, Any]]:
+    base = {"at": turn.started, "turn": turn.number, "calls": [], "name": ""}
+    yield {**base, "what": "user", "text": turn.prompt, "agent": "main", "type": "message"}
+    agents = {"": "main"}
+    for event in turn.events:
+        row = {**base, "agent": agents.get("/".join(event.path), "/".join(event.path)) or "main"}
+        match event:
+            case TextDelta() | ThinkingDelta():
+                what = "assistant" if isinstance(event, TextDelta) else "thinking"
+                yield {**row, "what": what, "text": event.text, "type": "message"}
+            case ToolStarted():
+                text = json.dumps(dict(event.args), ensure_ascii=False, default=str)
+                yield {**row, "what": "tool_start", "text": text, "name": event.name, "type": "tool_start"}
+            case ToolEnded():
+                yield {
+                    **row, "what": "tool", "text": event.result, "name": event.name, "seconds": event.seconds, "type": "message"
+                }  # fmt: skip
+            case ModelEnded():
+                agents["/".join(event.path)] = event.call.agent or agents.get("/".join(event.path), "")
+                used = event.call.usage
+                spent = {"input": used.input, "output": used.output} if used else {}
+                yield {**row, **spent, "what": "call", "text": event.call.model, "type": "call"}
+            case Compacted():
+                yield {**row, "what": "compacted", "text": event.offload.summary, "type": "compacted"}
+            case Notice():
+                yield {**row, "what": "notice", "text": event.text, "type": "notice"}
+
+
+def found(passages: Sequence[Passage]) -> pd.DataFrame:
+    """One row per passage: turn, what it is, and its text."""
+    return pd.DataFrame([(p.turn, p.what, p.text) for p in passages], columns=["turn", "what", "text"])

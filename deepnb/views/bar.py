@@ -1,6 +1,7 @@
 """Amounts as widths: a bar of parts in cells, and a run of figures as a sparkline."""
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from deepnb.views import html as h
 from deepnb.views.numbers import counted
@@ -81,3 +82,13 @@ _BAR = (
 """In forced colours its ground is gone, and the border, else as transparent as the text, is drawn."""
 _UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;opacity:0.75"
 _LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:2px solid {h.RED.format(0.75)};max-width:600px;box-sizing:border-box"
+
+
+def sampled(figures: Sequence[int], marks: Collection[int], most: int) -> tuple[list[int], list[int]]:
+    """At most so many figures that stand for all: of neighbours the highest, marked where one of them is."""
+    if len(figures) <= most:
+        return list(figures), sorted(marks)
+    edges = [n * len(figures) // most for n in range(most + 1)]
+    spans = list(pairwise(edges))
+    tops = [max(figures[start:end]) for start, end in spans]
+    return tops, [n for n, (start, end) in enumerate(spans) if any(start <= mark < end for mark in marks)]

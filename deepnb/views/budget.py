@@ -6,6 +6,7 @@ from functools import cached_property
 
 from deepnb.core.budget import PARTS, Budget, Rule
 from deepnb.core.items import Item
+from deepnb.core.session_file import NOT_RECORDED
 from deepnb.core.subagents import Spent
 from deepnb.core.values import Usage
 from deepnb.views import html as h
@@ -218,6 +219,8 @@ def part_look(part: str) -> tuple[str, str]:
 def rule_words(rule: Rule) -> str:
     """`compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %`."""
     kind, value = rule.trigger
+    if not rule.known:
+        return "when the context is compacted is not recorded"
     if not rule.compacts:
         return "nothing compacts the context"
     if kind == "fraction" and rule.window is not None:
@@ -233,6 +236,8 @@ def rule_words(rule: Rule) -> str:
 def left_words(budget: Budget) -> str:
     """What is left until the trigger, in tokens or messages, and about how many turns that is."""
     (kind, value), compacts = budget.rule.trigger, budget.rule.compacts
+    if not budget.rule.known:
+        return ""
     if kind == "messages" and compacts:
         left = max(0, int(value) - budget.messages)
         words = f"{counted(budget.messages, 'message')}, {left:,} more until the trigger"
@@ -277,6 +282,8 @@ def _facts(budget: Budget) -> tuple[str, ...]:
     if window is not None and budget.total > window:
         over = counted(budget.total - window, "token", budget.exact)
         facts.append(f"{over} over the window: the provider may refuse this request")
+    if budget.parts.get(NOT_RECORDED):
+        facts.append(f"{NOT_RECORDED}: what the request held and the file does not, such as system prompt and tools")
     if budget.reported is not None:
         counted_as = "counted" if budget.exact else "estimated"
         facts.append(f"{counted_as} {figure(budget, budget.total)}, the provider reported {budget.reported:,}")

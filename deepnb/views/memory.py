@@ -13,7 +13,7 @@ from deepnb.views.diff import diff_html
 from deepnb.views.numbers import counted
 from deepnb.views.text import indent, middle_cut, page, quoted, title_line
 
-State = Literal["same", "masked", "newer", "new", "gone", "empty", "binary"]
+State = Literal["same", "masked", "newer", "new", "gone", "empty", "binary", "edited"]
 
 STATES: dict[State, str] = {
     "same": "in the prompt",
@@ -22,6 +22,7 @@ STATES: dict[State, str] = {
     "new": "new: not in the prompt yet",
     "gone": "file removed: the prompt still has the old text",
     "empty": "empty",
+    "edited": "as far as the session's edits show it",
     "binary": "not UTF-8 text: not in the prompt",
 }
 EMPTY = 'nothing remembered yet: type %memory add TEXT, or tell the agent "Remember that ..."'
@@ -29,7 +30,12 @@ WHOLE = "%memory show {} shows all of it"
 _CUT, BRIEF = (6_000, 3_000), (500, 500)
 """Characters of the head and tail of a long file: in a record and a panel, and in a picture that is sent each turn."""
 
-_COLOURS = {"same": h.GREEN.format(0.18), "gone": h.RED.format(0.2), "binary": h.RED.format(0.2)}
+_COLOURS = {
+    "same": h.GREEN.format(0.18),
+    "edited": "rgba(128,128,128,0.15)",
+    "gone": h.RED.format(0.2),
+    "binary": h.RED.format(0.2),
+}
 _WAITING = "rgba(210,153,34,0.22)"
 _NEUTRAL = "rgba(128,128,128,0.15)"
 
@@ -155,12 +161,16 @@ def memory_view(
     stamp: str = "",
     at_hand: Iterable[tuple[str, str]] = (),
     conflicts: Sequence[OpenConflict] = (),
+    known: State | None = None,
 ) -> MemoryView:
-    """What is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in."""
+    """What is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in.
+
+    `known` is the state of all files, where the prompt is not known.
+    """
     paths = list(dict.fromkeys([*sources, *snapshot.memory]))
     files, missing = [], []
     for path in paths:
-        state = _state(snapshot, path)
+        state = known or _state(snapshot, path)
         if state is None:
             missing.append(path)
             continue

@@ -77,12 +77,20 @@ def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
             marks(thread),
             lane(thread),
             f"{thread.turns:,}",
-            f"{thread.messages:,}",
-            thread.parent or "",
+            "" if thread.source else f"{thread.messages:,}",
+            short(thread.source, 60) or thread.parent or "",
         )
         for depth, thread in tree(threads)
     ]
-    head = ("thread", "", LEGEND if any(thread.turns for thread in threads) else "", "turns", "messages", "forked from")
+    opened, forked = any(thread.source for thread in threads), any(thread.parent for thread in threads)
+    head = (
+        "thread",
+        "",
+        LEGEND if any(thread.turns for thread in threads) else "",
+        "turns",
+        "messages",
+        "opened from" if opened and not forked else "from" if opened else "forked from",
+    )
     return table_view(head, rows, "threads", (3, 4), NO_THREADS, stamp)
 
 
@@ -126,7 +134,12 @@ class ThreadCard:
     def facts(self) -> tuple[str, ...]:
         t = self.thread
         came = f"forked from {t.parent}" if t.parent else ""
-        words = (marks(t), counted(t.turns, "turn"), counted(t.messages, "message"), came)
+        words = (
+            marks(t),
+            counted(t.turns, "turn"),
+            "" if t.source else counted(t.messages, "message"),
+            t.source or came,
+        )
         return tuple(word for word in words if word)
 
 

@@ -1,9 +1,9 @@
 """A turn that is over: what was asked, what was done and said, what it cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from deepnb.core.values import Turn
+from deepnb.core.values import ModelStarted, Notice, Turn
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.footer import footer_view
@@ -15,6 +15,8 @@ from deepnb.views.turn_segments import ToolSegment, turn_segments
 _CALLS = 6
 """Tool calls that a turn in short lists, its last ones."""
 _PROMPT = 160
+_STEPS = 25
+"""Calls of the model at the beginning and at the end of a long turn that are shown."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,16 @@ class ShortTurnView:
 
         calls = [h.el("div", h.code(line)) for line in self.calls]
         return _html(self.turn, self.prompt, h.box(*calls, markdown_html(self.answer)))
+
+
+def long_turn_view(turn: Turn) -> TurnView:
+    """A turn as it was shown; of one with very many steps the first and the last."""
+    events, steps = turn.events, [n for n, e in enumerate(turn.events) if isinstance(e, ModelStarted) and not e.path]
+    if len(steps) <= 2 * _STEPS:
+        return TurnView(turn)
+    left = len(steps) - 2 * _STEPS
+    note = Notice(f"{left:,} steps are left out here: %agent transcript has them")
+    return TurnView(replace(turn, events=(*events[: steps[_STEPS]], note, *events[steps[-_STEPS] :])))
 
 
 def _text(turn: Turn, prompt: str | None, body: Sequence[str]) -> str:
