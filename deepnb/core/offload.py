@@ -47,6 +47,8 @@ class Offload:
     flush: Flush | None = None
     messages: int = 0
     """How many messages of the conversation went this time."""
+    foreign: bool = False
+    """Whether another program made it: then there is no note, no key facts, and figures may be unknown (0)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ class Builder:
                 self._visible.parts["system"] = item.size
 
     def _compacted(self, item: Compaction, entry: Entry, path: Path) -> None:
-        offload = Offload(None, item.text, 0, entry.at, item.cause, item.before, item.after)
+        offload = Offload(None, item.text, 0, entry.at, item.cause, item.before, item.after, foreign=True)
         if item.cleared:
             self._events.append(Notice(item.text or "old results of tools were cleared from the context", path))
             return
@@ -244,7 +244,7 @@ class Builder:
         if isinstance(known, Compacted) and not known.offload.summary:
             self._events[told[-1]] = Compacted(replace(known.offload, summary=item.text), path)
         elif not path and (self._messages or self._number > 1):  # else the session goes on from one in another file
-            self._events.append(Compacted(Offload(None, item.text, 0, entry.at), path))
+            self._events.append(Compacted(Offload(None, item.text, 0, entry.at, foreign=True), path))
             self._visible.compact()
         if not path:
             id_ = entry.id or f"line-{entry.line}"

@@ -1,8 +1,7 @@
-"""Threads of LangGraph's SQLite checkpoints, deepagents and deepagents-code among them, without the graph that made them."""
+"""Threads of LangGraph's checkpoints, deepagents and deepagents-code among them, without the graph that made them."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,13 +10,15 @@ from deepnb.core.session_file import OTHER_BRANCHES, SessionRow
 from deepnb.core.short_repr import excerpt
 from deepnb.formats.agents import link
 from deepnb.formats.chat_messages import message_items
-from deepnb.formats.checkpoint_database import Branch, branch, namespaces, opened, threads, time_of
-from deepnb.formats.checkpoint_values import decode, message, plain
+from deepnb.formats.checkpoint_branch import Branch, Checkpoints, branch, time_of
+from deepnb.formats.checkpoint_database import SqliteCheckpoints, opened
+from deepnb.formats.checkpoint_values import message, plain
 from deepnb.formats.head import Head
 from deepnb.formats.held_session import HeldSession
 from deepnb.formats.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.formats.json_values import array, content_text, count, mapping, text
 from deepnb.formats.jsonl import changed
+from deepnb.formats.postgres_checkpoints import connected
 
 _MOST_ROWS, _MOST_AGENTS = 200, 200
 _SCHEMA = 1 << 16
@@ -39,42 +40,64 @@ class LangGraphFormat:
 
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         with opened(head.path) as connection:
-            found = threads(connection)[:_MOST_ROWS]
-            return tuple(self._row(head, connection, thread, newest) for thread, newest in found)
-
-    def _row(self, head: Head, connection: sqlite3.Connection, thread: str, newest: str) -> SessionRow:
-        at, path = time_of(newest) or changed(head.path), str(head.path)
-        try:
-            prompt, size = _first_words(connection, thread), _bytes(connection, thread)
-        except DeepnbError as error:
-            return SessionRow(path, thread, self.kind, at, bytes=0, problem=error.what)
-        return SessionRow(path, thread, self.kind, at, prompt, size)
+            return _rows(SqliteCheckpoints(connection, str(head.path)), changed(head.path))
 
     def open(self, head: Head, session: str | None) -> HeldSession:
         with opened(head.path) as connection:
-            names = [thread for thread, _ in threads(connection)]
-            if not names:
-                raise NotFoundError(f"{head.path} has no threads", "choose another database")
-            if session is not None and session not in names:
-                known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-                raise NotFoundError(f"{head.path} has no thread {session}", f"it has {known}")
-            thread = session or names[0]
-            root = branch(connection, thread)
-            assert root is not None
-            spaces = namespaces(connection, thread)[:_MOST_AGENTS]
-            nested = {space: found for space in spaces if (found := branch(connection, thread, space)) is not None}
-        return HeldSession(_arranged(root, nested), self._facts(head, thread, root))
+            return _opened(SqliteCheckpoints(connection, str(head.path)), session)
 
-    def _facts(self, head: Head, thread: str, root: Branch) -> dict[str, Any]:
-        return {
-            "format": self.name,
-            "kind": self.kind,
-            "path": str(head.path),
-            "id": thread,
-            "cwd": text(root.metadata.get("cwd")),
-            "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
-            "bytes": head.size,
-        }
+
+def rows_of(url: str) -> tuple[SessionRow, ...]:
+    """The threads of a PostgreSQL database."""
+    with connected(url) as database:
+        return _rows(database, "")
+
+
+def open_url(url: str, session: str | None) -> HeldSession:
+    """A thread of a PostgreSQL database; the newest, unless one is named."""
+    with connected(url) as database:
+        return _opened(database, session)
+
+
+def _rows(database: Checkpoints, at: str) -> tuple[SessionRow, ...]:
+    return tuple(_row(database, thread, time_of(newest) or at) for thread, newest in database.threads()[:_MOST_ROWS])
+
+
+def _row(database: Checkpoints, thread: str, at: str) -> SessionRow:
+    try:
+        prompt, size = _first_words(database, thread), database.size(thread)
+    except DeepnbError as error:
+        return SessionRow(database.where, thread, LANGGRAPH.kind, at, bytes=0, problem=error.what)
+    return SessionRow(database.where, thread, LANGGRAPH.kind, at, prompt, size)
+
+
+def _opened(database: Checkpoints, session: str | None) -> HeldSession:
+    names = [thread for thread, _ in database.threads()]
+    if not names:
+        raise NotFoundError(f"{database.where} has no threads", "choose another database")
+    if session is not None and session not in names:
+        known = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise NotFoundError(f"{database.where} has no thread {session}", f"it has {known}")
+    thread = session or names[0]
+    root = branch(database, thread)
+    assert root is not None
+    spaces = database.namespaces(thread)[:_MOST_AGENTS]
+    nested = {space: found for space in spaces if (found := branch(database, thread, space)) is not None}
+    facts = {
+        "format": LANGGRAPH.name,
+        "kind": LANGGRAPH.kind,
+        "path": database.where,
+        "id": thread,
+        "cwd": text(root.metadata.get("cwd")),
+        "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
+        "bytes": database.size(thread),
+    }
+    arranged = _arranged(root, nested)
+    if len(names) > 1:
+        arranged.notices.append(
+            f"the database has {len(names):,} threads: this is {thread}; --list shows them, --thread NAME opens another"
+        )
+    return HeldSession(arranged, facts)
 
 
 def tables(head: Head) -> set[str]:
@@ -83,25 +106,11 @@ def tables(head: Head) -> set[str]:
         return {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def _first_words(connection: sqlite3.Connection, thread: str) -> str:
-    row = connection.execute(
-        "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
-        " ORDER BY checkpoint_id LIMIT 1",
-        (thread,),
-    ).fetchone()
-    values = mapping(mapping(decode(row[0], row[1])).get("channel_values"))
-    given = plain(values.get("__start__")).get("messages")
+def _first_words(database: Checkpoints, thread: str) -> str:
+    given = plain(database.first(thread).get("__start__")).get("messages")
     found = map(message, given if isinstance(given, list) else [given])
     first = next((one for one in found if one and one["type"] == "human"), {})
     return excerpt(content_text(first.get("content")), HEAD)
-
-
-def _bytes(connection: sqlite3.Connection, thread: str) -> int:
-    total = 0
-    for table, column in (("checkpoints", "checkpoint"), ("writes", "value")):
-        query = f"SELECT coalesce(sum(length({column})), 0) FROM {table} WHERE thread_id = ?"
-        total += int(connection.execute(query, (thread,)).fetchone()[0])
-    return total
 
 
 def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:

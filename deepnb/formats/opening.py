@@ -15,8 +15,9 @@ from deepnb.formats.chat import CHAT
 from deepnb.formats.claude_tree import CLAUDE_CODE
 from deepnb.formats.codex import CODEX
 from deepnb.formats.head import Head
-from deepnb.formats.langgraph import LANGGRAPH
+from deepnb.formats.langgraph import LANGGRAPH, open_url, rows_of
 from deepnb.formats.pi import PI
+from deepnb.formats.postgres_checkpoints import SCHEMES
 from deepnb.formats.protocol import Format, SessionFile
 from deepnb.formats.transcript import TRANSCRIPT
 from deepnb.formats.unknown import seems
@@ -51,6 +52,8 @@ def formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
 
 def open_session(path: str | Path, session: str | None = None) -> SessionFile:
     """A session of a file; of one with several the newest, unless one is named by its id."""
+    if str(path).startswith(SCHEMES):
+        return open_url(str(path), session)
     file = Path(path).expanduser()
     if file.is_dir():
         raise InvalidError(f"{path} is a directory", "name one of the sessions below it")
@@ -70,6 +73,8 @@ def format_of(head: Head) -> Format:
 
 def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
     """The sessions below a directory, or in a file, the newest first; of each only its beginning and end are read."""
+    if str(path).startswith(SCHEMES):
+        return SessionRows(_named(rows_of(str(path))))
     place = Path(path).expanduser()
     if not place.exists():
         raise NotFoundError(f"there is no directory {path}", "check the path")

@@ -15,6 +15,7 @@ from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promo
 from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import written
+from deepnb.session.opened import OpenedSession
 from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
@@ -56,6 +57,8 @@ def memory_tabs(scene: Scene) -> Tabs:
         lambda turn: _changes(scene, turn),
         lambda: memory_picture(scene.session.memory),
     )
+    if isinstance(session, OpenedSession):
+        return Tabs([("Memory", turns)])
     journal = ActionPanel(lambda: _journal_rows(scene), journal_view(()))
     pending = ActionPanel(lambda: _pending_rows(scene), pending_view(()))
     return Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
@@ -65,6 +68,9 @@ def memory_twin(scene: Scene) -> View:
     """The same as a static picture."""
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
+    if isinstance(scene.session, OpenedSession):
+        edited = [turn.number for turn in scene.session.figures if turn.edits]
+        return Stack(picture, _changes(scene, edited[-1])) if edited else picture
     views = [picture, _changes(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
 

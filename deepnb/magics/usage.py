@@ -71,9 +71,10 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "agent",
         "open",
         "show a session of Claude Code, Codex, pi, OpenClaw, LangGraph or deepnb, read-only, with all views: of a file or a"
-        " PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it",
+        " PostgreSQL database, the newest or the one you name; of a directory, list the sessions below it; --list: list those"
+        " in a file or database",
         (Arg("path", "FILE|DIR|URL", "session"),),
-        (Flag("--thread", "THREAD", "word"),),
+        (Flag("--thread", "THREAD", "word"), Flag("--list")),
     ),
     Sub("agent", "threads", "list the threads of this session, and those that were opened"),
     Sub("agent", "switch", "switch to another thread, of this session or opened", (Arg("name", "NAME", "thread"),)),

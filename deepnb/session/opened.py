@@ -159,6 +159,10 @@ class OpenedMemory(SessionMemory):
         edits = (edit for turn in turns for edit in (turn.figures.edits if turn.figures else ()))
         return tuple(dict.fromkeys(edit.path for edit in edits))
 
+    def text(self) -> str:
+        """Each file under its path, credentials masked."""
+        return "\n\n".join(f"{path}\n\n{self.read(path)}" for path in self.shown)
+
     @property
     def layers(self) -> tuple[str, ...]:
         """The same."""
@@ -177,7 +181,7 @@ class OpenedMemory(SessionMemory):
         """What is known of a file."""
         if path not in (files := self._files):
             raise NotFoundError(f"this session did not edit {path}", "%memory shows the files it edited")
-        return str(files[path])
+        return redact(str(files[path]))
 
     def mark_shown(self, snapshot: Snapshot) -> None:
         """Nothing is written on top of it."""
@@ -204,7 +208,7 @@ class OpenedMemory(SessionMemory):
         return bool(figures and figures.edits)
 
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
-        return dict(files)
+        return {path: redact(text) for path, text in files.items()}
 
 
 def _sections(session: OpenedSession) -> Iterator[HistorySection]:

@@ -23,10 +23,14 @@ _KINDS = {
 _SHOWN = 40
 """Anchors of one kind that are listed."""
 _LABEL = 12
+NO_SUMMARY = "no summary that can be read"
+"""Of another program's compaction, which may be encrypted."""
 
 
 def line(offload: Offload) -> str:
     """All that happened, in one line."""
+    if offload.foreign:
+        return f"context compacted ({CAUSES.get(offload.cause, offload.cause)}){tokens(offload, ': ')}"
     parts = [f"{went(offload)} → summary{tokens(offload, ', ')}"]
     parts += [flush_line(offload.flush)] if offload.flush and offload.flush.lines else []
     parts += [f"{counted(len(offload.anchors), 'key fact')} kept"] if offload.anchors else []
@@ -42,6 +46,8 @@ def went(offload: Offload) -> str:
 def tokens(offload: Offload, before: str = "") -> str:
     """`6,812 → 3,104 tokens`; nothing where that is not known."""
     known = offload.before or offload.after
+    if offload.foreign and not (offload.before and offload.after):
+        return f"{before}{known:,} tokens {'before it' if offload.before else 'after it'}" if known else ""
     return f"{before}{offload.before:,} → {offload.after:,} tokens" if known else ""
 
 
@@ -77,6 +83,8 @@ def by_kind(found: Sequence[Anchor]) -> list[tuple[str, str]]:
 
 def facts_text(offload: Offload, terms: SearchTerms = NO_TERMS) -> list[str]:
     """What was kept of it: the daily note, the anchors, the summary."""
+    if offload.foreign:
+        return [_row("summary", ""), *quoted(terms.text(offload.summary.strip() or NO_SUMMARY))]
     out = [_row("daily note", flush_line(offload.flush))]
     out += [_row("", terms.text(note)) for note in _lines(offload.flush)]
     out.append(_row("key facts", anchors(offload)))
@@ -89,6 +97,8 @@ def facts_html(offload: Offload, terms: SearchTerms = NO_TERMS) -> h.Html:
     notes = [h.el("li", terms.html(note.removeprefix("- "))) for note in _lines(offload.flush)]
     kinds = [h.el("li", h.muted(kind, ": "), terms.html(texts)) for kind, texts in by_kind(offload.anchors)]
     opened = bool(terms)
+    if offload.foreign:
+        return h.fold("summary", h.pre(terms.html(offload.summary.strip() or NO_SUMMARY)), opened=opened, framed=False)
     return h.join(
         _listed(h.join("daily note: ", flush_line(offload.flush)), notes, opened),
         _listed(h.join("key facts: ", anchors(offload)), kinds, opened),
@@ -109,6 +119,9 @@ class CompactionView:
     def rows(self) -> list[tuple[str, str]]:
         """(what, how much) of what was removed."""
         at = self.offload
+        if at.foreign:
+            found = [("cause", CAUSES.get(at.cause, at.cause)), ("tokens", tokens(at))]
+            return [(what, words) for what, words in found if words]
         where = f"saved verbatim in {at.path} (%agent history)" if at.path else "the history file could not be written"
         found = [("cause", CAUSES.get(at.cause, at.cause)), ("removed", f"{went(at)}, {where}"), ("tokens", tokens(at))]
         return [(what, words) for what, words in found if words]

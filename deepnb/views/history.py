@@ -108,7 +108,7 @@ class HistoryView:
             return page([*lines, *self._earlier, *heads, WHERE])
         for shown in self.matches:
             lines += ["", " · ".join((shown.title, *shown.facts)), *_section_lines(shown)]
-        return page([*lines, "", BRING] if self.matches else lines)
+        return page([*lines, "", BRING] if self.matches and not self.is_foreign else lines)
 
     def html(self) -> str:
         """Each section folded under its time; inside it each message folded under its first words."""
@@ -127,8 +127,13 @@ class HistoryView:
             h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.terms))
             for shown in self.matches
         ]
-        hint = h.muted(BRING) if self.matches else None
+        hint = h.muted(BRING) if self.matches and not self.is_foreign else None
         return h.box(h.heading(title, *facts, stamp=self.stamp), *told, *folds, hint)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another program compacted: nothing of it can be brought back."""
+        return any(section.offload is not None and section.offload.foreign for section in self.sections)
 
     @property
     def _earlier(self) -> list[str]:
@@ -162,7 +167,7 @@ def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST, se
 
     With its section's number it says what adds it to the next prompt.
     """
-    bring = h.join(" ", h.code(_bring(section, item))) if section and terms else None
+    bring = h.join(" ", h.code(bring_words(section, item))) if section and terms else None
     line = h.join(h.el("b", f"{item.number}"), f" {role(item)} ", h.muted("· ", short(item.text, 70)), bring)
     text = middle_cut(item.text, room * 3 // 4, room // 4)
     return h.fold(line, h.pre(terms.html(text), low=True), opened=bool(terms), framed=False)
@@ -206,8 +211,15 @@ def _section_lines(shown: SectionMatch) -> list[str]:
     return [*lines, *items[:head], f"  … {len(items) - head - tail:,} messages left out …", *items[-tail:]]
 
 
-def _bring(section: int, item: HistoryMessage) -> str:
-    """What is typed to add a message to the next prompt."""
+def _bring(shown: SectionMatch, item: HistoryMessage) -> str:
+    """What is typed to add a message to the next prompt; nothing for one of another program."""
+    if shown.section.offload is not None and shown.section.offload.foreign:
+        return ""
+    return bring_words(shown.number, item)
+
+
+def bring_words(section: int, item: HistoryMessage) -> str:
+    """What is typed to add a message of a section to the next prompt."""
     return f"%agent history --bring {section}:{item.number}"
 
 
@@ -216,7 +228,7 @@ def _item_lines(item: HistoryMessage, wide: int, shown: SectionMatch) -> list[st
     if not shown.terms:
         return [head + short(item.text, max(20, 98 - len(head)))]
     found = (f"        {line}" for line in shown.terms.lines(item.text, _HITS))
-    return [f"{head}{_bring(shown.number, item)}", *found]
+    return [f"{head}{_bring(shown, item)}", *found]
 
 
 def _some_lines(text: str) -> list[str]:
@@ -238,6 +250,7 @@ def _items_html(shown: SectionMatch, room: int) -> Iterator[h.Html]:
         yield h.pre(middle_cut(shown.section.text, *_HTML), low=True)
     elif shown.items:
         yield h.label("messages")
-    yield from (message_html(item, shown.terms, room, shown.number) for item in shown.items[:_ITEMS])
+    number = shown.number if _bring(shown, HistoryMessage(1, "", "")) else 0
+    yield from (message_html(item, shown.terms, room, number) for item in shown.items[:_ITEMS])
     if (more := len(shown.items) - _ITEMS) > 0:
         yield h.el("div", h.muted(f"{more:,} more in the file: search to find them"))

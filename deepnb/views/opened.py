@@ -182,24 +182,66 @@ def found_view(passages: Sequence[Passage], words: str, stamp: str = "") -> Tabl
     return table_view(("turn", "where", "text"), rows, title, (0,), f"nothing holds {words}", stamp)
 
 
-def sessions_view(rows: Sequence[SessionRow], place: str) -> TableView:
+@dataclass(frozen=True)
+class SessionsView:
+    """Sessions that can be opened, the newest first, each with the cell to type."""
+
+    rows: tuple[SessionRow, ...]
+    place: str
+    """The directory, as it was named; empty where it is not known."""
+
+    @property
+    def shown(self) -> tuple[SessionRow, ...]:
+        """Those that are listed."""
+        return self.rows[:_LISTED]
+
+    @property
+    def title(self) -> str:
+        """`sessions below ~/.claude · 12`."""
+        where = f" in {short(self.place, 80)}" if self.place else ""
+        more = f", the newest {len(self.shown):,} are listed" if len(self.rows) > len(self.shown) else ""
+        return f"sessions{where} · {len(self.rows):,}{more}"
+
+    def text(self) -> str:
+        """Two lines for each: what it is, and what opens it."""
+        lines = [self.title]
+        for row in self.shown:
+            facts = (*_row_facts(row)[:3], row.context and f"{row.context:,} tokens", short(_about(row), 56))
+            lines += [
+                "",
+                "  ".join(str(fact) for fact in facts if fact),
+                *([f"  {open_cell(row)}"] if not row.problem else []),
+            ]
+        return page(lines if self.rows else [*lines, "", "no session of a known kind"])
+
+    def html(self) -> str:
+        """A table."""
+        head = ("time", "made by", "size", "context", "first words", "to open it")
+        cells = [
+            (
+                *_row_facts(row),
+                short(_about(row), 72),
+                h.code(open_cell(row)) if not row.problem else h.muted("can't be opened"),
+            )
+            for row in self.shown
+        ]
+        title, *facts = self.title.split(" · ")
+        body = table_html(head, cells, (2, 3)) if cells else h.muted("no session of a known kind")
+        return h.box(h.heading(title, *facts), body)
+
+
+def sessions_view(rows: Sequence[SessionRow], place: str) -> SessionsView:
     """The sessions below a directory, with the cell to type for each."""
-    shown = rows[:_LISTED]
-    lines = [
-        (
-            row.at[:16].replace("T", " "),
-            short(row.problem or row.prompt, _WORDS),
-            short(row.kind, 20),
-            size(row.bytes) if row.bytes else "",
-            "" if row.context is None else f"{row.context:,}",
-            "" if row.problem else open_cell(row),
-        )
-        for row in shown
-    ]
-    more = f", the newest {len(shown):,} are listed" if len(rows) > len(shown) else ""
-    title = f"sessions below {short(place, 80)} · {len(rows):,}{more}"
-    head = ("time", "first words", "made by", "size", "context", "to open it")
-    return table_view(head, lines, title, (3, 4), f"no sessions below {short(place, 80)}")
+    return SessionsView(tuple(rows), place)
+
+
+def _row_facts(row: SessionRow) -> tuple[str, str, str, str]:
+    context = "" if row.context is None else f"{row.context:,}"
+    return row.at[:16].replace("T", " "), short(row.kind, 20), size(row.bytes) if row.bytes else "", context
+
+
+def _about(row: SessionRow) -> str:
+    return row.problem or row.prompt or "(no words)"
 
 
 def open_cell(row: SessionRow) -> str:

@@ -1,0 +1,53 @@
+"""Threads of LangGraph in a PostgreSQL database, opened by its address: read, and not written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deepnb import Session, list_sessions, open_session
+from deepnb.core.errors import DeepnbError, RefusedError
+from tests.support import postgres
+from tests.support.session_files import graph_threads
+
+
+@pytest.mark.slow
+def test_a_postgresql_database_is_read_and_not_written(postgres_server: str) -> None:
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    url = postgres.new_database(postgres_server)
+    with PostgresSaver.from_conn_string(url) as saver:
+        saver.setup()
+        graph_threads(saver)
+    with psycopg.connect(url) as connection:
+        before = counts(connection)
+    secret = url.replace("postgres@", "postgres:pass-word@")
+    assert [(row.id, row.prompt) for row in list_sessions(secret)] == [("main", "Note it"), ("older", "Hi")]
+    session = Session()
+    opened = open_session(secret, into=session)
+    assert [turn.first_words for turn in opened.turns] == ["Note it", "Goodbye"]
+    assert opened.memory.text() == "/AGENTS.md\n\n- tea, no sugar\n"
+    assert opened.index.path == url and "pass-word" not in repr(opened.index)
+    assert opened.fork("live") == "live"
+    assert session.run("Hello").number == 3
+    assert [held.line for held in session.memory.pending()] == ["- tea, no sugar"]
+    session.close()
+    with psycopg.connect(url) as connection:
+        assert counts(connection) == before
+
+
+@pytest.mark.slow
+def test_a_postgresql_address_that_is_wrong_is_one_line(postgres_server: str) -> None:
+    empty = postgres.new_database(postgres_server)
+    with pytest.raises(RefusedError, match="holds no checkpoints of LangGraph"):
+        open_session(empty)
+    with pytest.raises(DeepnbError) as wrong:
+        open_session("postgresql://me:pass-word@127.0.0.1:1/none")
+    assert "pass-word" not in str(wrong.value) and "\n" not in str(wrong.value)
+
+
+def counts(connection: Any) -> list[int]:
+    tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations")
+    return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
