@@ -1,4 +1,4 @@
-"""A Claude Code session of 200 MB, written by hand into a temporary folder: time to its index, one turn, and peak memory."""
+"""A Claude Code session of 200 MB, made by hand in a temporary folder: time to its first picture, one turn, and peak memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -27,8 +29,9 @@ def rows() -> Iterator[Row]:
         out = subprocess.run([sys.executable, "-m", "tests.bench.opening", str(path)], capture_output=True, check=True)
         found: dict[str, Any] = json.loads(out.stdout)
     assert (found["turns"], found["calls"]) == (turns, calls), (found, turns, calls)
-    yield below("seconds to the index of 200 MB", found["index"], None, "s", 5.0)
+    yield below("seconds of %agent open to the picture of 200 MB", found["picture"], None, "s", 5.0)
     yield Row("  of them the processor's", found["processor"], "s", detail=True)
+    yield Row("  bytes of the picture", found["bytes"], "B", detail=True)
     yield below("seconds to its last turn after that", found["content"], None, "s", 0.2)
     yield below("seconds to a list of its folder", found["list"], None, "s", 0.2)
     yield below("peak memory above an empty process", found["peak"], None, "MB", 500)
@@ -83,28 +86,34 @@ def _blocks(call: int) -> list[dict[str, Any]]:
 
 
 def measure(path: Path) -> dict[str, float]:
-    """What opening a file costs here and now."""
-    from deepnb.formats.opening import list_sessions, open_session
+    """What opening a file costs here and now, in a shell that has loaded the extension and done nothing."""
+    from IPython.core.interactiveshell import InteractiveShell
 
-    empty = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    import deepnb
+
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "deepnb")
+    empty, shown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, StringIO()
     start, worked = perf_counter(), process_time()
-    session = open_session(path)
-    opened, worked = perf_counter(), process_time() - worked
-    content = session.content(len(session.index.turns))
+    with redirect_stdout(shown):
+        shell.run_line_magic("agent", f"open {path}")
+    html = shell.display_formatter.format(deepnb.current())[0]["text/html"]
+    pictured, worked = perf_counter(), process_time() - worked
+    session = deepnb.current()
+    assert session.turn(len(session.turns)).events
     read = perf_counter()
-    list_sessions(path.parent)
+    deepnb.list_sessions(path.parent)
     listed = perf_counter()
-    assert content.events
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    index = session.index
     return {
-        "index": opened - start,
+        "picture": pictured - start,
         "processor": worked,
-        "content": read - opened,
+        "bytes": len(html) + len(shown.getvalue()),
+        "content": read - pictured,
         "list": listed - read,
         "peak": (peak - empty) / 1024,
-        "turns": len(index.turns),
-        "calls": sum(len(turn.calls) for turn in index.turns),
+        "turns": len(session.turns),
+        "calls": sum(len(turn.calls) for turn in session.turns),
     }
 
 
