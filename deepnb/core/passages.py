@@ -10,7 +10,7 @@ from deepnb.core.values import Compacted, Notice, TextDelta, ThinkingDelta, Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class TurnPassage:
     """One piece of a turn."""
 
     turn: int
@@ -19,23 +19,23 @@ class Passage:
     text: str
 
 
-def passages(turn: Turn) -> Iterator[Passage]:
+def passages(turn: Turn) -> Iterator[TurnPassage]:
     """All that is said in a turn, in order."""
-    yield Passage(turn.number, "prompt", turn.prompt)
+    yield TurnPassage(turn.number, "prompt", turn.prompt)
     said: list[str] = []
     now = ("", 0, ())
     for event in turn.events:
         if isinstance(event, TextDelta | ThinkingDelta):
             here = ("answer" if isinstance(event, TextDelta) else "thinking", event.call, event.path)
             if here != now and said:
-                yield Passage(turn.number, _what(now[0], now[2]), "".join(said))
+                yield TurnPassage(turn.number, _what(now[0], now[2]), "".join(said))
                 said = []
             now = here  # type: ignore[assignment]
             said.append(event.text)
         elif (one := _other(event)) is not None:
-            yield Passage(turn.number, _what(one[0], getattr(event, "path", ())), one[1])
+            yield TurnPassage(turn.number, _what(one[0], getattr(event, "path", ())), one[1])
     if said:
-        yield Passage(turn.number, _what(now[0], now[2]), "".join(said))
+        yield TurnPassage(turn.number, _what(now[0], now[2]), "".join(said))
 
 
 def _other(event: object) -> tuple[str, str] | None:

@@ -86,6 +86,8 @@ def _transcript(opened: OpenedSession, scene: Scene, args: Args) -> Result:
 
 
 def _subagents(opened: OpenedSession, scene: Scene, args: Args) -> Result:
+    if args["what"] is not None:
+        raise opened.refusal
     rows = [
         (name, f"{one.calls:,}", tokens(one.input, one.exact), tokens(one.output, one.exact))
         for name, one in opened.spent().items()

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from deepnb.backends.mounts import Mount
     from deepnb.core.model_info import ModelInfos
     from deepnb.core.package import Package
-    from deepnb.core.passages import Passage
+    from deepnb.core.passages import TurnPassage
     from deepnb.core.prices import Price
     from deepnb.core.stack import Stack
     from deepnb.core.subagents import Subagent
@@ -547,7 +547,7 @@ class Session:
 
         return found(self.passages(words))
 
-    def passages(self, words: str) -> tuple[Passage, ...]:
+    def passages(self, words: str) -> tuple[TurnPassage, ...]:
         """The same as values."""
         from deepnb.core.passages import passages
         from deepnb.views.search_marks import search_terms

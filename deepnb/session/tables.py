@@ -15,7 +15,7 @@ from deepnb.core.budget import PARTS
 from deepnb.core.cached import cache_drops
 from deepnb.core.comparison import Column
 from deepnb.core.journal import Entry
-from deepnb.core.passages import Passage
+from deepnb.core.passages import TurnPassage
 from deepnb.core.session_file import NOT_RECORDED
 from deepnb.core.subagents import TASK, Spent
 from deepnb.core.values import (
@@ -268,6 +268,6 @@ def _turn_rows(turn: Turn) -> Iterator[dict[str, Any]]:
                 yield {**row, "what": "notice", "text": event.text, "type": "notice"}
 
 
-def found(passages: Sequence[Passage]) -> pd.DataFrame:
+def found(passages: Sequence[TurnPassage]) -> pd.DataFrame:
     """One row per passage: turn, what it is, and its text."""
     return pd.DataFrame([(p.turn, p.what, p.text) for p in passages], columns=["turn", "what", "text"])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from deepnb.core.passages import Passage
+from deepnb.core.passages import TurnPassage
 from deepnb.core.session_file import FileTurn, SessionIndex, SessionRow
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
@@ -170,7 +170,7 @@ def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
     ]
 
 
-def found_view(passages: Sequence[Passage], words: str, stamp: str = "") -> TableView:
+def found_view(passages: Sequence[TurnPassage], words: str, stamp: str = "") -> TableView:
     """What a search found: turn, what it is, and the line with the words."""
     terms = search_terms(words)
     rows = [

@@ -23,6 +23,7 @@ SUBS = [
     "models",
     "key",
     "new",
+    "open",
     "threads",
     "switch",
     "fork",

@@ -86,7 +86,17 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("jobs", Command("jobs", {"what": None, "number": None})),
         ("jobs stop 2", Command("jobs", {"what": "stop", "number": 2})),
         ("jobs join 1", Command("jobs", {"what": "join", "number": 1})),
-        ("turns", Command("turns")),
+        ("turns", Command("turns", {"which": None})),
+        ("turns 3", Command("turns", {"which": "3"})),
+        ('turns "left out"', Command("turns", {"which": '"left out"'})),
+        ("open a.jsonl", Command("open", {"path": "a.jsonl", "thread": None, "list": False})),
+        ("open ~/.claude/projects", Command("open", {"path": "~/.claude/projects", "thread": None, "list": False})),
+        ("open .", Command("open", {"path": ".", "thread": None, "list": False})),
+        ("open 'a b/c.db' --thread x:1", Command("open", {"path": "'a b/c.db'", "thread": "x:1", "list": False})),
+        (
+            "open postgresql://u@h/d --list",
+            Command("open", {"path": "postgresql://u@h/d", "thread": None, "list": True}),
+        ),
         ("budget", Command("budget", {"items": False})),
         ("compact", Command("compact")),
         ("history", Command("history", {"search": None, "bring": None})),
@@ -130,6 +140,10 @@ def test_a_subcommand_whose_arguments_fit_is_that_subcommand(line, command):
         ("jobs in Berlin for data scientists", AgentRun("jobs in Berlin for data scientists")),
         ("--quiet --max-steps 7 status", AgentRun("status", quiet=True, max_steps=7)),
         ("-- new york", AgentRun("new york")),
+        ("open the file", AgentRun("open the file")),
+        ("open a.csv and plot it", AgentRun("open a.csv and plot it")),
+        ("open https://a.example/b", AgentRun("open https://a.example/b")),
+        ("turns out to be slow", AgentRun("turns out to be slow")),
         ("--", None),
         ("--raw -- --raw is fun", AgentRun("--raw is fun", raw=True)),
         ("-- -- two", AgentRun("-- two")),
@@ -328,9 +342,9 @@ def test_one_edit_apart(a, b, near):
 
 USAGES = {
     "agent": (
-        "status; use [MODEL|VARIABLE] [--base-url URL] [--messages-key KEY]; models; key PROVIDER; new [NAME] [--empty] [--shared]; threads; switch NAME; fork NAME [--at N];"
+        "status; use [MODEL|VARIABLE] [--base-url URL] [--messages-key KEY]; models; key PROVIDER; new [NAME] [--empty] [--shared]; open FILE|DIR|URL [--thread THREAD] [--list]; threads; switch NAME; fork NAME [--at N];"
         " rewind N [--memory]; undo; resume [again|skip|[N] JSON]; approve [N|all] [--thread] [--skill]; reject [[N|all] WHY...];"
-        " edit [N] JSON; jobs [stop|join [N]]; turns; budget [--items]; xray [TURN[.CALL]]; compact;"
+        " edit [N] JSON; jobs [stop|join [N]]; turns [N|SEARCH]; budget [--items]; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
         " export FILE.ipynb|FILE.html|FILE.jsonl [--thread NAME] [--yes];"
         " record [FILE.jsonl|stop] [--yes]; replay [FILE.jsonl] [--pace];"
@@ -342,7 +356,7 @@ USAGES = {
     "memory": (
         "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"
         " load [--to PATH] FILE; save [--from PATH] [--yes] FILE|DIR; rm PATH;"
-        " forget [--yes] TEXT...; pending; accept ID; drop ID; keep DIR; sources [add|remove [user|project|PATH]]; "
+        " forget [--yes] TEXT...; pending; accept ID|all; drop ID|all; keep DIR; sources [add|remove [user|project|PATH]]; "
         "search [-k N] [--transcripts] QUERY...; daily [TEXT...]; flush; promote [--yes] [N...]; help [SUB]"
     ),
     "skills": "panel; list; show NAME; new NAME [DESCRIPTION...]; add [--yes] [NAME|DIR|ZIP]; validate [NAME|PATH]; enable NAME;"
@@ -405,6 +419,7 @@ def test_every_row_can_be_told_from_a_prompt():
         "tools": "add f",
         "provider": "openai",
         "database": "a.db",
+        "session": "a.jsonl",
         "places": "/MEMORY.md /memory/",
     }
     for sub in SUBCOMMANDS:

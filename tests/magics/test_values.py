@@ -38,6 +38,7 @@ from tests.support.kernels import Kernel
 from tests.support.shells import Shell
 
 MADE = """
+import tempfile
 import deepnb
 from deepnb import Session
 session = Session(max_input_tokens=6_500)
@@ -49,9 +50,16 @@ _ = session.fork("other")
 _ = session.configure(approve="writes")
 waiting = session.run("write a file /a.txt with: hello")
 call = session.asked[0]
+with tempfile.TemporaryDirectory() as folder:
+    kept = session.export(folder + "/kept.jsonl", "main")
+    opened, rows = deepnb.open_session(kept), deepnb.list_sessions(kept)
+    _ = [turn.text for turn in opened.turns]
 """
 CELLS = {
     "deepnb.session.session.Session": "session",
+    "deepnb.session.opened.OpenedSession": "opened",
+    "deepnb.session.opened.OpenedMemory": "opened.memory",
+    "deepnb.core.session_file.SessionRows": "rows",
     "deepnb.session.memory.SessionMemory": "session.memory",
     "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
