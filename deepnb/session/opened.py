@@ -62,8 +62,8 @@ class OpenedSession(Session):
 
     @property
     def source(self) -> str:
-        """What made it, and the name of its file; `index.path` is the whole of it."""
-        return f"{self.index.kind} · {self.index.path.replace(chr(92), '/').rpartition('/')[2]}"
+        """What made it, and its file."""
+        return f"{self.index.kind} · {self.index.path}"
 
     @property
     def refusal(self) -> DeepnbError:

@@ -30,12 +30,12 @@ class ThreadsView:
 
     def text(self) -> str:
         """The table, then the newest turns of each thread, a line each."""
-        words = [(t.name, own_prompts(t)) for t in self.threads]
+        words = [(t, own_prompts(t)) for t in self.threads]
         lines = [
             line
-            for name, prompts in words
+            for one, prompts in words
             if prompts
-            for line in (f"{name}:", *(f"  {turn_words(n, prompt)}" for n, prompt in prompts[-_NEWEST:]))
+            for line in (_titled(one), *(f"  {turn_words(n, prompt)}" for n, prompt in prompts[-_NEWEST:]))
         ]
         return page([self.table.text(), *(["", *lines] if lines else [])])
 
@@ -43,7 +43,7 @@ class ThreadsView:
         """The table, and a fold for the turns of each thread."""
         folds = [
             h.fold(
-                h.join(h.el("b", thread.name), ": ", turn_words(*prompts[-1])),
+                h.join(h.el("b", _titled(thread)), " ", turn_words(*prompts[-1])),
                 *(h.el("div", turn_words(n, prompt), style="margin:0 0 0 1.4em") for n, prompt in prompts),
                 framed=False,
             )
@@ -51,6 +51,11 @@ class ThreadsView:
             if (prompts := own_prompts(thread))
         ]
         return h.box(h.Html(self.table.html()), *folds)
+
+
+def _titled(thread: ThreadInfo) -> str:
+    """`main:`, or where it was opened from."""
+    return f"{thread.name}: opened from {short(thread.source, 200)}" if thread.source else f"{thread.name}:"
 
 
 def own_prompts(thread: ThreadInfo) -> list[tuple[int, str]]:
@@ -78,7 +83,7 @@ def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
             lane(thread),
             f"{thread.turns:,}",
             "" if thread.source else f"{thread.messages:,}",
-            short(thread.source, 60) or thread.parent or "",
+            short(thread.source.partition(" · ")[0], 24) or thread.parent or "",
         )
         for depth, thread in tree(threads)
     ]

@@ -106,7 +106,7 @@ def test_switching_between_opened_and_own_threads(shell: Shell, file: Path) -> N
     shell.ok("%agent hello")
     shell.ok(f"%agent open {file}")
     shown = shell.ok("%agent threads")
-    assert "Claude Code · claude.jsonl" in shown and shown.count("← current") == 1
+    assert f"claude-code-1f0c2a3b: opened from Claude Code · {file}\n" in shown and shown.count("← current") == 1
     assert shell.ok("%agent switch main").startswith("thread main, at turn 1")
     assert shell.ok("%agent hello again")
     assert shell.ok("%agent switch claude-code-1f0c2a3b").startswith("opened · Claude Code")

@@ -84,7 +84,7 @@ def test_its_transcript_has_all_that_happened(opened: OpenedSession) -> None:
 
 def test_an_opened_session_is_listed_with_where_it_comes_from(opened: OpenedSession) -> None:
     (info,) = opened.threads
-    assert (info.turns, info.compacted, info.source) == (3, (2,), "Claude Code · claude.jsonl")
+    assert (info.turns, info.compacted, info.source) == (3, (2,), f"Claude Code · {opened.index.path}")
 
 
 @pytest.mark.parametrize(
