@@ -49,10 +49,8 @@ _ROWS = 12
 def picture(value: object) -> View:
     """What a value shows of itself as the last line of a cell: under 2 kB of text."""
     match value:
-        case OpenedSession():
-            return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
-        case SessionRows():
-            return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
+        case OpenedSession() | SessionRows():
+            return _opened_value(value)
         case Session():
             return brief(status_picture(value), rest="all of it: %agent")
         case SessionMemory():
@@ -196,6 +194,12 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 def _comparison_value(found: Comparison) -> View:
     shorter = [lambda: replace(found.view, brief=True)]
     return brief(found.view, shorter, "whole answers: .df(), or .columns")
+
+
+def _opened_value(value: OpenedSession | SessionRows) -> View:
+    if isinstance(value, OpenedSession):
+        return brief(opened_view(value.index, value.thread), rest="all of it: %agent")
+    return brief(sessions_view(value, ""), [lambda: sessions_view(value[:8], "")], "all of them: list(rows)")
 
 
 def _memory_value(memory: SessionMemory) -> View:

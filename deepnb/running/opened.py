@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from datetime import datetime
 from typing import Any
 
 from deepnb.core.errors import DeepnbError, RefusedError
 from deepnb.core.values import Snapshot
 from deepnb.formats.protocol import SessionFile
 from deepnb.formats.turns import SessionTurns
+from deepnb.running.current import Current
 from deepnb.running.state import State
 from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
@@ -55,8 +55,9 @@ class OpenedState(State):
 class OpenedWorkspace(Workspace):
     """One thread, whose turns are read when they are looked at."""
 
-    def __init__(self, file: SessionFile, name: str, clock: Callable[[], datetime] | None = None) -> None:
-        super().__init__(Options(), clock, first=name)
+    def __init__(self, file: SessionFile, name: str, opener: Current) -> None:
+        """`opener` has the time."""
+        super().__init__(Options(), opener.clock, first=name)
         self.state = OpenedState(self.current, self.home, self.graphs)
         self.threads = Threads(self.state, self.current)
         self.content, thread = SessionTurns(file), self.current.thread

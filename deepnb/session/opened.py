@@ -43,7 +43,7 @@ class OpenedSession(Session):
         self.file = file
         self.into = into
         """The session that its forks are threads of."""
-        self._opened = OpenedWorkspace(file, name, into.clock)
+        self._opened = OpenedWorkspace(file, name, into.workspace.current)
         self._begin(self._opened)
         self._memory = OpenedMemory(self._opened, self._context)
 
