@@ -20,6 +20,7 @@ CALLS = {
     "%agent models": "session.models()",
     "%agent mount": "session.mount({})",
     "%agent new": "session.new({})",
+    "%agent fork NAME --at": "session.fork(NAME, at={})",
     "%agent open": "deepnb.open_session({})",
     "%agent package": "session.package({})",
     "%agent package --yes": "session.package({}, write=True)",

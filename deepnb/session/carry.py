@@ -15,6 +15,8 @@ from deepnb.running.opened import OpenedWorkspace
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
 
+MOST_CHARACTERS = 8_000_000
+"""Characters of messages that a fork begins with."""
 MOST_LINES = 200
 """Lines of memory that are offered."""
 
@@ -34,7 +36,7 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
         )
     source = opened.current.thread.name
     first, messages = view(opened, index.turns[:number])
-    origin = f"{index.kind}, session {index.id}, turns 1 to {number}"
+    origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
     tools = {tool for tool, _ in work.built.tools}
     made = work.threads.new(name, origin=f"{source}@{number}")
     try:
@@ -51,14 +53,23 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
 
 
 def view(opened: OpenedWorkspace, turns: Sequence[FileTurn]) -> tuple[int, list[Message]]:
-    """(number of the first turn that is in it, what the model had after these turns): the last summary, and what came since."""
-    messages: list[Message] = []
-    last = max((turn.number for turn in turns if turn.compactions), default=0)
-    for turn in turns[max(0, last - 1) :]:
+    """(number of the first turn that is in it, what the model had after these turns): the last summary, and what came since.
+
+    Turns before the last ones are left out where all are more than any model takes.
+    """
+    kept: list[list[Message]] = []
+    last = max((turn.number for turn in turns if turn.compactions), default=1)
+    first, room = last, MOST_CHARACTERS
+    for turn in reversed(turns[last - 1 :]):
         found = list(opened.content.content(turn.number).messages)
-        at = [n for n, message in enumerate(found) if message.source == SUMMARY] if turn.number == last else []
-        messages += found[at[-1] :] if at else found
-    return max(1, last), messages
+        at = [n for n, message in enumerate(found) if message.source == SUMMARY] if turn.compactions else []
+        found = found[at[-1] :] if at else found
+        room -= sum(len(message.text) for message in found)
+        if kept and room < 0:
+            first = turn.number + 1
+            break
+        kept.append(found)
+    return first, [message for found in reversed(kept) for message in found]
 
 
 def _turns(opened: OpenedWorkspace, index: SessionIndex, made: Thread, number: int, first: int) -> list[Turn]:

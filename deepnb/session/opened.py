@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnb.context.approximate import approximate
@@ -199,6 +200,10 @@ class OpenedMemory(SessionMemory):
         return approximate(text)
 
     def write(self, path: str, text: str, base: str | None = None) -> Any:
+        """An error."""
+        raise refusal(self._workspace.current.thread.name)
+
+    def keep(self, directory: str | Path) -> int:
         """An error."""
         raise refusal(self._workspace.current.thread.name)
 

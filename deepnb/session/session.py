@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never
@@ -539,7 +540,7 @@ class Session:
         return made
 
     def search(self, words: str) -> pd.DataFrame:
-        """What is said in the current thread with all of these words in it: turn, what it is, text.
+        """What is said in the current thread with all of these words in it: turn, what it is, text; the first 1,000.
 
         Words in quotes are one phrase.
         """
@@ -547,13 +548,14 @@ class Session:
 
         return found(self.passages(words))
 
-    def passages(self, words: str) -> tuple[TurnPassage, ...]:
-        """The same as values."""
+    def passages(self, words: str, most: int = 1_000) -> tuple[TurnPassage, ...]:
+        """The first of them as values."""
         from deepnb.core.passages import passages
         from deepnb.views.search_marks import search_terms
 
         terms = search_terms(words)
-        return tuple(p for turn in self.turns for p in passages(turn) if terms and terms.all_in(p.text))
+        found = (p for turn in self.turns for p in passages(turn) if terms.all_in(p.text))
+        return tuple(islice(found, most if terms else 0))
 
     def key(self, provider: str) -> None:
         """Ask for a provider's key with a hidden prompt, and keep it in this process only, for all sessions."""

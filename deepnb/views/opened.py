@@ -17,7 +17,7 @@ from deepnb.views.search_marks import search_terms
 from deepnb.views.table import TableView, table_html, table_text, table_view
 from deepnb.views.text import page, short, title_line
 
-_BARS, _SIGNS = 120, 60
+_BARS, _SIGNS = 90, 60
 """Columns of the plot, and of the sparkline, that all calls of a session are put into."""
 _NEWEST = 6
 """Turns that the first picture lists."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from deepnb.core.values import ModelStarted, Notice, Turn
+from deepnb.core.values import ModelStarted, Notice, ToolEnded, Turn
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.footer import footer_view
@@ -17,6 +17,8 @@ _CALLS = 6
 _PROMPT = 160
 _STEPS = 25
 """Calls of the model at the beginning and at the end of a long turn that are shown."""
+_RESULTS, _ENDS = 400_000, (1_500, 500)
+"""Characters of all results of a turn from which on of each only the ends are shown, and of these ends."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,21 @@ class ShortTurnView:
 
 def long_turn_view(turn: Turn) -> TurnView:
     """A turn as it was shown; of one with very many steps the first and the last."""
+    turn = _lighter(turn)
     events, steps = turn.events, [n for n, e in enumerate(turn.events) if isinstance(e, ModelStarted) and not e.path]
     if len(steps) <= 2 * _STEPS:
         return TurnView(turn)
     left = len(steps) - 2 * _STEPS
     note = Notice(f"{left:,} steps are left out here: %agent transcript has them")
     return TurnView(replace(turn, events=(*events[: steps[_STEPS]], note, *events[steps[-_STEPS] :])))
+
+
+def _lighter(turn: Turn) -> Turn:
+    """The turn; where its results are very long together, with the ends of each alone."""
+    if sum(len(e.result) for e in turn.events if isinstance(e, ToolEnded)) <= _RESULTS:
+        return turn
+    cut = (replace(e, result=middle_cut(e.result, *_ENDS)) if isinstance(e, ToolEnded) else e for e in turn.events)
+    return replace(turn, events=tuple(cut))
 
 
 def _text(turn: Turn, prompt: str | None, body: Sequence[str]) -> str:

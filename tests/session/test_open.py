@@ -107,11 +107,18 @@ def test_an_opened_session_is_listed_with_where_it_comes_from(opened: OpenedSess
         lambda s: s.mount("/x", "state"),
         lambda s: s.configure(max_steps=2),
         lambda s: s.start("x"),
+        lambda s: s.memory.keep("never-made"),
+        lambda s: s.memory.daily("x"),
+        lambda s: s.subagents.new("x"),
+        lambda s: s.tools.add(len),
+        lambda s: s.persist("never-made.db"),
+        lambda s: s.record("never-made.jsonl"),
+        lambda s: s.package("never-made", write=True),
     ],
 )
 def test_nothing_can_be_changed(opened: OpenedSession, act) -> None:
     before = stamps(Path(opened.index.path).parent)
-    with pytest.raises(DeepnbError, match="was opened to be read"):
+    with pytest.raises(DeepnbError, match=r"was opened to be read: session.fork\(NAME, at=N\) goes on from its turn N"):
         act(opened)
     assert len(opened.turns) == 3 and stamps(Path(opened.index.path).parent) == before
 
@@ -241,6 +248,39 @@ def test_a_fork_is_kept_with_its_session(opened: OpenedSession, tmp_path: Path) 
         assert again.run("More").number == 5
         again.rewind(3)
         assert len(again.turns) == 3
+
+
+def test_more_than_any_model_takes_is_left_out(opened: OpenedSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepnb.session.carry.MOST_CHARACTERS", 10)
+    opened.fork("live", at=1)
+    assert len(opened.into.snapshot.messages) == 5, "the last turn is whole"
+    opened.fork("later", at=2)
+    assert [turn.first_words for turn in opened.into.turns] == [t.first_words for t in opened.turns[:2]]
+
+
+def test_an_attached_graph_has_no_forks_of_it(tmp_path: Path) -> None:
+    from tests.support.graphs import GRAPHS
+
+    with Session(graph=GRAPHS["question"].make(tmp_path)) as session:
+        opened = open_session(claude_file(tmp_path), into=session)
+        with pytest.raises(DeepnbError, match="a graph of your own can't go on from an opened session"):
+            opened.fork("live")
+
+
+def test_a_fork_of_it_can_be_forked_rewound_and_exported(opened: OpenedSession, tmp_path: Path) -> None:
+    into = opened.into
+    opened.fork("live")
+    into.run("Hello")
+    into.rewind(3)
+    into.fork("other")
+    into.run("Hi")
+    kept = open_session(into.export(tmp_path / "other.jsonl"))
+    assert [turn.first_words for turn in kept.turns][-1] == "Hi"
+    assert "And the south?" in into.export(tmp_path / "other.html").read_text()
+    assert (
+        "Hi" in opened.export(tmp_path / "it.html").read_text()
+        or "And the south?" in (tmp_path / "it.html").read_text()
+    )
 
 
 # -- databases
