@@ -263,7 +263,8 @@ def size(count: int) -> str:
 
 def _span(turns: Sequence[FileTurn]) -> str:
     times = [at[:16].replace("T", " ") for turn in turns for at in (turn.started, turn.ended) if at]
-    return f"{times[0]} – {times[-1]}" if times else ""
+    zone = " UTC" if any(turn.started.endswith(("Z", "+00:00")) for turn in turns) else ""
+    return f"{times[0]} – {times[-1]}{zone}" if times else ""
 
 
 def _calls(turns: Sequence[FileTurn]) -> str:

@@ -277,10 +277,7 @@ def test_a_fork_of_it_can_be_forked_rewound_and_exported(opened: OpenedSession, 
     kept = open_session(into.export(tmp_path / "other.jsonl"))
     assert [turn.first_words for turn in kept.turns][-1] == "Hi"
     assert "And the south?" in into.export(tmp_path / "other.html").read_text()
-    assert (
-        "Hi" in opened.export(tmp_path / "it.html").read_text()
-        or "And the south?" in (tmp_path / "it.html").read_text()
-    )
+    assert "And the south?" in opened.export(tmp_path / "it.html").read_text()
 
 
 # -- databases
