@@ -20,7 +20,7 @@ from deepnb.formats.json_values import array, content_text, count, mapping, text
 from deepnb.formats.jsonl import changed
 from deepnb.formats.postgres_checkpoints import connected
 
-_MOST_ROWS, _MOST_AGENTS = 200, 200
+_MOST_ROWS, _MOST_AGENTS = 1_000, 200
 _SCHEMA = 1 << 16
 """Bytes in which the first pages of a database name its tables."""
 _SUMMARIZED = "_summarization_event"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
 from deepnb.formats.checkpoint_branch import Place
@@ -38,7 +38,7 @@ def connected(url: str) -> Iterator[PostgresCheckpoints]:
     except psycopg.errors.UndefinedTable:
         raise RefusedError(f"{where} holds no checkpoints of LangGraph", "open another database") from None
     except psycopg.Error as error:
-        why = " ".join(str(error).split())[:160].replace(url, where)
+        why = " ".join(_without(url, str(error)).split())[:160]
         raise InvalidError(
             f"{where} can't be read ({why})", "see that the server runs and that the address is right"
         ) from None
@@ -53,6 +53,15 @@ def without_password(url: str) -> str:
         return "the database"
     user = f"{parts.username}@" if parts.username else ""
     return f"postgresql://{user}{parts.hostname or ''}{port}{parts.path}"
+
+
+def _without(url: str, text: str) -> str:
+    """A text without the password of an address, however it stands there."""
+    text = text.replace(url, without_password(url))
+    with suppress(ValueError):
+        for secret in filter(None, (urlsplit(url).password, unquote(urlsplit(url).password or ""))):
+            text = text.replace(secret, "***")
+    return text
 
 
 class PostgresCheckpoints:

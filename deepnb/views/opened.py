@@ -248,7 +248,7 @@ def open_cell(row: SessionRow) -> str:
     """What opens a session; empty where its path or its id can't be typed."""
     path, id_ = row.path, row.id
     if not path.isprintable() or "'" in path or not id_.isprintable() or any(map(str.isspace, id_)):
-        return "deepnb.open_session(PATH, THREAD)"
+        return f"deepnb.open_session({path!r}, {id_!r})" if row.several else f"deepnb.open_session({path!r})"
     typed = shlex.quote(path) if any(sign in path for sign in _QUOTED) else path
     return f"%agent open {typed} --thread {id_}" if row.several else f"%agent open {typed}"
 

@@ -46,6 +46,9 @@ def test_a_postgresql_address_that_is_wrong_is_one_line(postgres_server: str) ->
     with pytest.raises(DeepnbError) as wrong:
         open_session("postgresql://me:pass-word@127.0.0.1:1/none")
     assert "pass-word" not in str(wrong.value) and "\n" not in str(wrong.value)
+    with pytest.raises(DeepnbError) as wrong:
+        open_session("postgresql://me:pass-word@127.0.0.1:port/none?options=pass-word")
+    assert "pass-word" not in str(wrong.value)
 
 
 def counts(connection: Any) -> list[int]:
