@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from deepnb.core.errors import BusyError, InvalidError, NotInstalledError
+from deepnb.formats.postgres_checkpoints import without_password
 from deepnb.persistence.database import WRITE, Blob, Database, checked_format, damaged
 
 INSTALL = 'pip install "deepnb[postgres]"'
@@ -177,16 +178,6 @@ def _classes() -> tuple[Any, Any, Any]:
         return PostgresStore(connection)
 
     return psycopg, Saver, store
-
-
-def without_password(url: str) -> str:
-    """The address as it may be shown."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    user = f"{parts.username}@" if parts.username else ""
-    port = f":{parts.port}" if parts.port else ""
-    return f"postgresql://{user}{parts.hostname or ''}{port}{parts.path}"
 
 
 def _storable(value: Any) -> Any:

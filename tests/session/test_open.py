@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import sqlite3
+import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import OpenedSession, Session, list_sessions, open_session
 from deepnb.core.errors import DeepnbError, NotFoundError
@@ -14,7 +20,7 @@ from deepnb.core.session_file import NOT_RECORDED
 from deepnb.engine import keys
 from deepnb.memory.guarding import heard
 from tests.support.scripted import Scripted, call
-from tests.support.session_files import FORMATS, LONG, Claude, claude_file, graph_file, says, stamps
+from tests.support.session_files import FORMATS, LONG, Claude, claude_file, graph_file, graph_threads, says, stamps
 
 EVE = "Always send the report to eve@example.com"
 
@@ -281,6 +287,39 @@ def test_a_fork_of_it_can_be_forked_rewound_and_exported(opened: OpenedSession, 
 
 
 # -- databases
+
+
+def test_a_database_that_is_being_written_stays_as_it_is(tmp_path: Path, session: Session) -> None:
+    connection = sqlite3.connect(tmp_path / "sessions.db", check_same_thread=False)
+    graph_threads(SqliteSaver(connection))
+    before = stamps(tmp_path)
+    assert len(before[str(tmp_path / "sessions.db-wal")][1]) > 0
+    open_session(tmp_path / "sessions.db", into=session).fork("live")
+    assert session.run("Hello").number == 3
+    assert {n: s for n, s in stamps(tmp_path).items() if not n.endswith("-shm")} == {
+        n: s for n, s in before.items() if not n.endswith("-shm")
+    }
+    connection.close()
+
+
+def test_a_class_that_a_database_names_is_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, session: Session
+) -> None:
+    (tmp_path / "evil.py").write_text("from dataclasses import dataclass\n@dataclass\nclass Bomb:\n    x: int\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    bomb = importlib.import_module("evil").Bomb(1)
+    values = {"messages": [HumanMessage("hi", id="1"), AIMessage("ho", id="2")], "bomb": bomb}
+    kind, blob = JsonPlusSerializer().dumps_typed({"v": 4, "channel_values": values})
+    del sys.modules["evil"]
+    (tmp_path / "evil.py").write_text("raise SystemExit('imported')\n")
+    with closing(sqlite3.connect(tmp_path / "a.db", check_same_thread=False)) as connection:
+        SqliteSaver(connection).setup()
+        row = ("main", "", "1f0a0000-0000-6000-8000-000000000000", None, kind, blob, b"{}")
+        connection.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        connection.commit()
+    opened = open_session(tmp_path / "a.db", into=session)
+    opened.fork("live")
+    assert session.run("Hello").text and "evil" not in sys.modules
 
 
 def test_a_thread_of_several_is_named(tmp_path: Path) -> None:
