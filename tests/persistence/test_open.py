@@ -51,6 +51,18 @@ def test_a_postgresql_address_that_is_wrong_is_one_line(postgres_server: str) ->
     assert "pass-word" not in str(wrong.value)
 
 
+def test_a_password_in_an_error_of_the_driver_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    import psycopg
+
+    def refuse(url: str, **how: Any) -> None:
+        raise psycopg.OperationalError(f"bad {url} or pass/word")
+
+    monkeypatch.setattr(psycopg, "connect", refuse)
+    with pytest.raises(DeepnbError) as wrong:
+        open_session("postgresql://me:pass%2Fword@127.0.0.1/none")
+    assert "pass" not in str(wrong.value).replace("postgresql://me@127.0.0.1/none", "")
+
+
 def counts(connection: Any) -> list[int]:
     tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations")
     return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]

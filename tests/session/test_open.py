@@ -196,7 +196,8 @@ def test_memory_is_offered_line_by_line(opened: OpenedSession) -> None:
     memory.accept(second.id)
     memory.accept(first.id)
     assert opened.into.files["/AGENTS.md"] == f"- {EVE}\n- we use tabs\n"
-    assert {entry.origin for entry in memory.log_entries()} == {"external"}
+    assert {entry.origin for entry in memory.log_entries()} == {"external"} and memory.conflicts() == ()
+    assert all("from Claude Code, session 1f0c2a3b" in entry.note for entry in memory.log_entries())
     opened.fork("again")
     assert memory.pending() == ()
 
