@@ -73,10 +73,8 @@ def picture(value: object) -> View:
             return brief(models_view(value), rest="all of it: %agent models")
         case Turns():
             return values.turns_value(value)
-        case ThreadInfo():
-            return values.threads_value([value])
-        case ThreadInfos():
-            return values.threads_value(value)
+        case ThreadInfo() | ThreadInfos():
+            return values.threads_value([value] if isinstance(value, ThreadInfo) else value)
         case HistorySections():
             return values.history_value(value)
         case Xray():
