@@ -85,7 +85,13 @@ def sessions(shell: Shell):
     [
         *("agent hello", "agent rewind 1", "agent undo", "agent compact", "agent resume", "agent new b", "agent mount"),
         *("agent tools", "agent record a.jsonl", "agent persist a.db", "agent package out", "agent panel threads"),
-        *("agent --thread main hello", "agent --bg hello", "agent history --bring 1", "agent subagents add x"),
+        *(
+            "agent --thread main hello",
+            "agent --bg hello",
+            "agent --compare memory_refresh=call,delta hello",
+            "agent history --bring 1",
+            "agent subagents add x",
+        ),
         *("memory add x", "memory forget x", "memory flush", "memory promote", "memory rm /w/CLAUDE.md", "skills"),
         *("memory accept p1", "memory keep out", "memory edit", "memory log", "skills new x", "agent approve"),
     ],
