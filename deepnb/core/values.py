@@ -75,6 +75,8 @@ class ThreadInfo:
     """Calls that need the user's approval."""
     prompts: tuple[str, ...] = ()
     """Prompts of its newest turns, to the last one."""
+    status: str = ""
+    """`idle`, `busy`, `interrupted` or `error`, as a server says; one that was not read there has no turns here."""
 
     def __repr__(self) -> str:
         facts = [*(["current"] if self.current else []), *([f"from {self.parent}"] if self.parent else []), *self.kind]

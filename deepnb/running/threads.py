@@ -79,7 +79,9 @@ class Threads:
     def _unread(self) -> dict[str, str]:
         """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
         if self._stored is None:
-            self._stored = {name: at for name, at in self._state.stored().items() if name not in self._lent}
+            here = {name for name, thread in self._threads.items() if thread.root is not None}
+            hidden = self._lent | (here if self._state.paths.is_served else set())
+            self._stored = {name: at for name, at in self._state.stored().items() if name not in hidden}
             if not self._state.paths.is_attached:
                 self._fill(self.pool)
         return self._stored
@@ -125,6 +127,15 @@ class Threads:
 
     def infos(self) -> ThreadInfos:
         """The threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
+        if self._state.paths.is_served:
+            self.reread()
+            unread, statuses = self._unread(), self._state.statuses()
+            return ThreadInfos(
+                ThreadInfo(name, 0, 0, status=statuses.get(name, ""))
+                if name in unread and name != self._current.thread.name
+                else replace(self.info(self[name]), status=statuses.get(name, ""))
+                for name in self.names
+            )
         return ThreadInfos(self.info(self[name]) for name in self.names)
 
     def info(self, thread: Thread) -> ThreadInfo:
@@ -152,6 +163,8 @@ class Threads:
     def switch(self, name: str) -> Thread:
         """Make another thread current."""
         thread = self._current.thread = self[name]
+        if self._state.paths.is_served:
+            self._state.refresh(thread)
         return thread
 
     def new(self, name: str | None = None, *, scope: Scope = MAIN, of: tuple[Thread, int] | None = None) -> Thread:

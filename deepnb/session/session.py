@@ -14,6 +14,7 @@ from deepnb.core.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.features import Features
 from deepnb.core.offload import BroughtBack, Flush, HistorySection, Offload
+from deepnb.core.server_address import is_address
 from deepnb.core.short_repr import short_repr
 from deepnb.core.values import Event, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
@@ -167,7 +168,9 @@ class Session:
 
     def __repr__(self) -> str:
         model = self.options.model
-        if not isinstance(model, str):
+        if self.options.graph is not None:
+            model = self.options.graph.name
+        elif not isinstance(model, str):
             from deepnb.models.resolve import label_of
 
             model = label_of(model)
@@ -818,6 +821,10 @@ def _options(given: Mapping[str, Any]) -> Options:
     """The options of a session, on deepnb's own agent or on a graph."""
     if given["graph"] is None:
         return changed(Options(), given)
+    if is_address(given["graph"]):
+        from deepnb.wiring.served import served_options
+
+        return served_options(given)
     from deepnb.wiring.attach import attached_options
 
     return attached_options(given)

@@ -76,8 +76,7 @@ def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
             f"└{'──' * (depth - 1)} {thread.name}" if depth else thread.name,
             marks(thread),
             lane(thread),
-            f"{thread.turns:,}",
-            f"{thread.messages:,}",
+            *(("", "") if thread.status and not thread.messages else (f"{thread.turns:,}", f"{thread.messages:,}")),
             thread.parent or "",
         )
         for depth, thread in tree(threads)
@@ -150,7 +149,8 @@ def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
 def marks(thread: ThreadInfo) -> str:
     """Whether it is current, needs an approval, or was made with `--empty` or `--shared`."""
     waits = ["needs approval"] if thread.waits else []
-    return ", ".join([*(["← current"] if thread.current else []), *waits, *thread.kind])
+    status = [thread.status] if thread.status else []
+    return ", ".join([*(["← current"] if thread.current else []), *status, *waits, *thread.kind])
 
 
 def flags(turn: Turn) -> tuple[str, ...]:
