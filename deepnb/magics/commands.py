@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from deepnb.core.errors import InvalidError
+from deepnb.core.server_address import is_address
 from deepnb.core.values import Event, ModelStarted, Notice, Retry
-from deepnb.magics.ask import show_asked
-from deepnb.magics.attach_command import attach, held_graph
+from deepnb.magics.ask import resume, show_asked
+from deepnb.magics.attach_command import attach, attach_server, held_graph
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
 from deepnb.magics.package_command import agent_package
@@ -45,6 +46,8 @@ def agent_status(scene: Scene, args: Args) -> Result:
 def agent_use(scene: Scene, args: Args) -> Result:
     if (graph := held_graph(scene, args["model"])) is not None:
         return attach(scene, args, graph)
+    if is_address(args["model"]):
+        return attach_server(scene, args)
     if args["model"] is None:
         features = scene.session.features
         return features_view(features, scene.stamp) if features else notice(f"the model is {scene.session.model}")
@@ -85,7 +88,9 @@ def agent_switch(scene: Scene, args: Args) -> Result:
     name = scene.session.switch(args["name"])
     turns = len(scene.session.turns)
     scene.show(notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet"))
-    if not scene.cards.are_shown(scene.session.asked):
+    if scene.session.workspace.thread.runs:
+        resume(scene, None)
+    elif not scene.cards.are_shown(scene.session.asked):
         show_asked(scene, 1)
     return None
 

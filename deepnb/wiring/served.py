@@ -162,7 +162,8 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
             Feature("subagents", "the server does not show them", "they are changed where the graph is made", has=False),
             _history(channels, keys.OFFLOAD),
             _approvals(nodes),
-            *own_ways(kept=True),
+            *own_ways(kept=False),
+            Feature("persistence by deepnb", "the server keeps its threads", "%agent threads lists them", has=False),
         ),
     )
 
