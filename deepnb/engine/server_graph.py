@@ -62,7 +62,7 @@ class ServerGraph:
         run = _Run(self._server.client)
         under_way = self._threads.run_under_way(name) if given is None else None
         known = self._threads.known.get(name, frozenset()) if under_way else frozenset[str]()
-        whole = under_way is None or "events" in _modes(under_way)
+        whole = under_way is None or "events" in ((under_way.get("kwargs") or {}).get("stream_mode") or ())
         feed = EventFeed(listener, self._decoder, known, whole=whole)
         parts = self._joined(name, under_way, run) if under_way else self._begun(name, given, config, run)
         try:
@@ -95,10 +95,8 @@ class ServerGraph:
         """A run that goes on, from its first event, as far as the server has kept them."""
         id_ = str(self._threads.id(name))
         run.created(id_, str(under_way["run_id"]))
-        modes: Any = _modes(under_way)
-        return lambda: self._server.client.runs.join_stream(
-            id_, under_way["run_id"], stream_mode=modes, last_event_id="0"
-        )
+        # A server that is asked for several modes here sends the last one alone: it is asked for none, and sends all.
+        return lambda: self._server.client.runs.join_stream(id_, str(under_way["run_id"]), last_event_id="0")
 
     def _told(
         self, parts: Iterator[Any], feed: EventFeed, listener: Listener, known: frozenset[str]
@@ -262,12 +260,6 @@ class _Run:
             self._client.runs.cancel(self._thread, self.id, wait=True)
         except Exception:  # it has ended, or the server does not answer: what is so is seen when the thread is read
             return
-
-
-def _modes(run: Mapping[str, Any]) -> list[str]:
-    """What a run streams, of what is asked for here."""
-    made = (run.get("kwargs") or {}).get("stream_mode") or ["values"]
-    return [mode for mode in _STREAM if mode in ([made] if isinstance(made, str) else made)]
 
 
 def _failed(data: Any) -> RunError:

@@ -34,6 +34,8 @@ class ServerThreads(BaseCheckpointSaver[str]):
         self._ids: dict[str, str] = {}
         self.statuses: dict[str, str] = {}
         """Name -> idle, busy, interrupted or error, as the threads were last listed."""
+        self.parents: dict[str, str] = {}
+        """Name -> `NAME@N` of the thread and turn that a thread was forked from."""
         self.known: dict[str, frozenset[str]] = {}
         """Name -> the ids of the messages, and of the calls with a result, of the state that was read last."""
 
@@ -46,6 +48,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
                 self._ids[name] = name
             elif found := self._search({_NAME: name}, 1):
                 self._ids[name] = found[0]["thread_id"]
+                self._note(name, found[0])
         return self._ids.get(name)
 
     def ensure(self, name: str, facts: Mapping[str, Any]) -> str:
@@ -66,6 +69,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
         new = self._ids[name] = str(made["thread_id"])
         metadata = {_PARENT: "", **facts, _NAME: name}
         self.server.ask(lambda c: c.threads.update(new, metadata=metadata))
+        self.parents[name] = str(metadata[_PARENT])
         return new
 
     def listed(self) -> dict[str, str]:
@@ -79,7 +83,12 @@ class ServerThreads(BaseCheckpointSaver[str]):
                 self._ids[name := id_] = id_
             found[name] = str(row.get("updated_at") or "")
             self.statuses[name] = str(row.get("status") or "")
+            self._note(name, row)
         return found
+
+    def _note(self, name: str, row: Mapping[str, Any]) -> None:
+        """Where a thread comes from: its checkpoints are copies, and say where their own thread did."""
+        self.parents[name] = str((row.get("metadata") or {}).get(_PARENT) or "")
 
     def _search(self, facts: Mapping[str, str], limit: int) -> list[Any]:
         metadata = {"graph_id": self.graph_id, **facts}
@@ -175,7 +184,8 @@ class ServerThreads(BaseCheckpointSaver[str]):
             "channel_versions": {},
             "versions_seen": {},
         }
-        facts: Any = {k: v for k, v in (state.get("metadata") or {}).items() if k != _COUNTERS}
+        facts: Any = {k: v for k, v in (state.get("metadata") or {}).items() if k not in (_COUNTERS, _PARENT)}
+        facts |= {_PARENT: parent} if (parent := self.parents.get(name)) else {}
         return CheckpointTuple(place, checkpoint, facts, place_of(name, state.get("parent_checkpoint")))
 
     def _given(self, given: Any) -> Any:

@@ -103,10 +103,9 @@ class State:
         if self.persistence is not None or self.paths.is_served:
             self.start(thread)
 
-    def statuses(self) -> Mapping[str, str]:
-        """Name -> idle, busy, interrupted or error, of the threads on a server as they were last listed."""
-        found: Mapping[str, str] = self._given.statuses if self.paths.is_served else {}
-        return found
+    def served(self, name: str) -> dict[str, Any]:
+        """What a server says of a thread, when it last listed them: `status` is idle, busy, interrupted or error."""
+        return {"status": self._given.statuses.get(name, ""), "parent": self._given.parents.get(name) or None}
 
     def open(self, thread: Thread) -> None:
         """Read a thread that another session made: its state, and its turns."""

@@ -129,11 +129,9 @@ class Threads:
         """The threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
         if self._state.paths.is_served:
             self.reread()
-            unread, statuses = self._unread(), self._state.statuses()
+            unread = self._unread().keys() - {self._current.thread.name}
             return ThreadInfos(
-                ThreadInfo(name, 0, 0, status=statuses.get(name, ""))
-                if name in unread and name != self._current.thread.name
-                else replace(self.info(self[name]), status=statuses.get(name, ""))
+                replace(ThreadInfo(name, 0, 0) if name in unread else self.info(self[name]), **self._state.served(name))
                 for name in self.names
             )
         return ThreadInfos(self.info(self[name]) for name in self.names)
