@@ -75,8 +75,7 @@ class Server:
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise RunError(f"no server answers at {self.address.url}", "start it, then run the cell again") from None
         except (httpx.HTTPError, httpx.StreamError):
-            do = "%agent resume follows it, if the server goes on"
-            raise RunError(f"{LOST} {self.address.url}", do) from None
+            raise lost(self.address) from None
         except ValueError:
             raise self._no_server() from None
 
@@ -120,6 +119,6 @@ class Server:
         return InvalidError(f"what answers at {self.address.url} is no LangGraph server", "%agent use http://host:port/assistant")
 
 
-def data_of(answer: Any) -> dict[str, Any]:
-    """An answer that must be an object."""
-    return dict(answer) if isinstance(answer, dict) else {}
+def lost(address: ServerAddress) -> RunError:
+    """That a server which ran something can't be heard any more."""
+    return RunError(f"{LOST} {address.url}", "%agent resume follows its run, if the server goes on")

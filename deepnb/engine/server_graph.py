@@ -16,18 +16,19 @@ from langgraph.types import Command
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import RefusedError, RunError
 from deepnb.core.secrets import redact
-from deepnb.core.server_address import LOST
 from deepnb.engine import interrupts, keys
 from deepnb.engine.attached_graph import added_messages, listener_of, tell_compaction
 from deepnb.engine.graph import MODES, Config
 from deepnb.engine.listen import Cancelled, Listener
-from deepnb.engine.server import GoneError
+from deepnb.engine.server import GoneError, lost
 from deepnb.engine.server_events import EventFeed
 from deepnb.engine.server_threads import ServerThreads, ids_of
 from deepnb.engine.server_values import interrupts as asked_in
 from deepnb.engine.server_values import to_json
 
 _STREAM = (*MODES, "events")
+_RECURSION = 9_999
+"""Steps of a graph, as deepagents sets them; a server's own limit of 25 is some eight calls of tools. `max_steps` is the turn's."""
 _LOOK_UP = 0.05
 """Seconds after which a thread that waits for the server looks whether the run was cancelled."""
 _ENDING = 5.0
@@ -83,6 +84,7 @@ class ServerGraph:
         return lambda: self._server.client.runs.stream(
             id_,
             self._assistant,
+            config={"recursion_limit": _RECURSION},
             stream_mode=list(_STREAM),  # type: ignore[arg-type]
             stream_resumable=True,
             on_disconnect="continue",
@@ -126,11 +128,10 @@ class ServerGraph:
         try:
             while run.id and not self._threads.is_over(name, run.id):
                 if monotonic() > until:
-                    url, do = self._server.address.url, "%agent resume follows it"
-                    raise RunError(f"{LOST} {url} while its run went on", do)
+                    raise lost(self._server.address)
                 listener.wait(_LOOK_UP)
-        except GoneError:
-            raise RunError(f"{LOST} {self._server.address.url}: it no longer has the run", "run the cell again") from None
+        except (GoneError, RunError):  # it has ended, or begun anew without this run
+            raise lost(self._server.address) from None
 
     def is_running(self, config: Config) -> bool:
         return self._threads.run_under_way(config["configurable"]["thread_id"]) is not None
