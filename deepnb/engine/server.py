@@ -85,7 +85,7 @@ class Server:
             place = httpx.URL(response.headers["location"])
             where = f"{place.scheme}://{place.netloc.decode()}" if place.host else "another path"
             raise RefusedError(
-                f"the server at {self.address.url} redirects to {where}", "%agent use with the address that answers"
+                f"the server at {self.address.url} redirects to {where}", "%agent use URL with the address that answers"
             )
         # The SDK would go on from there by itself after a break, and tell again what was told.
         response.headers.pop("location", None)
