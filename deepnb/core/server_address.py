@@ -42,7 +42,9 @@ def server_address(text: str) -> ServerAddress:
     """The last part of the path is the assistant; an error in one line for what no server is at."""
     parts = urlsplit(text.strip())
     if "@" in parts.netloc:
-        raise RefusedError("the address holds a name or a password", "%agent use URL --header Authorization asks for it")
+        raise RefusedError(
+            "the address holds a name or a password", "%agent use URL --header Authorization asks for it"
+        )
     if not parts.hostname or parts.query or parts.fragment:
         raise InvalidError("this is not the address of a server", "%agent use http://host:port/assistant")
     before, _, name = parts.path.rstrip("/").rpartition("/")

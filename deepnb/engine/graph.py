@@ -21,8 +21,9 @@ MODES = ("values", "updates")
 class Graph(Protocol):
     """A graph of this process, or one on a server. All states name the conversation `keys.MESSAGES`."""
 
-    compiled: Any
-    """The graph as LangGraph knows it."""
+    @property
+    def compiled(self) -> Any:
+        """The graph as LangGraph knows it."""
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         """Run it: (mode, chunk) as they come. The callbacks in `config` are told of the calls of models and tools."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import httpx
 from langgraph_sdk.client import SyncLangGraphClient
@@ -97,9 +97,13 @@ class Server:
             case 401 | 403:
                 what = f"the header {self.header} was not accepted" if self.header else "a header is asked for"
                 name = self.header or "NAME"
-                return RefusedError(f"{url}: {what} ({code}{said})", f"%agent use URL --header {name} asks for its value")
+                return RefusedError(
+                    f"{url}: {what} ({code}{said})", f"%agent use URL --header {name} asks for its value"
+                )
             case 404:
-                return GoneError(f"the server at {url} has no such thing ({code}{said})", "%agent threads lists its threads")
+                return GoneError(
+                    f"the server at {url} has no such thing ({code}{said})", "%agent threads lists its threads"
+                )
             case 409:
                 do = "wait until it ends, or %agent resume follows it"
                 return BusyError("a run is going on in this thread on the server", do)
@@ -109,14 +113,20 @@ class Server:
 
     def _said(self, error: httpx.HTTPStatusError) -> str:
         body = getattr(error, "body", None)
-        found = next((body[key] for key in ("detail", "message", "error") if body.get(key)), "") if isinstance(body, dict) else ""
+        found = (
+            next((body[key] for key in ("detail", "message", "error") if body.get(key)), "")
+            if isinstance(body, dict)
+            else ""
+        )
         words = " ".join(str(found).split())
         if (value := self._value() if self.header else "") and value in words:
             words = words.replace(value, "[hidden]")
         return f": {redact(words)[:_WORDS]}" if words else ""
 
     def _no_server(self) -> DeepnbError:
-        return InvalidError(f"what answers at {self.address.url} is no LangGraph server", "%agent use http://host:port/assistant")
+        return InvalidError(
+            f"what answers at {self.address.url} is no LangGraph server", "%agent use http://host:port/assistant"
+        )
 
 
 def lost(address: ServerAddress) -> RunError:

@@ -144,7 +144,9 @@ class EventFeed:
 
     def _result(self, output: Any) -> Any:
         if isinstance(output, Mapping) and output.get("type") == "tool":
-            return self._decoder.message({**output, "id": output.get("id") or f"result of {output.get('tool_call_id')}"})
+            return self._decoder.message(
+                {**output, "id": output.get("id") or f"result of {output.get('tool_call_id')}"}
+            )
         update = output.get("update") if isinstance(output, Mapping) else None
         if isinstance(update, Mapping):
             return Command(update={"messages": self._decoder.messages(update.get("messages"))})

@@ -38,7 +38,9 @@ _ENDING = 5.0
 class ServerGraph:
     """One assistant. A run goes on when the kernel dies, and stops when the user stops it."""
 
-    def __init__(self, threads: ServerThreads, assistant: str, nodes: Mapping[str, Any], channels: Iterable[str]) -> None:
+    def __init__(
+        self, threads: ServerThreads, assistant: str, nodes: Mapping[str, Any], channels: Iterable[str]
+    ) -> None:
         """`nodes` is the graph as the server draws it, and `channels` are those of its state."""
         self._threads = threads
         self._assistant = assistant
@@ -81,11 +83,12 @@ class ServerGraph:
             how = {"command": {"resume": given.resume}}
         elif given is not None:
             how = {"input": to_json(given, self._decoder.channel)}
-        return lambda: self._server.client.runs.stream(
+        client: Any = self._server.client
+        return lambda: client.runs.stream(
             id_,
             self._assistant,
             config={"recursion_limit": _RECURSION},
-            stream_mode=list(_STREAM),  # type: ignore[arg-type]
+            stream_mode=list(_STREAM),
             stream_resumable=True,
             on_disconnect="continue",
             multitask_strategy="reject",

@@ -56,9 +56,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
         id_ = self._ids[name] = self.id(name) or str(uuid4())
         metadata = {**facts, _NAME: name}
         self.server.ask(
-            lambda c: c.threads.create(
-                thread_id=id_, graph_id=self.graph_id, metadata=metadata, if_exists="do_nothing"
-            )
+            lambda c: c.threads.create(thread_id=id_, graph_id=self.graph_id, metadata=metadata, if_exists="do_nothing")
         )
         return id_
 
@@ -141,7 +139,12 @@ class ServerThreads(BaseCheckpointSaver[str]):
         return self._tuple(place["thread_id"], self.state(place["thread_id"], place.get("checkpoint_id")))
 
     def list(
-        self, config: Any, *, filter: dict[str, Any] | None = None, before: Any = None, limit: int | None = None  # noqa: A002
+        self,
+        config: Any,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002
+        before: Any = None,
+        limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """The checkpoints of a thread, the newest first; without one, the newest of each thread, by when it changed."""
         if config is None:
@@ -201,9 +204,7 @@ _COUNTERS = "counters_since_delta_snapshot"
 def ids_of(values: Mapping[str, Any]) -> frozenset[str]:
     """The ids of the messages of a state, and of the calls that have a result in it."""
     listed = values.get(keys.MESSAGES) or ()
-    return frozenset(
-        id_ for m in listed for id_ in (m.id, getattr(m, "tool_call_id", None)) if id_
-    )
+    return frozenset(id_ for m in listed for id_ in (m.id, getattr(m, "tool_call_id", None)) if id_)
 
 
 def _is_uuid(name: str) -> bool:

@@ -69,11 +69,13 @@ class Decoder:
         """The state of a thread of this name."""
         tasks = tuple(_task(one) for one in state.get("tasks") or ())
         found = tuple(i for task in tasks for i in task.interrupts)
+        place: Any
+        nowhere: Any = {"configurable": {"thread_id": name}}
         place, parent = place_of(name, state.get("checkpoint")), place_of(name, state.get("parent_checkpoint"))
         return StateSnapshot(
             self.values(state.get("values")),
             tuple(state.get("next") or ()),
-            place or {"configurable": {"thread_id": name}},
+            place or nowhere,
             state.get("metadata"),
             state.get("created_at"),
             parent,

@@ -17,6 +17,8 @@ def enter_header(address: ServerAddress, name: str) -> None:
     """Hold a header for a server: its value is that of the variable, else it is asked for."""
     variable = variable_of(name)
     value = os.environ.get(variable) or ask_hidden(
-        f"value of the header {name} for {address.host}", "the value of a header", f"set {variable} in the environment that starts Jupyter"
+        f"value of the header {name} for {address.host}",
+        "the value of a header",
+        f"set {variable} in the environment that starts Jupyter",
     )
     keep_header(address.url, name, value)

@@ -22,7 +22,6 @@ from deepnb.workshop.approvals import Effects
 
 if TYPE_CHECKING:
     from deepnb.engine.server import Server
-    from deepnb.engine.server_graph import ServerGraph
 
 INSTALL = "pip install 'deepnb[server]'"
 _OWN_PROMPTS = ("memory", "messages_key")
@@ -159,7 +158,9 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
             _files(channels),
             _memory(nodes, channels, memory, in_store=keys.TOLD in channels),
             Feature("skills", "the server does not show them", "they are changed where the graph is made", has=False),
-            Feature("subagents", "the server does not show them", "they are changed where the graph is made", has=False),
+            Feature(
+                "subagents", "the server does not show them", "they are changed where the graph is made", has=False
+            ),
             _history(channels, keys.OFFLOAD),
             _approvals(nodes),
             *own_ways(kept=False),
@@ -176,10 +177,12 @@ def _files(channels: Sequence[str]) -> Feature:
 
 def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], *, in_store: bool) -> Feature:
     if in_store:
-        do = "ask the agent to change it; session.snapshot.memory is what it was told"
+        do = "ask the agent to change it; session.snapshot.memory is what its prompt holds"
         return Feature("memory", "it is in the server's store", do, has=False)
     if any(re.search("Memory", name) for name in nodes) and "files" in channels:
-        return Feature("memory", f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise")
+        return Feature(
+            "memory", f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
+        )
     return Feature("memory", "no memory files are in its prompt", "add deepnb.middleware.MemoryMiddleware()", has=False)
 
 

@@ -33,7 +33,9 @@ def test_an_address_with_a_header(kernel: Kernel, server: LoopbackServer) -> Non
     assert f"echo at {where}" in ran[3].text or f"{server.url}/echo" in ran[3].text
     server.faults["runs/stream"] = (401, f"{VALUE} is not known")
     fault = kernel.run("%agent again")
-    assert fault.reply["evalue"].startswith(f"{server.url}: the header X-Api-Key was not accepted (401: [hidden] is not known)")
+    assert fault.reply["evalue"].startswith(
+        f"{server.url}: the header X-Api-Key was not accepted (401: [hidden] is not known)"
+    )
     server.faults.clear()
     kernel.ok("%agent once more")
     kernel.ok(f"%agent use {server.url}/echo")

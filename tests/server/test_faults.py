@@ -48,7 +48,11 @@ def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
         ("runs/stream", (422, "odd\nodd"), "the server at {url} refused the request (422: odd odd)"),
         ("runs/stream", (500, "oops"), "the server at {url} failed (500: oops): its log says why; then run the cell"),
         ("runs/stream", (200, "not a stream"), "lost the connection to {url}: %agent resume follows its run, if the"),
-        ("runs/stream", (CUT, ""), "lost the connection to {url}: %agent resume follows its run, if the server goes on"),
+        (
+            "runs/stream",
+            (CUT, ""),
+            "lost the connection to {url}: %agent resume follows its run, if the server goes on",
+        ),
         ("GET .*/state", (500, "oops"), "the server at {url} failed (500: oops)"),
         ("GET .*/state", (CUT, ""), "lost the connection to {url}"),
         ("POST /threads ", (500, "oops"), ""),
@@ -152,6 +156,7 @@ def test_the_header_goes_with_every_request_and_is_in_no_text(
     header.run("hello")
     assert server.headers and all(one["x-api-key"] == SECRET for one in server.headers)
     server.faults["runs/stream"] = (401, f"not {SECRET}")
+    error: pytest.ExceptionInfo[deepnb.DeepnbError]
     with pytest.raises(deepnb.RefusedError) as error:
         header.run("no")
     assert "the header X-Api-Key was not accepted (401: not [hidden])" in told(error)
@@ -183,7 +188,12 @@ def test_keys_of_other_services_are_not_sent(server: LoopbackServer, monkeypatch
 
 def test_a_header_is_typed_where_nobody_sees_it(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("getpass.getpass", lambda prompt: asked.append(prompt) or SECRET)
+
+    def typed(prompt: str) -> str:
+        asked.append(prompt)
+        return SECRET
+
+    monkeypatch.setattr("getpass.getpass", typed)
     s = deepnb.Session().attach(f"{server.url}/echo", header="Authorization")
     s.run("hello")
     assert len(asked) == 1 and asked[0].startswith("value of the header Authorization for 127.0.0.1:")

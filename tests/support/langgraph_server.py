@@ -61,7 +61,15 @@ class LangGraphServer:
             port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
         self._app, self._log = app, home / "log"
-        self._command = [str(programs / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port), *options]
+        self._command = [
+            str(programs / "langgraph"),
+            "dev",
+            "--no-browser",
+            "--no-reload",
+            "--port",
+            str(port),
+            *options,
+        ]
         self._env = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), **QUIET, **env}
         self._process: subprocess.Popen[Any] | None = None
 

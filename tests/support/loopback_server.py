@@ -48,7 +48,9 @@ class LoopbackServer:
             case ["threads"], "POST":
                 return self._made(body)
             case ["threads", "search"], _:
-                return [t for t in self.threads.values() if (body.get("metadata") or {}).items() <= t["metadata"].items()]
+                return [
+                    t for t in self.threads.values() if (body.get("metadata") or {}).items() <= t["metadata"].items()
+                ]
             case ["threads", id_, *_], _ if id_ not in self.threads:
                 return 404, f"Thread with ID {id_} not found"
             case ["threads", id_, "state", *_], "GET":
@@ -56,7 +58,9 @@ class LoopbackServer:
             case ["threads", id_, "state", *_], _:
                 return self._written(id_, body)
             case ["threads", id_, "history"], _:
-                return [s for s in self.states[id_][::-1] if (body.get("metadata") or {}).items() <= s["metadata"].items()]
+                return [
+                    s for s in self.states[id_][::-1] if (body.get("metadata") or {}).items() <= s["metadata"].items()
+                ]
             case ["threads", id_, "runs", "stream"], _:
                 return self._run(id_, body)
             case ["threads", id_, "runs"], _:
@@ -89,7 +93,7 @@ class LoopbackServer:
         return {"checkpoint": {}}
 
     def _run(self, id_: str, body: Any) -> Iterator[tuple[str, Any]]:
-        run = {"run_id": str(uuid4()), "status": "running", "kwargs": {"stream_mode": self.modes}}
+        run: dict[str, Any] = {"run_id": str(uuid4()), "status": "running", "kwargs": {"stream_mode": self.modes}}
         self.runs[id_].append(run)
         yield "metadata", run
         now = self.states[id_][-1]["values"]
@@ -149,7 +153,8 @@ def loopback_server() -> Iterator[LoopbackServer]:
                 self.connection.close()
                 return
             if isinstance(answer, tuple):
-                self._end(answer[0], json.dumps({"detail": answer[1]}), "application/json", answer[1])
+                said = str(answer[1])
+                self._end(int(answer[0]), json.dumps({"detail": said}), "application/json", said)
             elif isinstance(answer, (dict, list)):
                 self._end(200, json.dumps(answer), "application/json")
             else:
