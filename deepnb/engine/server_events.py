@@ -26,8 +26,14 @@ _PLUMBING = ("runtime", "state", "store", "config")
 class EventFeed:
     """One run: what it tells goes to a listener, less what is `known` already."""
 
-    def __init__(self, listener: Listener, decoder: Decoder, known: frozenset[str], *, whole: bool) -> None:
-        """`known` are ids of messages and calls; without `whole` the run streams no events, and its messages tell."""
+    def __init__(
+        self, listener: Listener, decoder: Decoder, known: frozenset[str] = frozenset(), *, follows: bool, whole: bool
+    ) -> None:
+        """`known` are ids of messages and calls. `follows` is for a run that has begun before, of which events may be missing.
+
+        Without `whole` the run streams none, and its messages tell.
+        """
+        self._follows = follows
         self._listener = listener
         self._decoder = decoder
         self._known = known
@@ -44,25 +50,21 @@ class EventFeed:
         """Run of a model -> its beginning, until the id of its answer says whether that is known."""
         self._models: set[str] = set()
 
-    def state(self, messages: Sequence[BaseMessage]) -> None:
-        """The main agent's thread holds these now."""
+    def state(self, messages: Sequence[BaseMessage], added: Sequence[BaseMessage]) -> None:
+        """The main agent's thread holds these now; what joined it tells of calls that no event told of."""
+        calls = [call for m in messages if isinstance(m, AIMessage) for call in m.tool_calls]
+        for one in added:
+            if isinstance(one, AIMessage) and not self._whole:
+                for call in one.tool_calls:
+                    self._start(call)
+            elif self._follows and isinstance(one, ToolMessage) and one.tool_call_id not in self._known | self._begun:
+                for call in [c for c in calls if c["id"] == one.tool_call_id][-1:]:
+                    self._start(call)
+            if isinstance(one, ToolMessage) and (run := self._runs.pop(one.tool_call_id, None)):
+                self._listener.on_tool_end(one, run_id=run)
         done = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)} | self._begun
         last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
         self._open[None] = [c for c in (last.tool_calls if last else ()) if c["id"] not in done]
-
-    def added(self, messages: Sequence[BaseMessage]) -> None:
-        """These have joined the thread, in a run that tells nothing else of its calls."""
-        if self._whole:
-            return
-        for one in messages:
-            for call in getattr(one, "tool_calls", ()):
-                if call["id"] not in self._known:
-                    run = self._runs[call["id"]] = uuid4()
-                    self._listener.on_tool_start(
-                        {"name": call["name"]}, "", run_id=run, inputs=dict(call["args"]), tool_call_id=call["id"]
-                    )
-            if isinstance(one, ToolMessage) and (started := self._runs.pop(one.tool_call_id, None)):
-                self._listener.on_tool_end(one, run_id=started)
 
     def event(self, one: Mapping[str, Any]) -> None:
         """One event of the stream."""
@@ -88,6 +90,16 @@ class EventFeed:
                 self._listener.on_tool_error(GraphBubbleUp() if asks else RuntimeError(said), run_id=UUID(run))
 
     # -- helpers
+
+    def _start(self, call: Mapping[str, Any]) -> None:
+        """A call of the main agent begins that no event tells of."""
+        id_ = str(call["id"])
+        if id_ in self._known | self._begun:
+            return
+        self._begun.add(id_)
+        run = self._runs[id_] = uuid4()
+        inputs = dict(call["args"])
+        self._listener.on_tool_start({"name": call["name"]}, "", run_id=run, inputs=inputs, tool_call_id=id_)
 
     def _begins(self, run: str, answer: BaseMessage) -> bool:
         """Whether a call of a model is to be told of: it is begun when the first piece of its answer has come."""

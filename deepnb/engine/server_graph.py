@@ -66,7 +66,7 @@ class ServerGraph:
         under_way = self._threads.run_under_way(name) if given is None else None
         known = self._threads.known.get(name, frozenset()) if under_way else frozenset[str]()
         whole = under_way is None or "events" in ((under_way.get("kwargs") or {}).get("stream_mode") or ())
-        feed = EventFeed(listener, self._decoder, known, whole=whole)
+        feed = EventFeed(listener, self._decoder, known, follows=under_way is not None, whole=whole)
         parts = self._joined(name, under_way, run) if under_way else self._begun(name, given, config, run)
         try:
             yield from self._told(run.read(parts, listener, self._server.errors), feed, listener, known)
@@ -113,12 +113,12 @@ class ServerGraph:
                     feed.event(part.data)
                 case "values":
                     values = self._decoder.values(part.data)
-                    feed.state(values.get(keys.MESSAGES) or ())
-                    if before is not None:
-                        new = [m for m in added_messages(before, values) if m.id not in known]
-                        feed.added(new)
+                    first = {} if known else values  # of a run that is followed, the first state has news, too
+                    new = [m for m in added_messages(before or first, values) if m.id not in known]
+                    feed.state(values.get(keys.MESSAGES) or (), new)
+                    if new:
                         yield "updates", {"": {keys.MESSAGES: new}}
-                        tell_compaction(listener, before, values)
+                    tell_compaction(listener, before or values, values)
                     yield "values", (before := values)
                 case "updates" if part.data.get(keys.INTERRUPT):
                     yield "updates", {keys.INTERRUPT: asked_in(part.data[keys.INTERRUPT])}

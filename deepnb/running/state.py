@@ -52,6 +52,7 @@ class State:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
         if thread.root is not None and self.paths.is_served and self._newest(thread).id is None:
             thread.lose(())  # the server has nothing of it any more
+            self.look(thread, share=False)
         if thread.root is None and self._given is not None and self._newest(thread).id is not None:
             self.open(thread)  # another kernel has made it since it was looked for
         elif thread.root is None:
@@ -102,6 +103,13 @@ class State:
         """See what another kernel did in a thread; nothing where there can be none."""
         if self.persistence is not None or self.paths.is_served:
             self.start(thread)
+
+    def see(self, thread: Thread) -> None:
+        """See what the server has of a thread; nothing is written."""
+        if thread.root is not None:
+            self.start(thread)
+        elif self._newest(thread).id is not None:
+            self.open(thread)
 
     def served(self, name: str) -> dict[str, Any]:
         """What a server says of a thread, when it last listed them: `status` is idle, busy, interrupted or error."""

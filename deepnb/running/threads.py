@@ -162,7 +162,7 @@ class Threads:
         """Make another thread current."""
         thread = self._current.thread = self[name]
         if self._state.paths.is_served:
-            self._state.refresh(thread)
+            self._state.see(thread)
         return thread
 
     def new(self, name: str | None = None, *, scope: Scope = MAIN, of: tuple[Thread, int] | None = None) -> Thread:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langgraph_sdk import get_sync_client
 
 import deepnb
 from deepnb.core.values import ToolEnded, Turn
@@ -137,3 +138,19 @@ def test_what_a_call_was_sent_is_counted_and_shown(served: str, session: Any) ->
     assert budget.parts["memory"] > 0 and budget.parts["tool results"] > 0 and budget.parts["tools"] == 0
     assert "does not show the tools" in budget.unseen
     assert any("Be brief." in piece.text for piece in s.xray().request)
+
+
+def test_a_run_of_another_program_is_followed(served: str, session: Any) -> None:
+    client = get_sync_client(url=served, api_key=None)
+    made = client.threads.create()["thread_id"]
+    prompt = {"messages": [{"role": "user", "content": "nap 4"}]}
+    client.runs.create(made, "agent", input=prompt)
+    s = session(f"{served}/agent")
+    while "nap-1-0" not in {m.tool_call_id for m in s.snapshot.messages}:
+        s.switch(made)
+    assert s.thread == made and not results(s.turns[-1])[4:]
+    list(s.resume())
+    assert [(t.prompt, t.text, results(t)) for t in s.turns] == [
+        ("nap 4", "After 4 results, nap 4 is done.", [f"nap-1-{n}" for n in range(4)])
+    ]
+    assert session(f"{served}/agent", made).run("say more").number == 2
