@@ -143,7 +143,7 @@ def test_what_a_call_was_sent_is_counted_and_shown(served: str, session: Any) ->
 def test_a_run_of_another_program_is_followed(served: str, session: Any) -> None:
     client = get_sync_client(url=served, api_key=None)
     made = client.threads.create()["thread_id"]
-    prompt = {"messages": [{"role": "user", "content": "nap 4"}]}
+    prompt: Any = {"messages": [{"role": "user", "content": "nap 4"}]}
     client.runs.create(made, "agent", input=prompt)
     s = session(f"{served}/agent")
     while "nap-1-0" not in {m.tool_call_id for m in s.snapshot.messages}:
