@@ -8,7 +8,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 
 import deepnb
-from deepnb.core.values import ToolEnded, Turn
+from deepnb.core.values import ModelEnded, ToolEnded, Turn
 from tests.support.server_app import server_graphs
 from tests.support.server_client import client, told
 from tests.support.server_script import STEPS, play
@@ -40,9 +40,9 @@ def test_a_run_goes_on_without_its_kernel_and_is_followed_to_its_end(served: str
     with pytest.raises(deepnb.BusyError, match="a run goes on on the server in thread left: wait until it ends, or"):
         s.run("say no")
     before = len(results(turn))
-    stream = s.resume()
-    new = [e.id for e in stream if isinstance(e, ToolEnded)]
-    assert len(new) == 6 - before > 0
+    events = list(s.resume())
+    assert len([e for e in events if isinstance(e, ToolEnded)]) == 6 - before > 0
+    assert 0 < len([e for e in events if isinstance(e, ModelEnded)]) <= 7 - before, "what was read is not told again"
     (turn,) = s.turns
     assert results(turn) == [f"nap-1-{n}" for n in range(6)]
     assert (turn.text, turn.interrupted, turn.error) == ("After 6 results, nap 6 is done.", None, None)
