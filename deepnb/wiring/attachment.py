@@ -26,9 +26,11 @@ class Attachment:
     backend: Any
     """Where its files are; None where it has none."""
     in_state: bool
-    """Whether they are in its state, so that each thread has its own."""
+    """Whether they are in its state, memory included, so that each thread has its own."""
     served: ServerGraph | None = None
     """The agent, where it is on a server, which `graph` is then."""
+    stored: Any = None
+    """The backend of its memory and skills, where these are in a server's store and not in the state."""
 
     @property
     def is_served(self) -> bool:
@@ -49,7 +51,7 @@ class Attachment:
         """Why the graph would not read a file, in one line; empty where it would. `guarded` is memory, a note, a skill or a subagent."""
         if self.backend is None:
             return _line(self.features, "files")
-        if not guarded or (path in memory and self.features.has("memory")):
+        if not guarded or self.stored is not None or (path in memory and self.features.has("memory")):
             return ""
         if path.startswith(tuple(f"{source.rstrip('/')}/" for source in skills)):
             return _line(self.features, "skills")

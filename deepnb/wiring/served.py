@@ -12,6 +12,7 @@ from deepnb.core.budget import Rule, asked_rule
 from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.core.features import Feature, Features
 from deepnb.core.server_address import ServerAddress, server_address
+from deepnb.engine import keys
 from deepnb.models.keys import kept_header
 from deepnb.wiring.attachment import Attachment, own_ways
 from deepnb.wiring.build import Built
@@ -87,7 +88,8 @@ def served_options(given: Mapping[str, Any]) -> Options:
     one = chosen(found)
     made, threads = _attachment(found, one, given["messages_key"], given["memory"])
     own = {name: value for name, value in given.items() if name not in refused | {"graph"}}
-    options = changed(usual, {**own, "backend": made.backend, "memory_refresh": "thread"})
+    refresh = "thread" if made.stored is None else "delta"
+    options = changed(usual, {**own, "backend": made.backend, "memory_refresh": refresh})
     return replace(options, graph=made, checkpointer=threads, model=None, general_purpose=False, enable_subagents=False)
 
 
@@ -139,16 +141,31 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     graph = ServerGraph(threads, one.id, nodes, channels or (messages,))
     sources = (memory,) if isinstance(memory, str) else tuple(memory)
     shown = f"{one.shown} at {found.address.host}"
-    features = _features(shown, names, channels, sources)
+    stored = _stored(found, one) if keys.TOLD in channels else None
+    features = _features(shown, names, channels, sources, stored)
     files = StateBackend() if "files" in channels else None
-    made = Attachment(found, shown, messages, GraphParts((), (), (), False), features, files, True, graph)
+    made = Attachment(
+        found, shown, messages, GraphParts((), (), (), False), features, files, stored is None, graph, stored
+    )
     return made, threads
 
 
-def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple[str, ...]) -> Features:
-    """What an agent on a server has, as far as the names of its nodes and channels say."""
-    from deepnb.engine import keys
+def _stored(found: Server, one: Assistant) -> Any:
+    """The memory of an agent that deepnb packaged; None where it has that of several users, of whom nobody says which is this one."""
+    from deepagents.backends import StoreBackend
 
+    from deepnb.backends.memory_store import files_of
+    from deepnb.backends.stores import ExactStore
+    from deepnb.engine.server_store import ServerStore
+
+    store = ServerStore(found)
+    spaces = [space for space in store.list_namespaces(prefix=files_of(one.id)) if space[-1] == "files"]
+    space = next(iter(spaces), files_of(one.id, "everyone"))
+    return StoreBackend(store=ExactStore(store), namespace=lambda _: space) if len(spaces) < 2 else None
+
+
+def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Features:
+    """What an agent on a server has, as far as the names of its nodes and channels say."""
     window = Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False)
     return Features(
         name,
@@ -156,8 +173,12 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
             window,
             Feature("checkpointer", "the server's: threads go on when this kernel ends"),
             _files(channels),
-            _memory(nodes, channels, memory, in_store=keys.TOLD in channels),
-            Feature("skills", "the server does not show them", "they are changed where the graph is made", has=False),
+            _memory(nodes, channels, memory, stored),
+            Feature("skills", "in the server's store")
+            if stored is not None
+            else Feature(
+                "skills", "the server does not show them", "they are changed where the graph is made", has=False
+            ),
             Feature(
                 "subagents", "the server does not show them", "they are changed where the graph is made", has=False
             ),
@@ -175,10 +196,12 @@ def _files(channels: Sequence[str]) -> Feature:
     return Feature("files", "its state has none", "add deepagents' FilesystemMiddleware()", has=False)
 
 
-def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], *, in_store: bool) -> Feature:
-    if in_store:
-        do = "ask the agent to change it; session.snapshot.memory is what its prompt holds"
-        return Feature("memory", "it is in the server's store", do, has=False)
+def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Feature:
+    if stored is not None:
+        return Feature("memory", f"{', '.join(memory)}, long-term memory and notes in the server's store")
+    if keys.TOLD in channels:
+        do = "session.snapshot.memory is what its prompt holds"
+        return Feature("memory", "the server's store has that of several users", do, has=False)
     if any(re.search("Memory", name) for name in nodes) and "files" in channels:
         return Feature(
             "memory", f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
