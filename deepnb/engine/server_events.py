@@ -73,6 +73,8 @@ class EventFeed:
             case "on_chat_model_start":
                 self._held[run] = (one, data)
                 self._models.add(run)
+                if not self._follows:
+                    self._begins(run, None)
             case "on_chat_model_stream" if run in self._models:
                 piece = self._decoder.message(data.get("chunk") or {})
                 if self._begins(run, piece) and isinstance(piece, AIMessageChunk):
@@ -101,11 +103,11 @@ class EventFeed:
         inputs = dict(call["args"])
         self._listener.on_tool_start({"name": call["name"]}, "", run_id=run, inputs=inputs, tool_call_id=id_)
 
-    def _begins(self, run: str, answer: BaseMessage) -> bool:
-        """Whether a call of a model is to be told of: it is begun when the first piece of its answer has come."""
+    def _begins(self, run: str, answer: BaseMessage | None) -> bool:
+        """Whether a call of a model is to be told of. That of a run that is followed begins when a piece of its answer has come."""
         if (held := self._held.pop(run, None)) is None:
             return run in self._models
-        if answer.id in self._known:
+        if answer is not None and answer.id in self._known:
             self._models.discard(run)
             return False
         one, data = held

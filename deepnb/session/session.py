@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.core.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.core.budget import Budget, Rule, Size
+from deepnb.core.errors import InvalidError
 from deepnb.core.features import Features
 from deepnb.core.offload import BroughtBack, Flush, HistorySection, Offload
 from deepnb.core.server_address import is_address, server_address
@@ -526,6 +527,10 @@ class Session:
 
     def use(self, model: str | BaseChatModel, *, base_url: str | None = None) -> str:
         """Use another model from the next turn on, in the same threads; returns its display name."""
+        if is_address(model):
+            raise InvalidError(
+                "this is the address of a server, not a model", f"%agent use {model} makes a session on it"
+            )
         return self._workspace.configure({"model": model, "base_url": base_url}).model
 
     def attach(

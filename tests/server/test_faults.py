@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -203,3 +204,16 @@ def test_a_header_is_typed_where_nobody_sees_it(server: LoopbackServer, monkeypa
         with pytest.raises(deepnb.InvalidError, match="header='Authorization'"):
             deepnb.Session().attach(f"{server.url}/echo", header="Authorization")
     keys._HEADERS.clear()
+
+
+def test_without_the_sdk_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langgraph_sdk.client", None)
+    monkeypatch.delitem(sys.modules, "deepnb.engine.server", raising=False)
+    with pytest.raises(deepnb.NotInstalledError) as error:
+        deepnb.Session(graph="http://127.0.0.1:1/x")
+    assert told(error) == "an agent on a server needs langgraph-sdk: pip install 'deepnb[server]'"
+
+
+def test_an_address_is_no_model(server: LoopbackServer) -> None:
+    with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
+        deepnb.Session().use("http://127.0.0.1:1/x")

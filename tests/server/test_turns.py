@@ -12,6 +12,7 @@ from deepnb.core.values import ModelEnded, ToolEnded, Turn
 from tests.support.server_app import server_graphs
 from tests.support.server_client import client, told
 from tests.support.server_script import STEPS, play
+from tests.support.shells import Shell
 
 pytestmark = pytest.mark.slow
 
@@ -154,3 +155,39 @@ def test_a_run_of_another_program_is_followed(served: str, session: Any) -> None
         ("nap 4", "After 4 results, nap 4 is done.", [f"nap-1-{n}" for n in range(4)])
     ]
     assert session(f"{served}/agent", made).run("say more").number == 2
+
+
+def test_a_limit_stops_the_run_on_the_server(served: str, session: Any) -> None:
+    s = session(f"{served}/agent")
+    s.new("limited")
+    assert s.run("nap 3", max_steps=1).interrupted == "reached the limit of 1 step"
+    assert [one.status for one in s.threads if one.name == "limited"] == ["interrupted"]
+    list(s.resume("again" if s.workspace.thread.cut else None))
+    assert s.text == "After 3 results, nap 3 is done."
+    assert len(s.turns) == 1 and [m.role for m in s.snapshot.messages].count("tool") == 3
+
+
+def test_a_turn_in_the_background_lands_in_a_thread_of_the_server(served: str, session: Any) -> None:
+    s = session(f"{served}/agent")
+    s.new("before")
+    s.run("say one")
+    job = s.start("look b")
+    assert job.wait(60).text == "After 1 results, look b is done."
+    assert len(s.turns) == 1
+    assert [t.prompt for t in session(f"{served}/agent", job.thread).turns] == ["say one", "look b"]
+
+
+def test_a_cell_that_joins_a_thread_follows_its_run(served: str) -> None:
+    with client(f"{served}/agent", "joined", "nap 5") as process:
+        told(process), told(process)
+    shell = Shell()
+    try:
+        shell.ok("%load_ext deepnb")
+        assert f"%agent use {served}/hall" in shell.ok(f"%agent use {served}")
+        shell.ok(f"%agent use {served}/agent")
+        assert "busy" in next(line for line in shell.ok("%agent threads").splitlines() if line.startswith("joined"))
+        assert "After 5 results, nap 5 is done." in shell.ok("%agent switch joined")
+        assert "nap 5" in shell.ok("%agent turns") and "After 0 results" in shell.ok("%agent say more")
+        assert "tools" in shell.ok("%agent budget")
+    finally:
+        shell.close()
