@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Decision
-from deepnb.core.errors import BusyError, NotFoundError, RefusedError
+from deepnb.core.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.core.offload import BroughtBack
 from deepnb.core.values import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from deepnb.workshop.python import Names
 
 CODE = "code of"
+_ID = 8
+"""Characters of the ID of a thread on a server that are enough to name it."""
 LISTED = 20
 """Turns whose prompts a list of threads has, the newest ones."""
 KEPT_RUNS = 20
@@ -90,6 +92,15 @@ class Threads:
         """Threads are kept elsewhere from now on: what is there is looked for when somebody asks."""
         self._stored = None
 
+    def _listed_anew(self) -> None:
+        """See which threads a server has now; those that were known stay, should it not answer."""
+        known, self._stored = self._stored, None
+        try:
+            self._unread()
+        except DeepnbError:
+            self._stored = known or {}
+            raise
+
     def _fill(self, pool: Pool) -> None:
         """Find what threads have in common: the newest that knows all of it tells, and those that are newer still."""
         found: list[Thread] = []
@@ -128,7 +139,7 @@ class Threads:
     def infos(self) -> ThreadInfos:
         """The threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
         if self._state.paths.is_served:
-            self.reread()
+            self._listed_anew()
             unread = self._unread().keys() - {self._current.thread.name}
             return ThreadInfos(
                 replace(ThreadInfo(name, 0, 0) if name in unread else self.info(self[name]), **self._state.served(name))
@@ -159,7 +170,10 @@ class Threads:
         return tuple(t.name for t in found if t.pool is here.pool and (here.scope.whole or t.scope.shared))
 
     def switch(self, name: str) -> Thread:
-        """Make another thread current."""
+        """Make another thread current; one on a server also by the beginning of its ID."""
+        if self._state.paths.is_served and name not in self:
+            begin = [one for one in self.names if len(name) >= _ID and one.startswith(name)]
+            name = begin[0] if len(begin) == 1 else name
         thread = self._current.thread = self[name]
         if self._state.paths.is_served:
             self._state.see(thread)

@@ -685,7 +685,7 @@ class Session:
         work.current.idle()
         work.threads.switch(name)
         work.current.tell()
-        return name
+        return self.thread
 
     def fork(self, name: str | None = None, at: int | None = None) -> str:
         """Start a new thread from the state of this one after turn `at` (by default the last)."""

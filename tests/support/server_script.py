@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import deepnb
-from deepnb.core.values import Snapshot, ToolEnded, ToolStarted, Turn
+from deepnb.core.values import ModelEnded, Notice, Snapshot, ToolEnded, ToolStarted, Turn
 
 STEPS = 20
 
@@ -70,6 +70,9 @@ def turn(t: Turn) -> dict[str, Any]:
         "text": t.text,
         "failed": t.error is not None,
         "interrupted": t.interrupted,
+        "notices": [e.text for e in t.events if isinstance(e, Notice)],
+        "models": sum(isinstance(e, ModelEnded) for e in t.events),
+        "spent": t.usage.input - t.budget.parts["tools"] if t.budget and t.number == 1 else None,
         "calls": [(e.id, e.name, e.args, bool(e.path)) for e in t.events if isinstance(e, ToolStarted)],
         "results": [(e.id, e.result, e.status, bool(e.path)) for e in t.events if isinstance(e, ToolEnded)],
         "before": state(t.before),
