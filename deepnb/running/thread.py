@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any
 
@@ -9,6 +10,7 @@ from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError
 from deepnb.core.offload import BroughtBack
 from deepnb.core.server_address import LOST
+from deepnb.core.short_repr import excerpt
 from deepnb.core.values import Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
@@ -57,7 +59,7 @@ class Thread:
     """Whether it waits with a call that this user's kernels did not ask about."""
     runs: bool = False
     """Whether a run goes on in it on its server, which no turn here follows."""
-    gone: tuple[int, ...] = ()
+    gone: tuple[str, ...] = ()
     """Turns that its server no longer has, until that has been said."""
     decided: dict[str, Decision] = field(default_factory=dict)
     """The decisions on some of them, by their key, until all are made."""
@@ -127,9 +129,14 @@ class Thread:
         return self.turns[-1]
 
     def lose(self, there: Sequence[Turn]) -> None:
-        """These are the turns that its server has: the others are gone. One that failed was taken back here."""
-        had = (t for t in self.turns[len(there) :] if t.error is None or t.error.startswith(LOST))
-        self.gone = tuple(dict.fromkeys((*self.gone, *(t.number for t in had))))
+        """These are the turns that its server has: others that it had are gone. One that failed was taken back here."""
+        had = [t for t in self.turns if t.error is None or t.error.startswith(LOST)]
+        if len(there) < len(had):
+            before, now = ([t.prompt for t in turns] for turns in (had, there))
+            blocks = SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
+            kept = {n for block in blocks for n in range(block.a, block.a + block.size)}
+            gone = (f'turn {t.number} ("{excerpt(t.prompt)}")' for n, t in enumerate(had) if n not in kept)
+            self.gone = tuple(dict.fromkeys((*self.gone, *gone)))
         if not there:
             self.turns, self.root = [], None
 
@@ -138,8 +145,8 @@ class Thread:
         gone, self.gone = self.gone, ()
         if not gone:
             return ""
-        turns = f"turn {gone[0]}" if len(gone) == 1 else f"turns {', '.join(map(str, gone))}"
-        return f"the server no longer has {turns} of thread {self.name}: its cell can be run again"
+        again = "its cell" if len(gone) == 1 else "their cells"
+        return f"the server no longer has {', '.join(gone)} of thread {self.name}: run {again} again"
 
     def turn(self, number: int) -> Turn:
         """Turn `number`, counted from 1."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import deepnb
+from deepnb.core.values import Notice
 from deepnb.models import keys
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 
@@ -240,3 +241,27 @@ def test_without_the_sdk_the_line_says_what_to_install(monkeypatch: pytest.Monke
 def test_an_address_is_no_model(server: LoopbackServer) -> None:
     with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
         deepnb.Session().use("http://127.0.0.1:1/x")
+
+
+@pytest.mark.parametrize("lost", [(0,), (1,), (0, 2), (0, 1, 2)])
+def test_turns_that_the_server_lost_are_named_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
+    s = deepnb.Session(graph=f"{server.url}/echo")
+    prompts = ["one", "two", "three"]
+    for prompt in prompts:
+        s.run(prompt)
+    (id_,) = server.threads
+    if len(lost) == len(prompts):
+        del server.threads[id_], server.states[id_], server.runs[id_]
+    else:
+        messages = server.states[id_][-1]["values"]["messages"]
+        kept = [m for n, m in enumerate(messages) if n // 2 not in lost]
+        server._add(id_, {"messages": kept}, "loop")
+    stream = s.stream("four")
+    said = [e.text for e in stream if isinstance(e, Notice) and "no longer" in e.text]
+    names = ", ".join(f'turn {n + 1} ("{prompts[n]}")' for n in lost)
+    again = "its cell" if len(lost) == 1 else "their cells"
+    assert said == [f"the server no longer has {names} of thread main: run {again} again"]
+    assert [t.prompt for t in s.turns] == [*(p for n, p in enumerate(prompts) if n not in lost), "four"]
+    assert [t.number for t in s.turns] == list(range(1, len(s.turns) + 1))
+    assert not [e for e in s.stream("five") if isinstance(e, Notice)]
+    assert len(server.threads) == 1
