@@ -185,6 +185,9 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
             _history(channels, keys.OFFLOAD),
             _approvals(nodes),
             *own_ways(kept=False),
+            Feature(
+                "comparisons", "their forks would be its own", "%agent fork NAME, then the prompt", has=False, ours=True
+            ),
             Feature("persistence by deepnb", "the server keeps its threads", "%agent threads lists them", has=False),
         ),
     )

@@ -154,6 +154,7 @@ def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: Loopbac
         lambda: s.mount("/x", f"disk:{tmp_path}"),
         lambda: s.memory.add("Be brief."),
         lambda: s.use("offline"),
+        lambda: s.compare("x", max_steps=[1, 2]),
         lambda: s.tools.add(print),
         lambda: deepnb.Session(graph=f"{server.url}/echo", tools=[print]),
     ):
