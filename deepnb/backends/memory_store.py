@@ -63,8 +63,12 @@ def _files_of(runtime: Any) -> tuple[str, ...]:
     """The namespace of the files of an assistant, for the user where the server knows one."""
     server = getattr(runtime, "server_info", None)
     user = getattr(server, "user", None)
-    names = (getattr(server, "assistant_id", None) or "agent", getattr(user, "identity", None) or "everyone")
-    return ("deepnb", *map(_label, names), "files")
+    return files_of(getattr(server, "assistant_id", None) or "agent", getattr(user, "identity", None) or "everyone")
+
+
+def files_of(*names: str) -> tuple[str, ...]:
+    """The namespace of the files of an assistant and a user; of an assistant alone, where those of its users begin."""
+    return ("deepnb", *map(_label, names), *(("files",) if len(names) == 2 else ()))
 
 
 def _label(name: str) -> str:

@@ -40,6 +40,8 @@ class Meter:
 
     def __init__(self, counter: Counter, rule: Rule, better: Callable[[], Counter | None] = lambda: None) -> None:
         self.rule = rule
+        self.unseen = ""
+        """What of each request can't be seen, in one line."""
         self._better = better
         self._memo = _Memo(counter)
 
@@ -80,7 +82,7 @@ class Meter:
         for piece in request:
             parts[piece.part] += piece.tokens
             exact = exact and piece.label != IMAGE
-        return Budget(parts, self.rule, len(body), exact), request
+        return Budget(parts, self.rule, len(body), exact, unseen=self.unseen), request
 
     def _current(self) -> _Memo:
         memo = self._memo

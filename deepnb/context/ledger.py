@@ -10,7 +10,7 @@ from deepnb.context.counting import Meter
 from deepnb.core.budget import Budget
 from deepnb.core.prices import Price, cost_of, price_of
 from deepnb.core.request import Request
-from deepnb.core.values import Event, ModelStarted, Path, Purpose, Usage
+from deepnb.core.values import Event, ModelStarted, Path, Purpose, TextDelta, Usage
 
 
 class Recorder:
@@ -29,7 +29,10 @@ class Recorder:
         nested: Mapping[str, tuple[Meter, str]] | None = None,
     ) -> None:
         """`nested` gives, by agent, the counter and the label of a model that is not the main agent's."""
-        self.calls = sum(isinstance(event, ModelStarted) for event in begun)
+        said = max(
+            (event.call for event in begun if isinstance(event, TextDelta)), default=0
+        )  # of a turn that was read
+        self.calls = max(said, sum(isinstance(event, ModelStarted) for event in begun))
         self._meter = meter
         self._prices = prices or {}
         self._label = label

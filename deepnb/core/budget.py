@@ -110,6 +110,8 @@ class Budget:
     """What was counted, where it is kept."""
     own_tools: tuple[str, ...] = ()
     """Names of the tools in it that are the user's."""
+    unseen: str = ""
+    """What of the request can't be seen and so is not counted, in one line."""
 
     def __repr__(self) -> str:
         window = f" of {self.rule.window:,}" if self.rule.window else ""

@@ -1,6 +1,8 @@
 """What a magic's command is in Python: the magics only call methods of a session."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 CALLS = {
     "%agent": "session.run({})",
@@ -89,6 +91,7 @@ _WORDS = (
         "creates",
         "ends",
         "fixes",
+        "follows",
         "for",
         "gives",
     ),
@@ -110,6 +113,8 @@ def in_python(line: str) -> str:
 
 def _call(found: re.Match[str]) -> str:
     call, given = CALLS[found[1]], found[2].split()
+    if found[1] == "%agent use" and given and (given[0] == "URL" or "://" in given[0]):
+        return f"session.attach({', '.join(_attached(given))})"
     if found[1] == "%agent" and not given:  # shows where the session stands
         return f"session{found[2]}"
     if "{}" not in call:
@@ -117,6 +122,14 @@ def _call(found: re.Match[str]) -> str:
     if "(" not in call:
         return call.format(" ".join(given))
     return call.format(", ".join(map(_argument, given)))
+
+
+def _attached(given: list[str]) -> Iterator[str]:
+    """The address of an agent, and its options."""
+    yield _argument(given[0])
+    for option, value in pairwise(given):
+        if option.startswith("--"):
+            yield f"{option.lstrip('-').replace('-', '_')}={_argument(value)}"
 
 
 def _argument(word: str) -> str:

@@ -77,6 +77,8 @@ class ThreadInfo:
     """Prompts of its newest turns, to the last one."""
     source: str = ""
     """Of one that was opened: what made it, and its file. Its messages are not counted."""
+    status: str = ""
+    """`idle`, `busy`, `interrupted` or `error`, as a server says; one that was not read there has no turns here."""
 
     def __repr__(self) -> str:
         facts = [*(["current"] if self.current else []), *([f"from {self.parent}"] if self.parent else []), *self.kind]

@@ -36,7 +36,7 @@ class AttachedGraph:
     # -- a run
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
-        if (listener := _listener(config)) is not None:
+        if (listener := listener_of(config)) is not None:
             listener.wakes_nodes = True
         value = self._theirs(given) if isinstance(given, Mapping) and not isinstance(given, Command) else given
         if self._is_async:
@@ -48,8 +48,8 @@ class AttachedGraph:
             if mode == "values":
                 values = self._ours(chunk)
                 if before is not None:
-                    yield "updates", {"": {keys.MESSAGES: _added(before, values)}}
-                    _tell_compaction(listener, before, values)
+                    yield "updates", {"": {keys.MESSAGES: added_messages(before, values)}}
+                    tell_compaction(listener, before, values)
                 yield mode, (before := values)
             elif keys.INTERRUPT in chunk:
                 yield mode, chunk
@@ -67,7 +67,7 @@ class AttachedGraph:
         if not known or self.compiled.get_state(config).next:
             self.land(config)
 
-    def become(self, config: Config, values: Mapping[str, Any]) -> None:
+    def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         now, then = self.compiled.get_state(config).values, self._theirs(values)
         written = {name: self._whole(name, then.get(name)) for name in {*now, *then} if name in self._channels}
         self.update(config, self._ours({name: value for name, value in written.items() if value is not _NOTHING}))
@@ -98,6 +98,9 @@ class AttachedGraph:
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
         return interrupts.answers(decisions)
+
+    def is_running(self, config: Config) -> bool:
+        return False
 
     # -- helpers
 
@@ -150,12 +153,12 @@ def _writer(builder: Any) -> str:
     return str(next(iter((*ends, *plain, *builder.nodes))))
 
 
-def _listener(config: Config) -> Listener | None:
+def listener_of(config: Config) -> Listener | None:
     """What hears a run, of its callbacks."""
     return next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
 
 
-def _tell_compaction(listener: Listener | None, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def tell_compaction(listener: Listener | None, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Tell the listener of a run that messages were offloaded since the last state."""
     made, known = (offload(state.get(keys.OFFLOAD)) for state in (now, before))
     if made is not None and made != known and listener is not None:
@@ -163,7 +166,7 @@ def _tell_compaction(listener: Listener | None, before: Mapping[str, Any], now: 
         listener.emit(Compacted(made if made.messages else replace(made, messages=max(0, gone))))
 
 
-def _added(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[BaseMessage]:
+def added_messages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[BaseMessage]:
     """The messages of a state that the one before it has not."""
     known = {message.id for message in before.get(keys.MESSAGES) or ()}
     return [message for message in now.get(keys.MESSAGES) or () if message.id not in known]

@@ -21,8 +21,9 @@ MODES = ("values", "updates")
 class Graph(Protocol):
     """A graph of this process, or one on a server. All states name the conversation `keys.MESSAGES`."""
 
-    compiled: Any
-    """The graph as LangGraph knows it."""
+    @property
+    def compiled(self) -> Any:
+        """The graph as LangGraph knows it."""
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         """Run it: (mode, chunk) as they come. The callbacks in `config` are told of the calls of models and tools."""
@@ -33,8 +34,8 @@ class Graph(Protocol):
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         """Write into a thread, of which nothing is left to run then."""
 
-    def become(self, config: Config, values: Mapping[str, Any]) -> None:
-        """Make these values the whole state of a thread."""
+    def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
+        """Make these values the whole state of a thread: those of `source`, a state of another thread, if it is given."""
 
     def back(self, config: Config) -> None:
         """Make the checkpoint that `config` names the newest again."""
@@ -57,6 +58,9 @@ class Graph(Protocol):
     def answers(self, decisions: Iterable[Decision]) -> Any:
         """What `stream` is given to go on with these decisions."""
 
+    def is_running(self, config: Config) -> bool:
+        """Whether a run of an unfinished thread goes on that nobody here reads; `stream` with nothing given follows it."""
+
 
 class OwnGraph:
     """The graph that deepnb has made."""
@@ -77,7 +81,7 @@ class OwnGraph:
     def update(self, config: Config, values: Mapping[str, Any]) -> None:
         self.compiled.update_state(config, values, as_node=self._end)
 
-    def become(self, config: Config, values: Mapping[str, Any]) -> None:
+    def become(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         self.update(config, becoming(self.state(config).values, values))
 
     def back(self, config: Config) -> None:
@@ -101,3 +105,6 @@ class OwnGraph:
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
         return approvals.answers(decisions, self._sign)
+
+    def is_running(self, config: Config) -> bool:
+        return False

@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from deepnb.core.errors import InvalidError
+from deepnb.core.server_address import is_address
 from deepnb.core.values import Event, ModelStarted, Notice, Retry
-from deepnb.magics.ask import show_asked
-from deepnb.magics.attach_command import attach, held_graph
+from deepnb.magics.ask import resume, show_asked
+from deepnb.magics.attach_command import attach, attach_server, held_graph
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
 from deepnb.magics.open_commands import agent_open
@@ -48,6 +49,8 @@ def agent_status(scene: Scene, args: Args) -> Result:
 def agent_use(scene: Scene, args: Args) -> Result:
     if (graph := held_graph(scene, args["model"])) is not None:
         return attach(scene, args, graph)
+    if is_address(args["model"]):
+        return attach_server(scene, args)
     if args["model"] is None:
         features = scene.session.features
         return features_view(features, scene.stamp) if features else notice(f"the model is {scene.session.model}")
@@ -90,7 +93,11 @@ def agent_switch(scene: Scene, args: Args) -> Result:
         return opened_view(opened.index, opened.thread)
     name, turns = session.thread, len(session.turns)
     scene.show(notice(f"thread {name}, at turn {turns}" if turns else f"thread {name}, no turns yet"))
-    if session is scene.session and not scene.cards.are_shown(session.asked):
+    if session is not scene.session:
+        return None
+    if session.workspace.thread.runs:
+        resume(scene, None)
+    elif not scene.cards.are_shown(session.asked):
         show_asked(scene, 1)
     return None
 

@@ -19,6 +19,7 @@ KINDS: dict[str, str] = {
     "answer": r"again|skip|(?:[0-9]{1,3}\s+)?(?:[\[{\"](?s:.*)|true|false|null|-?[0-9]+(?:\.[0-9]+)?)",
     "model": r"\w(?:\S*[^\s?!.,;:])?",
     "provider": r"[a-z][a-z_]+",
+    "header": r"[A-Za-z][A-Za-z0-9-]*",
     "url": r"\w+://\S+",
     "path": r"\S+",
     "place": r"/\S*",

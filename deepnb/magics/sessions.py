@@ -40,16 +40,23 @@ class Sessions:
         self.current = self.own
         return self.own
 
-    def attach(self, name: str, graph: Any, messages_key: str | None) -> tuple[Session, bool]:
-        """The session on a graph that a variable holds, in use from now on, and whether it was made just now."""
+    def attach(
+        self, name: str, graph: Any, messages_key: str | None, header: str | None = None
+    ) -> tuple[Session, bool]:
+        """The session on a graph that a variable holds, or on that at an address, in use from now on, and whether it was made just now.
+
+        A `header` that is named is asked for again.
+        """
         self.live.workspace.current.idle()
         known = self._attached.get(name)
         attached = known.options.graph if known is not None else None
         key = messages_key or (attached.messages if attached else None)
-        if known is not None and attached is not None and attached.graph is graph and attached.messages == key:
+        same = attached is not None and (attached.graph is graph or (attached.is_served and not header))
+        if known is not None and attached is not None and same and attached.messages == key:
             self.current = known
             return known, False
-        made = self.own.attach(graph, name=name, **({"messages_key": messages_key} if messages_key else {}))
+        given = {"messages_key": messages_key, "header": header, "name": name if graph != name else None}
+        made = self.own.attach(graph, **{option: value for option, value in given.items() if value})
         self._prepare(made)
         if known is not None:
             known.close()

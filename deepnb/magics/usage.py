@@ -43,10 +43,11 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "agent",
         "use",
-        "change the model; alone, show the current one; a variable that holds a compiled LangGraph graph runs that in a"
-        " new thread; --messages-key: the channel of its conversation, if it is not messages",
-        (Arg("model", "MODEL|VARIABLE", "model", needed=False),),
-        (Flag("--base-url", "URL", "url"), Flag("--messages-key", "KEY", "name")),
+        "change the model; alone, show the current one; a variable that holds a compiled LangGraph graph, or the address"
+        " http://host:port/assistant of one on a LangGraph server, runs that in a new thread; --messages-key: the channel"
+        " of its conversation, if it is not messages; --header: the header the server wants, whose value is asked for",
+        (Arg("model", "MODEL|VARIABLE|URL", "model", needed=False),),
+        (Flag("--base-url", "URL", "url"), Flag("--messages-key", "KEY", "name"), Flag("--header", "NAME", "header")),
     ),
     Sub(
         "agent",

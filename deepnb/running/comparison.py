@@ -51,6 +51,7 @@ def compare(
     """
     if not prompt.strip():
         raise InvalidError("the prompt is empty", "%agent PROMPT")
+    work.need("comparisons")
     source = _source(work, thread)
     options = [_options(work, one.changes) for one in variants]
     begun = _last_request(source)

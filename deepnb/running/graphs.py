@@ -133,6 +133,10 @@ class Graphs:
         return made.built
 
     def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
+        if options.graph is not None and options.graph.is_served:
+            from deepnb.wiring.served import served
+
+            return served(options, self)
         if options.graph is not None:
             from deepnb.wiring.attach import attach
 

@@ -36,6 +36,12 @@ class Paths:
         return graph is not None and graph.in_state
 
     @property
+    def is_served(self) -> bool:
+        """Whether the agent is on a server."""
+        graph = self._current.options.graph
+        return graph is not None and graph.is_served
+
+    @property
     def is_attached(self) -> bool:
         """Whether the files are those of somebody else's graph."""
         return self._current.options.graph is not None

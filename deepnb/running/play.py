@@ -112,12 +112,13 @@ def recorded(
 ) -> Turn:
     """The turn with what was played added to it: its first run, or one that resumed it."""
     events = (*draft.events, *played.events)
+    before = Usage() if any(isinstance(e, ModelEnded) for e in draft.events) else draft.usage  # of a turn that was read
     return replace(
         draft,
         text=answer(played.events) or draft.text,
         events=events,
         after=after,
-        usage=usage(events),
+        usage=before + usage(events),
         budget=last_budget(events),
         seconds=draft.seconds + seconds,
         interrupted=played.interrupted,

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from deepnb.core.approvals import Decision
-from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.image import PromptImage, with_markers
+from deepnb.core.server_address import LOST
 from deepnb.core.values import Event, Notice, Turn, Usage
-from deepnb.running.thread import Thread, waits
+from deepnb.running.thread import Thread, running, waits
 from deepnb.running.workspace import Workspace
 from deepnb.wiring.options import changed
 
@@ -220,9 +221,12 @@ class Runner:
             work.state.refresh(thread)
             if thread.asked:
                 raise waits(thread, thread is work.current.thread)
+            if thread.runs:
+                raise running(thread)
             work.graphs.begin(work.catalogs.usable_agents())
             built = self._built_for(model)
-            notices = (*self._rule_notes(built), *self._taken_back(thread, cell, rerun), *_unseen(built, images))
+            notes = (*self._rule_notes(built), *_gone(thread))
+            notices = (*notes, *self._taken_back(thread, cell, rerun), *_unseen(built, images))
             work.state.settle(thread)
             work.backend.begin()
             before = replace(work.state.snapshot(thread), next=())
@@ -238,9 +242,14 @@ class Runner:
         work.current.idle()
         thread = work.threads[name] if name else work.threads.current
         with work.state.claimed(thread.name), work.current.on(thread):
+            lost = bool(thread.turns) and (thread.turns[-1].error or "").startswith(LOST)
             work.state.refresh(thread)
             if thread.asked:
                 work.state.start(thread)
+            if lost and not thread.unfinished and not thread.gone:
+                ended.append(thread.turns[-1])
+                yield from (*_gone(thread), Notice("the run has ended on the server"), *thread.turns[-1].events)
+                return
             last = thread.to_resume(choice)
             answers = None
             if thread.cut and choice == "skip":
@@ -248,7 +257,7 @@ class Runner:
             elif thread.asked:
                 answers = work.built.graph.answers(thread.decided.values())
             built = self._built_for(thread.model)
-            yield from self._play(ended, built, thread, last, False, (), None, answers, notify=notify)
+            yield from self._play(ended, built, thread, last, False, _gone(thread), None, answers, notify=notify)
 
     def _play(
         self,
@@ -301,8 +310,12 @@ class Runner:
 
         work = self._workspace
         work.current.stop()
-        work.state.look(thread, played.values if played.whole else None)
-        if played.error is not None and not _has_answer(thread, draft):
+        try:
+            work.state.look(thread, played.values if played.whole else None)
+        except DeepnbError as failure:  # a server that does not answer: the thread is read when it does
+            played = replace(played, error=played.error or failure.typed)
+        lost = (played.error or "").startswith(LOST)
+        if played.error is not None and not lost and not _has_answer(thread, draft):
             with suppress(Exception):  # a checkpointer that takes no more: the turn stays as it was left
                 work.state.withdraw(thread, draft.before)
         if excerpt.is_answered(thread, played.events):
@@ -378,6 +391,11 @@ def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = 
     draft = turn or thread.turns[-1]
     own = {name: (one.meter, one.label) for name, one in built.nested.items()}
     return Recorder(built.meter, draft.events, before, work.options.prices, built.model, own)
+
+
+def _gone(thread: Thread) -> tuple[Event, ...]:
+    """The line for turns that the server no longer has."""
+    return (Notice(line),) if (line := thread.said_gone()) else ()
 
 
 def _unseen(built: Built, images: Sequence[PromptImage]) -> tuple[Event, ...]:

@@ -17,7 +17,7 @@ from deepnb.running.current import Current
 from deepnb.running.file_updates import merged, overlay, rebased
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
-from deepnb.running.thread import Pool, Thread, waits
+from deepnb.running.thread import Pool, Thread, running, waits
 
 if TYPE_CHECKING:
     from deepnb.engine.checkpoints import Newest
@@ -50,6 +50,9 @@ class State:
 
     def start(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
+        if thread.root is not None and self.paths.is_served and self._newest(thread).id is None:
+            thread.lose(())  # the server has nothing of it any more
+            self.look(thread, share=False)
         if thread.root is None and self._given is not None and self._newest(thread).id is not None:
             self.open(thread)  # another kernel has made it since it was looked for
         elif thread.root is None:
@@ -63,7 +66,10 @@ class State:
                 from deepnb.running.stored_threads import joined
 
                 stored = self._stored_turns(thread, values)
-                thread.turns = list(stored) if self.persistence else joined(thread.turns, stored)
+                there = list(stored) if self.persistence else joined(thread.turns, stored)
+                if self.paths.is_served:
+                    thread.lose(there)
+                thread.turns = there
 
     @property
     def _given(self) -> Any:
@@ -95,8 +101,19 @@ class State:
 
     def refresh(self, thread: Thread) -> None:
         """See what another kernel did in a thread; nothing where there can be none."""
-        if self.persistence is not None:
+        if self.persistence is not None or self.paths.is_served:
             self.start(thread)
+
+    def see(self, thread: Thread) -> None:
+        """See what the server has of a thread; nothing is written."""
+        if thread.root is not None:
+            self.start(thread)
+        elif self._newest(thread).id is not None:
+            self.open(thread)
+
+    def served(self, name: str) -> dict[str, Any]:
+        """What a server says of a thread, when it last listed them: `status` is idle, busy, interrupted or error."""
+        return {"status": self._given.statuses.get(name, ""), "parent": self._given.parents.get(name) or None}
 
     def open(self, thread: Thread) -> None:
         """Read a thread that another session made: its state, and its turns."""
@@ -134,6 +151,7 @@ class State:
             values, todo = state.values, state.next
             asked = self._asked(thread, state)
         thread.asked = asked
+        thread.runs = bool(todo) and not asked and self._graph.is_running(thread.config)
         thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.digest == c.digest}
         files = values.get("files") or {}
         if files != thread.files:
@@ -160,7 +178,7 @@ class State:
             with self.claimed(thread.name):
                 self._graph.back({**thread.config, **_at(to)})
         else:
-            self._become(thread, self._graph.state(_at(to)).values)
+            self._become(thread, self._graph.state(_at(to)).values, to)
 
     def withdraw(self, thread: Thread, to: Snapshot) -> None:
         """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""
@@ -195,7 +213,8 @@ class State:
 
     def copy(self, source: Snapshot, target: Thread) -> None:
         """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
-        self.begin(target, self.values_at(source))
+        self._become(target, self.values_at(source), source)
+        self.look(target, share=False)
 
     def values_at(self, source: Snapshot) -> dict[str, Any]:
         """All that a thread held in a state, for another thread to begin with."""
@@ -311,6 +330,8 @@ class State:
         self.start(thread)
         if thread.asked:
             raise waits(thread)
+        if thread.runs:
+            raise running(thread)
         if thread.unfinished:
             with self.claimed(thread.name):
                 self._graph.land(thread.config)
@@ -361,9 +382,9 @@ class State:
         with self.claimed(config["configurable"]["thread_id"]):
             self._graph.update(config, values)
 
-    def _become(self, thread: Thread, values: Mapping[str, Any]) -> None:
+    def _become(self, thread: Thread, values: Mapping[str, Any], source: Snapshot | None = None) -> None:
         with self.claimed(thread.name):
-            self._graph.become(thread.config, values)
+            self._graph.become(thread.config, values, None if source is None else _at(source))
 
     def claimed(self, thread: str) -> AbstractContextManager[None]:
         """Within the block no other kernel writes to a thread; an error where one does."""

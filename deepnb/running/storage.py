@@ -59,6 +59,9 @@ class Storage:
         self._default: Any = split or root or kernel
         if self._shared and given.state:
             self._default = SplitBackend(self._default, kernel, lambda path: path.startswith(given.state))
+        self._stored = stored = None if current.options.graph is None else current.options.graph.stored
+        if stored is not None:
+            self._default, self._shared = SplitBackend(self._default, stored, paths.is_guarded), True
         if paths.is_attached:
             self._default = AttachedFiles(self._default, paths.refusal)
         self._beside: list[SplitBackend] = []
@@ -140,7 +143,7 @@ class Storage:
     @property
     def is_moved(self) -> bool:
         """Whether memory is not in the kernel's state."""
-        return self.kept is not None or self.database is not None
+        return self.kept is not None or self.database is not None or self._stored is not None
 
     def _move(self, there: Any, settle: Callable[[Any], None]) -> int:
         files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}

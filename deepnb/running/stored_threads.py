@@ -11,7 +11,7 @@ from deepnb.core.messages import Messages
 from deepnb.core.values import Snapshot, Turn
 from deepnb.engine.probe import to_message
 from deepnb.engine.stored_threads import Begin, StoredTurn, stored_turns
-from deepnb.running.thread import Thread
+from deepnb.running.thread import RUNS, Thread
 
 ENDED = "its kernel ended before the turn did"
 
@@ -23,7 +23,10 @@ def turns(
     thread: Thread, messages: Sequence[BaseMessage], begun: Mapping[str, Begin], files_at: FilesAt
 ) -> tuple[Turn, ...]:
     """The turns of a thread whose snapshot has been read, out of its messages and where each `begun`."""
-    found = list(stored_turns(messages, (call.id for call in thread.asked)))
+    waiting = {call.id for call in thread.asked}
+    if thread.runs:  # its open calls are being run
+        waiting |= {call["id"] for m in messages[-1:] for call in getattr(m, "tool_calls", ())}
+    found = list(stored_turns(messages, waiting))
     log, at, made = Messages(), 0, list[Turn]()
     for one in found:
         log, at = log.replace_from(len(log), [to_message(m) for m in messages[at : one.start]]), one.start
@@ -37,7 +40,8 @@ def turns(
         made.append(_turn(thread.name, one, len(made) + 1, before, begin.at if begin else ""))
     if made:
         stopped = thread.unfinished and not thread.asked
-        made[-1] = replace(made[-1], after=thread.snapshot, asked=thread.asked, interrupted=ENDED if stopped else None)
+        why = (RUNS if thread.runs else ENDED) if stopped else None
+        made[-1] = replace(made[-1], after=thread.snapshot, asked=thread.asked, interrupted=why)
     return tuple(made)
 
 
@@ -48,8 +52,13 @@ def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
     """
     there = [turn for turn in known if turn.error is None or len(turn.after.messages) > len(turn.before.messages)]
     pairs = zip(there, stored, strict=False)
-    kept = [replace(a, number=b.number) if a.prompt == b.prompt else b for a, b in pairs]
+    kept = [b if a.prompt != b.prompt or _went_on(a, b) else replace(a, number=b.number) for a, b in pairs]
     return [*kept, *stored[len(kept) :]]
+
+
+def _went_on(known: Turn, stored: Turn) -> bool:
+    """Whether somebody else went on with a turn that was not finished when it was last seen."""
+    return bool(known.after.next) and len(stored.after.messages) > len(known.after.messages)
 
 
 def _state(thread: str, checkpoint: str | None, messages: Messages, files_at: FilesAt) -> Snapshot:

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError
 from deepnb.core.offload import BroughtBack
+from deepnb.core.server_address import LOST
+from deepnb.core.short_repr import excerpt
 from deepnb.core.values import Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
+RUNS = "a run goes on on the server"
 UNSIGNED = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
 
 
@@ -53,6 +57,10 @@ class Thread:
     """The calls of its last turn that need the user's approval."""
     unsigned: bool = False
     """Whether it waits with a call that this user's kernels did not ask about."""
+    runs: bool = False
+    """Whether a run goes on in it on its server, which no turn here follows."""
+    gone: tuple[str, ...] = ()
+    """Turns that its server no longer has, until that has been said."""
     decided: dict[str, Decision] = field(default_factory=dict)
     """The decisions on some of them, by their key, until all are made."""
     granted: frozenset[str] = frozenset()
@@ -100,6 +108,8 @@ class Thread:
             return f"{', '.join(left)} {needs} your approval: {todo(self.asked)}"
         if self.unsigned:
             return UNSIGNED
+        if self.runs:
+            return f"{RUNS}: %agent resume follows it"
         if self.cut:
             return f"the tool {self.cut[0]} was interrupted: %agent resume again, or %agent resume skip"
         return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
@@ -107,15 +117,36 @@ class Thread:
     def to_resume(self, decision: str | None) -> Turn:
         """The turn to continue; an error if there is no such turn, or if it is open what becomes of an interrupted tool."""
         if not self.unfinished or not self.turns:
-            raise NotFoundError("nothing to resume in this thread", "%agent PROMPT starts a turn")
+            what = self.said_gone() or "nothing to resume in this thread"
+            raise NotFoundError(what, "%agent PROMPT starts a turn")
         if any(call.key not in self.decided for call in self.asked):
             raise waits(self)
-        if self.cut and decision not in ("again", "skip"):
+        if self.cut and not self.runs and decision not in ("again", "skip"):
             raise InvalidError(
                 f"the tool {self.cut[0]} was interrupted and may have done part of its work",
                 "%agent resume again runs it again, %agent resume skip continues without it",
             )
         return self.turns[-1]
+
+    def lose(self, there: Sequence[Turn]) -> None:
+        """These are the turns that its server has: others that it had are gone. One that failed was taken back here."""
+        had = [t for t in self.turns if t.error is None or t.error.startswith(LOST)]
+        if len(there) < len(had):
+            before, now = ([t.prompt for t in turns] for turns in (had, there))
+            blocks = SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
+            kept = {n for block in blocks for n in range(block.a, block.a + block.size)}
+            gone = (f'turn {t.number} ("{excerpt(t.prompt)}")' for n, t in enumerate(had) if n not in kept)
+            self.gone = tuple(dict.fromkeys((*self.gone, *gone)))
+        if not there:
+            self.turns, self.root = [], None
+
+    def said_gone(self) -> str:
+        """Which turns its server no longer has, in one line, once; empty where it has all."""
+        gone, self.gone = self.gone, ()
+        if not gone:
+            return ""
+        again = "its cell" if len(gone) == 1 else "their cells"
+        return f"the server no longer has {', '.join(gone)} of thread {self.name}: run {again} again"
 
     def turn(self, number: int) -> Turn:
         """Turn `number`, counted from 1."""
@@ -138,6 +169,11 @@ def waits(thread: Thread, current: bool = True) -> DeepnbError:
     needs = "an answer" if asks_only(thread.asked) else f"your approval for {names}"
     what = f"turn {len(thread.turns)} of thread {thread.name} needs {needs}"
     return BusyError(what, f"{'' if current else f'%agent switch {thread.name}, then '}{todo(thread.asked)}")
+
+
+def running(thread: Thread) -> DeepnbError:
+    """That a run goes on in a thread on its server."""
+    return BusyError(f"{RUNS} in thread {thread.name}", "wait until it ends, or %agent resume follows it")
 
 
 def asks_only(calls: Sequence[PendingCall]) -> bool:

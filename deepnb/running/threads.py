@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Decision
-from deepnb.core.errors import BusyError, NotFoundError, RefusedError
+from deepnb.core.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.core.offload import BroughtBack
 from deepnb.core.values import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from deepnb.workshop.python import Names
 
 CODE = "code of"
+_ID = 8
+"""Characters of the ID of a thread on a server that are enough to name it."""
 LISTED = 20
 """Turns whose prompts a list of threads has, the newest ones."""
 KEPT_RUNS = 20
@@ -79,7 +81,9 @@ class Threads:
     def _unread(self) -> dict[str, str]:
         """The threads of the checkpointer that have not been read; the first to ask finds what they have in common."""
         if self._stored is None:
-            self._stored = {name: at for name, at in self._state.stored().items() if name not in self._lent}
+            here = {name for name, thread in self._threads.items() if thread.root is not None}
+            hidden = self._lent | (here if self._state.paths.is_served else set())
+            self._stored = {name: at for name, at in self._state.stored().items() if name not in hidden}
             if not self._state.paths.is_attached:
                 self._fill(self.pool)
         return self._stored
@@ -87,6 +91,15 @@ class Threads:
     def reread(self) -> None:
         """Threads are kept elsewhere from now on: what is there is looked for when somebody asks."""
         self._stored = None
+
+    def _listed_anew(self) -> None:
+        """See which threads a server has now; those that were known stay, should it not answer."""
+        known, self._stored = self._stored, None
+        try:
+            self._unread()
+        except DeepnbError:
+            self._stored = known or {}
+            raise
 
     def _fill(self, pool: Pool) -> None:
         """Find what threads have in common: the newest that knows all of it tells, and those that are newer still."""
@@ -125,6 +138,13 @@ class Threads:
 
     def infos(self) -> ThreadInfos:
         """The threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
+        if self._state.paths.is_served:
+            self._listed_anew()
+            unread = self._unread().keys() - {self._current.thread.name}
+            return ThreadInfos(
+                replace(ThreadInfo(name, 0, 0) if name in unread else self.info(self[name]), **self._state.served(name))
+                for name in self.names
+            )
         return ThreadInfos(self.info(self[name]) for name in self.names)
 
     def info(self, thread: Thread) -> ThreadInfo:
@@ -150,8 +170,13 @@ class Threads:
         return tuple(t.name for t in found if t.pool is here.pool and (here.scope.whole or t.scope.shared))
 
     def switch(self, name: str) -> Thread:
-        """Make another thread current."""
+        """Make another thread current; one on a server also by the beginning of its ID."""
+        if self._state.paths.is_served and name not in self:
+            begin = [one for one in self.names if len(name) >= _ID and one.startswith(name)]
+            name = begin[0] if len(begin) == 1 else name
         thread = self._current.thread = self[name]
+        if self._state.paths.is_served:
+            self._state.see(thread)
         return thread
 
     def new(

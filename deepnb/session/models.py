@@ -1,12 +1,10 @@
 """The models there are: what can be used here just now, and what is missing for the others; and asking for a key."""
 
-import getpass
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from deepnb.core.errors import DeepnbError, InvalidError
+from deepnb.core.errors import DeepnbError
 from deepnb.core.model_info import ModelInfo, ModelInfos
 from deepnb.core.secrets import redact
 from deepnb.engine.images import takes_images
@@ -14,6 +12,7 @@ from deepnb.models.keys import check_takes_key, keep_key, kept_key
 from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS, window_of
 from deepnb.models.ollama import ollama_models
 from deepnb.models.resolve import is_teaching, missing, resolve
+from deepnb.session.hidden_prompt import ask_hidden
 from deepnb.wiring.options import Options
 
 
@@ -21,15 +20,8 @@ def ask_for_key(provider: str) -> None:
     """Ask for a key where it can't be seen; a front end that can't do that is an error of one line."""
     check_takes_key(provider)
     variable = PROVIDERS[provider].key
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", getpass.GetPassWarning)  # it would be seen as it is typed
-            typed = getpass.getpass(f"key for {provider} (hidden, kept in this process only): ")
-    except (NotImplementedError, EOFError, OSError, getpass.GetPassWarning):
-        raise InvalidError(
-            "this front end can't ask for a key", f"set {variable} in the environment that starts Jupyter"
-        ) from None
-    keep_key(provider, typed)
+    do = f"set {variable} in the environment that starts Jupyter"
+    keep_key(provider, ask_hidden(f"key for {provider}", "a key", do))
 
 
 def model_infos(options: Options) -> ModelInfos:

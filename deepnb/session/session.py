@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from deepnb.core.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.core.budget import Budget, Rule, Size
+from deepnb.core.errors import InvalidError
 from deepnb.core.features import Features
 from deepnb.core.offload import BroughtBack, Flush, HistorySection, Offload
+from deepnb.core.server_address import is_address, server_address
 from deepnb.core.short_repr import short_repr
 from deepnb.core.values import Event, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
@@ -106,8 +108,9 @@ class Session:
     - prices: model name to US dollars for a million tokens of (input, cached input, output)
     - tool_text: how tools are described to the model: "short" or "full"; None is short under a window of 32,000 tokens
     - namespace: the variables that the agent may look at; in a dict its code also runs, once it is approved
-    - graph: a compiled LangGraph graph of your own in the place of deepnb's agent; `session.features` lists what it
-      has of what deepnb shows. Its model, tools, middleware and prompt are a matter of its own
+    - graph: a compiled LangGraph graph of your own in the place of deepnb's agent, or the address of one on a
+      LangGraph server, "http://host:port/assistant"; `session.features` lists what it has of what deepnb shows. Its
+      model, tools, middleware and prompt are a matter of its own
     - messages_key: the channel of its conversation
     - clock: gives the time as an aware datetime in the user's time zone, which says when a day begins
     - persist: a file, or "postgresql://...", in which threads, turns, files, memory with its journal, calls that need
@@ -152,7 +155,7 @@ class Session:
         prices: Mapping[str, Price] | None = None,
         tool_text: ToolText | None = None,
         namespace: Mapping[str, Any] | None = None,
-        graph: CompiledStateGraph[Any, Any, Any, Any] | None = None,
+        graph: CompiledStateGraph[Any, Any, Any, Any] | str | None = None,
         messages_key: str = Options.messages_key,
         clock: Callable[[], datetime] | None = None,
         persist: str | Path | None = None,
@@ -172,7 +175,9 @@ class Session:
 
     def __repr__(self) -> str:
         model = self.options.model
-        if not isinstance(model, str):
+        if self.options.graph is not None:
+            model = self.options.graph.name
+        elif not isinstance(model, str):
             from deepnb.models.resolve import label_of
 
             model = label_of(model)
@@ -194,6 +199,8 @@ class Session:
         if "tools" in self.__dict__:
             self.tools.close()
         self._workspace.close()
+        if (attached := self.options.graph) is not None and attached.is_served:
+            attached.graph.close()
 
     # -- its parts
 
@@ -525,12 +532,29 @@ class Session:
 
     def use(self, model: str | BaseChatModel, *, base_url: str | None = None) -> str:
         """Use another model from the next turn on, in the same threads; returns its display name."""
+        if is_address(model):
+            raise InvalidError(
+                "this is the address of a server, not a model", f"%agent use {model} makes a session on it"
+            )
         return self._workspace.configure({"model": model, "base_url": base_url}).model
 
     def attach(
-        self, graph: CompiledStateGraph[Any, Any, Any, Any], *, name: str = "", messages_key: str = "messages"
+        self,
+        graph: CompiledStateGraph[Any, Any, Any, Any] | str,
+        *,
+        name: str = "",
+        messages_key: str = "messages",
+        header: str | None = None,
     ) -> Session:
-        """A session on a graph of yours, with this one's clock, limits, prices and variables."""
+        """A session on a graph of yours, or on one at the address of a server, with this one's clock, limits, prices and variables.
+
+        The value of the `header` that a server wants is that of the variable DEEPNB_HEADER_NAME of the environment, or
+        asked for with a hidden prompt; it is kept in this process only.
+        """
+        if header is not None and is_address(graph):
+            from deepnb.session.server_header import enter_header
+
+            enter_header(server_address(str(graph)), header)
         mine = ("max_steps", "max_tokens", "max_cost", "prices", "namespace", "embeddings")
         given: dict[str, Any] = {option: getattr(self.options, option) for option in mine}
         made = Session(graph=graph, messages_key=messages_key, clock=self.clock, **given)
@@ -684,7 +708,7 @@ class Session:
         work.current.idle()
         work.threads.switch(name)
         work.current.tell()
-        return name
+        return self.thread
 
     def fork(self, name: str | None = None, at: int | None = None) -> str:
         """Start a new thread from the state of this one after turn `at` (by default the last)."""
@@ -841,6 +865,10 @@ def _options(given: Mapping[str, Any]) -> Options:
     """The options of a session, on deepnb's own agent or on a graph."""
     if given["graph"] is None:
         return changed(Options(), given)
+    if is_address(given["graph"]):
+        from deepnb.wiring.served import served_options
+
+        return served_options(given)
     from deepnb.wiring.attach import attached_options
 
     return attached_options(given)

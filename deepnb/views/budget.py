@@ -289,7 +289,7 @@ def _facts(budget: Budget) -> tuple[str, ...]:
         facts.append(f"{counted_as} {figure(budget, budget.total)}, the provider reported {budget.reported:,}")
     elif not budget.exact:
         facts.append("~ marks an estimate, on the high side")
-    return tuple(fact for fact in facts if fact)
+    return tuple(fact for fact in (*facts, budget.unseen) if fact)
 
 
 def _cached(cached: tuple[Usage, str] | None) -> tuple[str, ...]:

@@ -81,8 +81,11 @@ def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> TableView:
             f"└{'──' * (depth - 1)} {thread.name}" if depth else thread.name,
             marks(thread),
             lane(thread),
-            f"{thread.turns:,}",
-            "" if thread.source else f"{thread.messages:,}",
+            *(
+                ("", "")
+                if thread.status and not thread.messages
+                else (f"{thread.turns:,}", "" if thread.source else f"{thread.messages:,}")
+            ),
             short(thread.source.partition(" · ")[0], 24) or thread.parent or "",
         )
         for depth, thread in tree(threads)
@@ -168,7 +171,8 @@ def turns_view(turns: Sequence[Turn], stamp: str = "") -> TableView:
 def marks(thread: ThreadInfo) -> str:
     """Whether it is current, needs an approval, or was made with `--empty` or `--shared`."""
     waits = ["needs approval"] if thread.waits else []
-    return ", ".join([*(["← current"] if thread.current else []), *waits, *thread.kind])
+    status = [thread.status] if thread.status else []
+    return ", ".join([*(["← current"] if thread.current else []), *status, *waits, *thread.kind])
 
 
 def flags(turn: Turn) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from deepnb.core.features import Feature, Features
 
 if TYPE_CHECKING:
     from deepnb.engine.graph_parts import GraphParts
+    from deepnb.engine.server_graph import ServerGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,16 @@ class Attachment:
     backend: Any
     """Where its files are; None where it has none."""
     in_state: bool
-    """Whether they are in its state, so that each thread has its own."""
+    """Whether they are in its state, memory included, so that each thread has its own."""
+    served: ServerGraph | None = None
+    """The agent, where it is on a server, which `graph` is then."""
+    stored: Any = None
+    """The backend of its memory and skills, where these are in a server's store and not in the state."""
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it is on a server."""
+        return self.served is not None
 
     @property
     def asks(self) -> frozenset[str]:
@@ -41,7 +51,7 @@ class Attachment:
         """Why the graph would not read a file, in one line; empty where it would. `guarded` is memory, a note, a skill or a subagent."""
         if self.backend is None:
             return _line(self.features, "files")
-        if not guarded or (path in memory and self.features.has("memory")):
+        if not guarded or self.stored is not None or (path in memory and self.features.has("memory")):
             return ""
         if path.startswith(tuple(f"{source.rstrip('/')}/" for source in skills)):
             return _line(self.features, "skills")
@@ -119,7 +129,7 @@ def _features(name: str, graph: Any, parts: GraphParts, backend: Any, checkpoint
             _subagents(parts),
             _history(parts),
             _approvals(parts),
-            *_own_ways(kept or checkpointer is not None),
+            *own_ways(kept or checkpointer is not None),
         ),
     )
 
@@ -201,7 +211,7 @@ def _approvals(parts: GraphParts) -> Feature:
     return Feature("approvals", "none of its middleware asks before a call of a tool", do, has=False)
 
 
-def _own_ways(kept: bool) -> tuple[Feature, ...]:
+def own_ways(kept: bool) -> tuple[Feature, ...]:
     """What no graph of somebody else's has, since it is deepnb's own agent that does it."""
     own = "%agent use MODEL goes back to deepnb's agent, which has it"
 

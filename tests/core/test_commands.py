@@ -23,6 +23,8 @@ SHELL = ("magics", "widgets", "views", "tour")
         ("type %agent PROMPT, or a prompt", "type session.run(PROMPT), or a prompt"),
         ("%memory show /memory/a.md shows it", "session.memory.read('/memory/a.md') shows it"),
         ("%agent use openai:gpt-5.2", "session.use('openai:gpt-5.2')"),
+        ("%agent use http://a:1/b, or another", "session.attach('http://a:1/b'), or another"),
+        ("%agent use URL --header NAME asks for it", "session.attach(URL, header=NAME) asks for it"),
         ("%agent history --bring SECTION[:MESSAGES]", "session.bring_back(SECTION[:MESSAGES])"),
         ("%skills add --yes report replaces it", "session.skills.add('report', replace=True) replaces it"),
         ("%pip install langchain-openai", "pip install langchain-openai"),

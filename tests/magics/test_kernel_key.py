@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from tests.support.kernels import HANG, Kernel
+from tests.support.kernels import Kernel, asked
 
 pytestmark = pytest.mark.kernel
 KEY = "correct-horse-battery-staple-unlike-any-other"
-
-
-def asked(kernel: Kernel, cell: str, typed: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
-    """(what was asked, what was published, the reply) of a cell that asks for one line."""
-    prompts: list[dict[str, Any]] = []
-    published: list[dict[str, Any]] = []
-
-    def answer(message: dict[str, Any]) -> None:
-        prompts.append(message["content"])
-        kernel.client.input(typed)
-
-    reply = kernel.client.execute_interactive(
-        cell, allow_stdin=True, stdin_hook=answer, output_hook=published.append, timeout=HANG
-    )
-    return prompts, published, reply["content"]
 
 
 def test_the_prompt_is_hidden_and_what_is_typed_is_shown_nowhere(kernel: Kernel) -> None:

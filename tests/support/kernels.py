@@ -170,6 +170,21 @@ class Cell:
         return ["[buttons]" if WIDGET in shown[id_] else shown[id_].get("text/plain", "") for id_ in self.made]
 
 
+def asked(kernel: Kernel, cell: str, typed: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
+    """(what was asked, what was published, the reply) of a cell that asks for one line."""
+    prompts: list[dict[str, Any]] = []
+    published: list[dict[str, Any]] = []
+
+    def answer(message: dict[str, Any]) -> None:
+        prompts.append(message["content"])
+        kernel.client.input(typed)
+
+    reply = kernel.client.execute_interactive(
+        cell, allow_stdin=True, stdin_hook=answer, output_hook=published.append, timeout=HANG
+    )
+    return prompts, published, reply["content"]
+
+
 @pytest.fixture(scope="module")
 def one_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     """One kernel for a whole module."""

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -52,27 +52,61 @@ def wheel(place: Path) -> Path:
     return place
 
 
+class LangGraphServer:
+    """One that serves a directory, which it writes to; it can be killed and started again at its address."""
+
+    def __init__(self, app: Path, programs: Path, home: Path, env: Mapping[str, str], *options: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self._app, self._log = app, home / "log"
+        self._command = [
+            str(programs / "langgraph"),
+            "dev",
+            "--no-browser",
+            "--no-reload",
+            "--port",
+            str(port),
+            *options,
+        ]
+        self._env = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), **QUIET, **env}
+        self._process: subprocess.Popen[Any] | None = None
+
+    def start(self) -> None:
+        """It answers when this ends."""
+        with open(self._log, "a") as log:
+            self._process = subprocess.Popen(self._command, cwd=self._app, env=self._env, stdout=log, stderr=log)
+        _await(self.url, self._process, self._log)
+
+    def kill(self) -> None:
+        """It ends at once, and saves nothing."""
+        self._end(lambda process: process.kill())
+
+    def stop(self) -> None:
+        """It ends in order, and saves all."""
+        self._end(lambda process: process.terminate())
+
+    def _end(self, how: Callable[[subprocess.Popen[Any]], None]) -> None:
+        if self._process is not None:
+            how(self._process)
+            self._process.wait(60)
+            self._process = None
+
+
 @contextmanager
 def langgraph_server(app: Path, programs: Path, home: Path, env: Mapping[str, str]) -> Iterator[str]:
     """The address of a server that serves a directory, which it writes to."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    command = [str(programs / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port)]
-    with open(home / "log", "w") as log:
-        whole = {"PATH": path, "HOME": str(home), **QUIET, **env}
-        process = subprocess.Popen(command, cwd=app, env=whole, stdout=log, stderr=log)
+    server = LangGraphServer(app, programs, home, env)
     try:
-        _await(f"http://127.0.0.1:{port}", process, home / "log")
-        yield f"http://127.0.0.1:{port}"
+        server.start()
+        yield server.url
     finally:
-        process.terminate()
-        process.wait(30)
+        server.stop()
 
 
 def _await(url: str, process: subprocess.Popen[Any], log: Path) -> None:
-    client = get_sync_client(url=url)
+    client = get_sync_client(url=url, api_key=None)
     until = time.monotonic() + 120
     while time.monotonic() < until and process.poll() is None:
         try:

@@ -1,0 +1,51 @@
+"""The address of an agent on a LangGraph server: `http://host:port/assistant`."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from deepnb.core.errors import InvalidError, RefusedError
+
+LOST = "lost the connection to"
+"""How the error of a turn begins whose run may go on at its server."""
+
+_LOOPBACK = re.compile(r"localhost|127(?:\.[0-9]+){3}|::1")
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """Where the server is, and which of its assistants is meant; none where that is empty."""
+
+    url: str
+    assistant: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.url}/{self.assistant}" if self.assistant else self.url
+
+    @property
+    def host(self) -> str:
+        """`host:port`."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine."""
+        return bool(_LOOPBACK.fullmatch(urlsplit(self.url).hostname or ""))
+
+
+def is_address(value: object) -> bool:
+    """Whether a value is the address of a server."""
+    return isinstance(value, str) and bool(re.match(r"https?://", value))
+
+
+def server_address(text: str) -> ServerAddress:
+    """The last part of the path is the assistant; an error in one line for what no server is at."""
+    parts = urlsplit(text.strip())
+    if "@" in parts.netloc:
+        raise RefusedError(
+            "the address holds a name or a password", "%agent use URL --header Authorization asks for it"
+        )
+    if not parts.hostname or parts.query or parts.fragment:
+        raise InvalidError("this is not the address of a server", "%agent use http://host:port/assistant")
+    before, _, name = parts.path.rstrip("/").rpartition("/")
+    return ServerAddress(f"{parts.scheme}://{parts.netloc}{before}", unquote(name))

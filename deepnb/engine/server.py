@@ -1,0 +1,134 @@
+"""A LangGraph server through the client of its SDK; all that can go wrong with it is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import NoReturn, TypeVar
+
+import httpx
+from langgraph_sdk.client import SyncLangGraphClient
+
+from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError, RunError
+from deepnb.core.secrets import redact
+from deepnb.core.server_address import LOST, ServerAddress
+
+T = TypeVar("T")
+
+_TIMES = httpx.Timeout(connect=5, read=300, write=300, pool=5)
+"""Seconds; while a run is silent, the server sends a sign of life."""
+_WORDS = 200
+"""Characters of what the server says of an error."""
+
+
+class GoneError(NotFoundError):
+    """The server has no such thread, run or assistant (any more)."""
+
+
+class Server:
+    """Where requests go, and the header that goes with them: it is in no other request, and in no text."""
+
+    def __init__(self, address: ServerAddress, header: str = "", value: Callable[[], str] = lambda: "") -> None:
+        """`header` is a name, and `value` gives what it holds."""
+        self.address = address
+        self.header = header
+        self._value = value
+
+    def __repr__(self) -> str:
+        return f"Server({self.address.url!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what a server is sent stays in its process")
+
+    @cached_property
+    def client(self) -> SyncLangGraphClient:
+        """The SDK's. It reads no key from the environment, which would be that of another service."""
+        return SyncLangGraphClient(
+            httpx.Client(
+                base_url=self.address.url,
+                headers={self.header: self._value()} if self.header else {},
+                timeout=_TIMES,
+                follow_redirects=False,
+                trust_env=not self.address.is_loopback,
+                event_hooks={"response": [self._no_other_place]},
+            )
+        )
+
+    def close(self) -> None:
+        """Close its connections."""
+        if "client" in self.__dict__:
+            self.client.close()
+
+    def ask(self, work: Callable[[SyncLangGraphClient], T]) -> T:
+        """What `work` gets from the client; an error in one line."""
+        with self.errors():
+            return work(self.client)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Within the block an error of the SDK becomes one of ours, without its request."""
+        try:
+            yield
+        except httpx.HTTPStatusError as error:
+            raise self._refused(error) from None
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            raise RunError(f"no server answers at {self.address.url}", "start it, then run the cell again") from None
+        except (httpx.HTTPError, httpx.StreamError):
+            raise lost(self.address) from None
+        except ValueError:
+            raise self._no_server() from None
+
+    def _no_other_place(self, response: httpx.Response) -> None:
+        """Nothing is sent to another place because an answer names one: the header is for this server alone."""
+        if response.has_redirect_location:
+            place = httpx.URL(response.headers["location"])
+            where = f"{place.scheme}://{place.netloc.decode()}" if place.host else "another path"
+            raise RefusedError(
+                f"the server at {self.address.url} redirects to {where}", "%agent use URL with the address that answers"
+            )
+        # The SDK would go on from there by itself after a break, and tell again what was told.
+        response.headers.pop("location", None)
+
+    def _refused(self, error: httpx.HTTPStatusError) -> DeepnbError:
+        code, url = error.response.status_code, self.address.url
+        said = self._said(error)
+        match code:
+            case 401 | 403:
+                what = f"the header {self.header} was not accepted" if self.header else "a header is asked for"
+                name = self.header or "NAME"
+                return RefusedError(
+                    f"{url}: {what} ({code}{said})", f"%agent use URL --header {name} asks for its value"
+                )
+            case 404:
+                return GoneError(
+                    f"the server at {url} has no such thing ({code}{said})", "%agent threads lists its threads"
+                )
+            case 409:
+                do = "wait until it ends, or %agent resume follows it"
+                return BusyError("a run is going on in this thread on the server", do)
+            case 400 | 422:
+                return InvalidError(f"the server at {url} refused the request ({code}{said})")
+        return RunError(f"the server at {url} failed ({code}{said})", "its log says why; then run the cell again")
+
+    def _said(self, error: httpx.HTTPStatusError) -> str:
+        body = getattr(error, "body", None)
+        found = (
+            next((body[key] for key in ("detail", "message", "error") if body.get(key)), "")
+            if isinstance(body, dict)
+            else ""
+        )
+        words = " ".join(str(found).split())
+        if (value := self._value() if self.header else "") and value in words:
+            words = words.replace(value, "[hidden]")
+        return f": {redact(words)[:_WORDS]}" if words else ""
+
+    def _no_server(self) -> DeepnbError:
+        return InvalidError(
+            f"what answers at {self.address.url} is no LangGraph server", "%agent use http://host:port/assistant"
+        )
+
+
+def lost(address: ServerAddress) -> RunError:
+    """That a server which ran something can't be heard any more."""
+    return RunError(f"{LOST} {address.url}", "%agent resume follows its run, if the server goes on")

@@ -1,0 +1,66 @@
+"""A real `langgraph dev` with the graphs of tests/support/server_app, and sessions on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import deepnb
+from tests.support.langgraph_server import CLI, ROOT, LangGraphServer, environment, wheel
+
+APP = ROOT / "tests" / "support" / "server_app"
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs of an environment with deepnb and the server are."""
+    place = tmp_path_factory.mktemp("environment")
+    (made,) = wheel(place / "wheel").glob("*.whl")
+    return environment(place / "env", [str(made), CLI])
+
+
+def made(programs: Path, place: Path) -> LangGraphServer:
+    """A server that has not been started, over a copy of the graphs."""
+    shutil.copytree(APP, place / "app", ignore=shutil.ignore_patterns("__pycache__", ".langgraph_api"))
+    (place / "home").mkdir()
+    env = {name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ}
+    return LangGraphServer(place / "app", programs, place / "home", env, "--n-jobs-per-worker", "10")
+
+
+@pytest.fixture(scope="session")
+def served(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that no test stops."""
+    server = made(programs, tmp_path_factory.mktemp("served"))
+    server.start()
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture
+def mortal(programs: Path, tmp_path: Path) -> Iterator[LangGraphServer]:
+    """A server of the test's own, to be killed."""
+    server = made(programs, tmp_path)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def session() -> Iterator[Callable[..., deepnb.Session]]:
+    """Makes sessions, which are closed in the end."""
+    open_: list[deepnb.Session] = []
+
+    def begin(url: str, thread: str = "main") -> deepnb.Session:
+        open_.append(deepnb.Session(graph=url))
+        if thread != "main":
+            name = thread in {one.name for one in open_[-1].threads}
+            (open_[-1].switch if name else open_[-1].new)(thread)
+        return open_[-1]
+
+    yield begin
+    for one in open_:
+        one.close()
