@@ -5,6 +5,7 @@ shell quoting. Blanks at both ends of a line are dropped; a cell body loses one 
 """
 
 import keyword
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -253,7 +254,7 @@ def _flag_value(flag: Flag, has_value: bool, text: str) -> Value:
 
 def _typed(kind: str, text: str) -> Value:
     if not re.fullmatch(KINDS[kind], text):
-        return None
+        return text if kind == "session" and os.path.isdir(text) else None  # "data" is a directory only where it is
     return int(text) if kind in ("number", "turn", "job") else text
 
 

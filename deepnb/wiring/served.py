@@ -183,7 +183,7 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
                 "subagents", "the server does not show them", "they are changed where the graph is made", has=False
             ),
             _history(channels, keys.OFFLOAD),
-            _approvals(nodes),
+            _approvals(nodes, packaged=stored is not None),
             *own_ways(kept=False),
             Feature(
                 "comparisons", "their forks would be its own", "%agent fork NAME, then the prompt", has=False, ours=True
@@ -218,8 +218,8 @@ def _history(channels: Sequence[str], key: str) -> Feature:
     return Feature("history", "it offloads nothing", "add deepnb.middleware.CompactionMiddleware(model)", has=False)
 
 
-def _approvals(nodes: set[str]) -> Feature:
-    if any(re.search("HumanInTheLoop|Approval", name) for name in nodes):
+def _approvals(nodes: set[str], *, packaged: bool) -> Feature:
+    if packaged or any(re.search("HumanInTheLoop|Approval", name) for name in nodes):
         return Feature("approvals", "by its own policy")
     do = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
-    return Feature("approvals", "none of its nodes asks before a call of a tool", do, has=False)
+    return Feature("approvals", "by the names of its nodes, none asks before a call of a tool", do, has=False)

@@ -31,7 +31,7 @@ def packaged(programs: Path, tmp_path: Path) -> Iterator[str]:
 
 def test_its_memory_is_read_edited_and_in_the_next_prompt(packaged: str, session: Any) -> None:
     s = session(packaged)
-    assert s.features.has("memory") and s.features.has("skills")
+    assert all(s.features.has(name) for name in ("memory", "skills", "approvals"))
     turn = s.run("hello")
     assert turn.after.memory == {"/AGENTS.md": "- Be brief.\n"} and s.memory.text().count("Be brief.")
     s.memory.add("Be kind.")
