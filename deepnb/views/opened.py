@@ -101,8 +101,9 @@ class OpenedView:
             body += [h.label("context over time, in tokens"), plot_html(figures, marks), h.muted(self._ends())]
         if self.index.turns:
             newest = self.index.turns[-_NEWEST:]
-            more = f"newest {len(newest)} of {counted(len(self.index.turns), 'turn')}"
-            body += [h.label(more), table_html(HEAD, turn_rows(newest), (0, 3, 4, 5))]
+            if len(newest) < len(self.index.turns):
+                body.append(h.label(f"newest {len(newest)} of {counted(len(self.index.turns), 'turn')}"))
+            body += [table_html(HEAD, turn_rows(newest), (0, 3, 4, 5))]
         body += [h.el("div", line) for line in self.index.notices]
         return h.box(*body, *(h.el("div", h.muted(line)) for line in self.next))
 

@@ -63,7 +63,7 @@ class StackView:
         look = _BAR.format(round(share * 100), 2)
         bar = h.el("span", signs, style=look, title=percent(share, 1)) if share else None
         name = h.el("span", f"{number}. ", h.el("b", layer.name), style="flex:1 1 18em")
-        origin = h.muted(f"from {layer.origin}") if layer.origin else None
+        origin = h.muted(layer.origin if layer.origin == "yours" else f"from {layer.origin}") if layer.origin else None
         line = h.el(
             "div",
             name,
