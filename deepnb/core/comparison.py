@@ -49,7 +49,7 @@ class Column:
 
     @property
     def answer(self) -> str:
-        """The last answer; empty where there is none."""
+        """The last answer, or an empty text."""
         return self.turn.text if self.turn is not None else ""
 
     @property

@@ -13,7 +13,7 @@ class Feature:
 
     name: str
     what: str
-    """What there is of it, or why there is none, in a few words."""
+    """What the graph has of it, or why it lacks it, in a few words."""
     do: str = ""
     """What would give it; empty where it is there."""
     has: bool = True

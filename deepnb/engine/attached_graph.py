@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,16 +14,16 @@ from langgraph.errors import EmptyChannelError
 from langgraph.graph import END
 from langgraph.types import Command, Overwrite
 
-from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import RefusedError
 from deepnb.core.values import Compacted
-from deepnb.engine import async_stream, interrupts, keys
+from deepnb.engine import async_stream, keys
 from deepnb.engine.graph import MODES, Config
+from deepnb.engine.interrupts import Questions
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
 
 
-class AttachedGraph:
+class AttachedGraph(Questions):
     """Translates the name of its messages, and writes only what it has a channel for."""
 
     def __init__(self, compiled: Any, messages: str = keys.MESSAGES, *, is_async: bool = False) -> None:
@@ -83,21 +83,6 @@ class AttachedGraph:
             what = "the graph has no node named tools that could skip a call"
             raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
         self.compiled.update_state(config, {self._messages: list(results)}, as_node="tools")
-
-    # -- what it asks
-
-    def asked(self, interrupts_: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
-        return interrupts.pending_calls(interrupts_, thread, messages)
-
-    def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
-        found = [one for task in state.tasks for one in task.interrupts]
-        return interrupts.pending_calls(found, thread, state.values.get(keys.MESSAGES) or ())
-
-    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
-        return False
-
-    def answers(self, decisions: Iterable[Decision]) -> Any:
-        return interrupts.answers(decisions)
 
     def is_running(self, config: Config) -> bool:
         return False

@@ -12,10 +12,28 @@ from langgraph.types import Command
 
 from deepnb.core.approvals import QUESTION, Allowed, Decision, PendingCall, digest
 from deepnb.core.secrets import redact_value
+from deepnb.engine import keys
 
 _KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")
 _NUMBER = ":"
 """Between the id of an interrupt and the number of a call in it."""
+
+
+class Questions:
+    """What a graph asks, and what it is given for an answer; nothing that it asks is signed by deepnb."""
+
+    def asked(self, interrupts: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
+        return pending_calls(interrupts, thread, messages)
+
+    def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
+        found = [one for task in state.tasks for one in task.interrupts]
+        return pending_calls(found, thread, state.values.get(keys.MESSAGES) or ())
+
+    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
+        return False
+
+    def answers(self, decisions: Iterable[Decision]) -> Command[Any]:
+        return answers(decisions)
 
 
 def pending_calls(

@@ -13,12 +13,12 @@ from langchain_core.messages import ToolMessage
 from langgraph.graph import END
 from langgraph.types import Command
 
-from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.errors import RefusedError, RunError
 from deepnb.core.secrets import redact
-from deepnb.engine import interrupts, keys
+from deepnb.engine import keys
 from deepnb.engine.attached_graph import added_messages, listener_of, tell_compaction
 from deepnb.engine.graph import MODES, Config
+from deepnb.engine.interrupts import Questions
 from deepnb.engine.listen import Cancelled, Listener
 from deepnb.engine.server import GoneError, lost
 from deepnb.engine.server_events import EventFeed
@@ -35,7 +35,7 @@ _ENDING = 5.0
 """Seconds within which the server knows that a run has ended whose stream has."""
 
 
-class ServerGraph:
+class ServerGraph(Questions):
     """One assistant. A run goes on when the kernel dies, and stops when the user stops it."""
 
     def __init__(
@@ -185,21 +185,6 @@ class ServerGraph:
         id_, at = self._threads.ensure(place["thread_id"], config.get("metadata") or {}), place.get("checkpoint_id")
         given: Any = dict(values) if values is not None else None
         self._server.ask(lambda c: c.threads.update_state(id_, given, as_node=node, checkpoint_id=at))
-
-    # -- what it asks
-
-    def asked(self, interrupts_: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
-        return interrupts.pending_calls(interrupts_, thread, messages)
-
-    def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
-        found = [one for task in state.tasks for one in task.interrupts]
-        return interrupts.pending_calls(found, thread, state.values.get(keys.MESSAGES) or ())
-
-    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
-        return False
-
-    def answers(self, decisions: Iterable[Decision]) -> Any:
-        return interrupts.answers(decisions)
 
 
 class _Run:

@@ -101,7 +101,7 @@ def interrupts(listed: Any) -> list[Interrupt[Any]]:
 
 
 def place_of(name: str, checkpoint: Any) -> Any:
-    """A checkpoint as LangGraph names it; None where there is none."""
+    """A checkpoint as LangGraph names it, or None."""
     id_ = checkpoint.get("checkpoint_id") if isinstance(checkpoint, Mapping) else None
     return {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": id_}} if id_ else None
 

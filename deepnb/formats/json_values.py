@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 _MOST = 10**12
-"""A count of tokens above this is none."""
+"""A larger number is not taken for a count of tokens."""
 
 
 def text(value: object) -> str:

@@ -46,7 +46,7 @@ def formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
         if isinstance(made, Format):
             found.append(made)
         else:
-            problems.append(f"the format {point.name} is none: it needs name, kind, matches, rows and open")
+            problems.append(f"the format {point.name} is not usable: it needs name, kind, matches, rows and open")
     return tuple(found), tuple(problems)
 
 

@@ -49,7 +49,7 @@ def _own(options: Options) -> Iterator[ModelInfo]:
 
 
 def _used(options: Options, name: str) -> ModelInfo:
-    """The model in use, where it is none of the others."""
+    """The model in use, where the other lists do not have it."""
     try:
         model = resolve(name, base_url=options.base_url, namespace=options.namespace).model
     except DeepnbError as error:

@@ -22,7 +22,7 @@ class FeaturesView:
 
     @property
     def lacks(self) -> tuple[tuple[str, str, str], ...]:
-        """(feature, why there is none, what would give it)."""
+        """(feature, why it is missing, what would give it)."""
         return tuple((one.name, one.what, one.do) for one in self.features.lacks if not one.ours)
 
     @property

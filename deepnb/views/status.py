@@ -40,7 +40,7 @@ class StatusInfo:
     kind: tuple[str, ...] = ()
     """How the thread was made: empty, shared."""
     lacks: tuple[str, ...] = ()
-    """What there is none of, where the graph is somebody else's."""
+    """What a graph of somebody else's lacks."""
 
 
 @dataclass(frozen=True)

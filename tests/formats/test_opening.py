@@ -173,5 +173,5 @@ def test_formats_of_others(tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_bytes(b"OWN")
     assert [(row.id, row.problem) for row in list_sessions(tmp_path)] == [("a", "ValueError: out of tea")]
     (tmp_path / "b").write_bytes(b"??")
-    with pytest.raises(DeepnbError, match=r"the format bad is none.*the format broken can't be loaded"):
+    with pytest.raises(DeepnbError, match=r"the format bad is not usable.*the format broken can't be loaded"):
         open_session(tmp_path / "b")
