@@ -72,10 +72,12 @@ def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
     return [(f.stat().st_mtime_ns, f.stat().st_size) if f.is_file() else None for f in files]
 
 
-class SqliteCheckpoints:
-    """Those of a connection to LangGraph's tables."""
+class CheckpointTables:
+    """What SQLite and PostgreSQL are asked alike over LangGraph's tables; `mark` stands for a value in a query."""
 
-    def __init__(self, connection: sqlite3.Connection, where: str) -> None:
+    mark = "?"
+
+    def __init__(self, connection: Any, where: str) -> None:
         self.where = where
         self._execute = connection.execute
 
@@ -89,7 +91,8 @@ class SqliteCheckpoints:
     def namespaces(self, thread: str) -> list[str]:
         """Where in the nest of graphs a thread has checkpoints, but for its root."""
         found = self._execute(
-            "SELECT DISTINCT checkpoint_ns FROM checkpoints WHERE thread_id = ? AND checkpoint_ns != ''", (thread,)
+            f"SELECT DISTINCT checkpoint_ns FROM checkpoints WHERE thread_id = {self.mark} AND checkpoint_ns != ''",
+            (thread,),
         )
         return sorted(str(one) for (one,) in found)
 
@@ -97,10 +100,23 @@ class SqliteCheckpoints:
         """(checkpoint, its parent, its metadata)."""
         rows = self._execute(
             "SELECT checkpoint_id, parent_checkpoint_id, metadata FROM checkpoints"
-            " WHERE thread_id = ? AND checkpoint_ns = ?",
+            f" WHERE thread_id = {self.mark} AND checkpoint_ns = {self.mark}",
             place,
         )
-        return [(str(id_), parent, _metadata(metadata)) for id_, parent, metadata in rows]
+        return [(str(id_), parent, self._metadata(metadata)) for id_, parent, metadata in rows]
+
+    def _metadata(self, stored: Any) -> Mapping[str, Any]:
+        raise NotImplementedError
+
+
+class SqliteCheckpoints(CheckpointTables):
+    """Those of a connection to LangGraph's tables."""
+
+    def _metadata(self, stored: Any) -> Mapping[str, Any]:
+        try:
+            return mapping(json.loads(stored or b"{}"))
+        except (ValueError, RecursionError):
+            return {}
 
     def values(self, place: Place, checkpoint: str) -> dict[str, Any]:
         """Channels as a checkpoint holds them."""
@@ -148,13 +164,6 @@ class SqliteCheckpoints:
             query = f"SELECT coalesce(sum(length({column})), 0) FROM {table} WHERE thread_id = ?"
             total += int(self._execute(query, (thread,)).fetchone()[0])
         return total
-
-
-def _metadata(stored: Any) -> Mapping[str, Any]:
-    try:
-        return mapping(json.loads(stored or b"{}"))
-    except (ValueError, RecursionError):
-        return {}
 
 
 def _channels(row: Any) -> dict[str, Any]:

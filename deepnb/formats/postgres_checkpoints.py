@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
 from deepnb.formats.checkpoint_branch import Place
+from deepnb.formats.checkpoint_database import CheckpointTables
 from deepnb.formats.checkpoint_values import decode, whole
 from deepnb.formats.json_values import mapping
 
@@ -64,35 +65,13 @@ def _without(url: str, text: str) -> str:
     return text
 
 
-class PostgresCheckpoints:
+class PostgresCheckpoints(CheckpointTables):
     """Those of a connection to LangGraph's tables."""
 
-    def __init__(self, connection: Any, where: str) -> None:
-        self.where = where
-        self._execute = connection.execute
+    mark = "%s"
 
-    def threads(self) -> list[tuple[str, str]]:
-        """(thread, id of its newest checkpoint), the one that changed last first."""
-        found = self._execute(
-            "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
-        )
-        return sorted(((str(a), str(b)) for a, b in found), key=lambda one: one[1], reverse=True)
-
-    def namespaces(self, thread: str) -> list[str]:
-        """Where in the nest of graphs a thread has checkpoints, but for its root."""
-        found = self._execute(
-            "SELECT DISTINCT checkpoint_ns FROM checkpoints WHERE thread_id = %s AND checkpoint_ns != ''", (thread,)
-        )
-        return sorted(str(one) for (one,) in found)
-
-    def steps(self, place: Place) -> list[tuple[str, str | None, Mapping[str, Any]]]:
-        """(checkpoint, its parent, its metadata)."""
-        rows = self._execute(
-            "SELECT checkpoint_id, parent_checkpoint_id, metadata FROM checkpoints"
-            " WHERE thread_id = %s AND checkpoint_ns = %s",
-            place,
-        )
-        return [(str(id_), parent, mapping(metadata)) for id_, parent, metadata in rows]
+    def _metadata(self, stored: Any) -> Mapping[str, Any]:
+        return mapping(stored)
 
     def values(self, place: Place, checkpoint: str) -> dict[str, Any]:
         """Channels as a checkpoint holds them: small ones in it, others in a table of their own."""
