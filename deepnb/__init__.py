@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deepnb import course as course
     from deepnb.core.approvals import Decision as Decision
     from deepnb.core.approvals import PendingCall as PendingCall
     from deepnb.core.budget import Budget as Budget
@@ -69,7 +70,7 @@ _HOMES = {
 }
 """Module -> what it gives to the root; a module is imported when one of its names is first asked for."""
 
-__all__ = ["current", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["course", "current", "load_ipython_extension", "unload_ipython_extension"]
 __all__ += [name for names in _HOMES.values() for name in names]
 __version__ = "0.1.0"
 
@@ -78,6 +79,8 @@ if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
     def __getattr__(name: str) -> Any:
         import importlib
 
+        if name == "course":
+            return importlib.import_module("deepnb.course")
         home = next((module for module, names in _HOMES.items() if name in names), None)
         if home is None:
             raise AttributeError(f"module 'deepnb' has no attribute {name!r}")

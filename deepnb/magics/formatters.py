@@ -21,6 +21,8 @@ NAMES = (
     "deepnb.session.session.Session",
     "deepnb.session.skills.SessionSkills",
     "deepnb.session.subagents.SessionSubagents",
+    "deepnb.views.check.CheckView",
+    "deepnb.views.story.StoryView",
 )
 """The values that `deepnb.magics.pictures.picture` knows."""
 

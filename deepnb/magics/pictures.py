@@ -28,6 +28,7 @@ from deepnb.session.subagents import SessionSubagents
 from deepnb.views import values
 from deepnb.views.brief import brief
 from deepnb.views.budget import BudgetView, budget_view
+from deepnb.views.check import CheckView
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.memory import MemoryView, State, memory_view
@@ -37,6 +38,7 @@ from deepnb.views.opened import context_series, opened_view, sessions_view
 from deepnb.views.package import package_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, StatusView, status_view
+from deepnb.views.story import StoryView
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.table import TableView, table_view
 from deepnb.views.text import short
@@ -95,6 +97,10 @@ def picture(value: object) -> View:
             return _comparison_value(value)
         case Decision():
             return values.decision_value(value)
+        case CheckView():
+            return value
+        case StoryView():
+            return brief(value, [lambda: replace(value, steps=value.steps[-3:])])
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 

@@ -9,6 +9,8 @@ from deepnb.core.values import Event, ModelEnded, Notice
 from deepnb.engine import keys
 from deepnb.running.thread import Thread
 
+ADDED = "added to this prompt: "
+"""What the notice of it begins with."""
 _LEAD = "From earlier in this conversation, word for word:"
 
 
@@ -33,7 +35,7 @@ def messages(found: BroughtBack | None) -> list[HumanMessage]:
 
 def notices(found: BroughtBack | None) -> tuple[Notice, ...]:
     """What is said of it in the turn it is sent in."""
-    return (Notice(f"added to this prompt: {found.line}"),) if found else ()
+    return (Notice(f"{ADDED}{found.line}"),) if found else ()
 
 
 def text(chosen: Iterable[tuple[int, HistoryMessage]]) -> str:
