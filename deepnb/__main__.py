@@ -1,4 +1,4 @@
-"""`python -m deepnb lab`: JupyterLab on the first notebook. `python -m deepnb tour`: its story in the terminal."""
+"""`python -m deepnb lab`: JupyterLab on the notebooks. `python -m deepnb tour`: the story of one in the terminal."""
 
 import argparse
 import sys
@@ -9,10 +9,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit status."""
     parser = argparse.ArgumentParser("deepnb", description="See a deep agent's memory, skills and context.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="lab | tour")
-    lab = commands.add_parser("lab", help="open the first notebook in JupyterLab, on this machine only")
+    lab = commands.add_parser("lab", help="open the notebooks in JupyterLab, on this machine only")
     lab.add_argument("--port", type=int, default=8888, help="the port to listen on, or the next free one")
     lab.add_argument("--no-browser", action="store_true", help="print the address without opening a browser")
-    tour = commands.add_parser("tour", help="run the story of the first notebook in this terminal, offline")
+    tour = commands.add_parser("tour", help="run the story of notebook 01 in this terminal, offline")
     tour.add_argument("--fast", action="store_true", help="do not pause between the words")
     chosen = parser.parse_args(arguments)
     from deepnb.core.errors import DeepnbError

@@ -47,17 +47,15 @@ def _no_thread(session: Session) -> str:
 
 
 def _start(session: Session) -> Parts:
-    made = [turn for thread in threads(session) for turn in thread.turns]
-    looked = results(made, "inspect_variable")
-    figures = results(turns(session, "mine"), "query_table")
-    kept = [line for one in entries(session, origin="agent", thread="mine") for line in added(one)]
-    yield _part("the agent has looked at a table of this kernel", looked, "no variable was inspected")
+    made = [turn for thread in threads(session) for turn in thread.turns if thread.name != "main"]
+    kept = [one for one in entries(session, origin="agent") if one.thread != "main" and added(one)]
+    yield _part("the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected")
     yield _part(
-        "in the thread mine it has computed an answer from the table",
-        figures,
-        "no turn of that thread has figures that query_table computed",
+        "it has computed an answer from the table",
+        results(made, "query_table"),
+        "no turn after the picture has figures that query_table computed",
     )
-    yield _part("what it found is in memory", kept, "nothing was written to memory in that thread")
+    yield _part("it has remembered something new", kept, "the agent wrote nothing to memory after the picture")
 
 
 def _first_agent(session: Session) -> Parts:
@@ -106,6 +104,7 @@ def _undoes(one: Entry, change: Entry, session: Session) -> bool:
 
 
 def _skills(session: Session) -> Parts:
+    none = "there are only the skills of this notebook"
     own = [skill for skill in session.skills.list_skills() if skill.name not in _NOTEBOOK_SKILLS]
     good = [skill for skill in own if not skill.problem]
     when = [skill for skill in good if "when" in skill.description.lower()]
@@ -116,10 +115,10 @@ def _skills(session: Session) -> Parts:
     yield _part(
         "there is a skill of yours, and it can be used",
         good,
-        "yours can't be used: %skills validate says why" if own else "there are only the skills of this notebook",
+        "yours can't be used: %skills validate says why" if own else none,
     )
-    yield _part("its description says when to use it", when, "the description does not say when")
-    yield _part("the agent has read all of its file in a turn", whole, "no turn of this thread has read it to its end")
+    yield _part("its description says when to use it", when, "the description does not say when" if good else none)
+    yield _part("the agent has read all of its file in a turn", whole, "no turn of this thread has" if good else none)
 
 
 def _budget(session: Session) -> Parts:

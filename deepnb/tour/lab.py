@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from deepnb.core.errors import NotInstalledError
-from deepnb.tour.places import FIRST, notebooks
+from deepnb.tour.places import START, notebooks
 
 
 def run_lab(*, port: int, browser: bool) -> int:
@@ -34,14 +34,14 @@ def lab_command(notebook: Path, *, port: int, browser: bool, root: bool) -> list
 
 
 def open_copy(here: Path) -> Path:
-    """The first notebook: the clone's own where `here` is one, else a copy made in `here`."""
+    """The notebook to begin with: the clone's own where `here` is one, else a copy made in `here`."""
     source = notebooks()
     if source.parent == here:
-        return source / FIRST
+        return source / START
     target = here / "deepnb-notebooks"
     if not target.exists():
         shutil.copytree(source, target)
-    return target / FIRST
+    return target / START
 
 
 def _is_root() -> bool:

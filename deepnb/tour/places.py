@@ -4,7 +4,10 @@ from pathlib import Path
 
 from deepnb.core.errors import NotInstalledError
 
+START = "00_start_here.ipynb"
+"""The notebook that `python -m deepnb lab` opens."""
 FIRST = "01_first_agent.ipynb"
+"""The notebook whose story the tour tells."""
 
 
 def notebooks() -> Path:

@@ -16,7 +16,7 @@ import pytest
 from deepnb.__main__ import main
 from deepnb.tour import lab
 from deepnb.tour.lab import lab_command, open_copy
-from deepnb.tour.places import FIRST, notebooks
+from deepnb.tour.places import FIRST, START, notebooks
 from deepnb.tour.show import run_tour
 from deepnb.tour.story import STORY
 from tests import ROOT
@@ -44,7 +44,7 @@ def installed(unpacked: Path, cwd: Path, *arguments: str, code: Sequence[str] = 
 
 def test_the_wheel_holds_notebooks_and_data_and_no_more(unpacked: Path) -> None:
     names = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()}
-    assert {f"deepnb/notebooks/{FIRST}", "deepnb/notebooks/data/planets.csv"} <= names
+    assert {f"deepnb/notebooks/{START}", f"deepnb/notebooks/{FIRST}", "deepnb/notebooks/data/planets.csv"} <= names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"deepnb"}
     unwanted = {".ipynb_checkpoints", "__pycache__", "tests"}
     assert not [n for n in names if unwanted & set(n.split("/"))]
@@ -85,10 +85,10 @@ def test_the_tour_gives_the_session_it_told() -> None:
 
 @pytest.mark.parametrize(("browser", "root"), [(True, False), (False, False), (False, True)])
 def test_the_labs_command_line(browser: bool, root: bool) -> None:
-    command = lab_command(Path("x") / FIRST, port=9123, browser=browser, root=root)
+    command = lab_command(Path("x") / START, port=9123, browser=browser, root=root)
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert {"--ip=127.0.0.1", "--port=9123"} <= set(command)
-    assert f"--LabApp.default_url=/lab/tree/{FIRST}" in command, "the printed address leads to the notebook, too"
+    assert f"--LabApp.default_url=/lab/tree/{START}" in command, "the printed address leads to the notebook, too"
     assert any(word.startswith("--LabApp.news_url=") for word in command)
     assert "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate" in command
     assert ("--no-browser" in command, "--allow-root" in command) == (not browser, root)
@@ -97,12 +97,12 @@ def test_the_labs_command_line(browser: bool, root: bool) -> None:
 
 def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_path: Path) -> None:
     copy = open_copy(tmp_path)
-    assert copy == tmp_path / "deepnb-notebooks" / FIRST
-    assert copy.read_bytes() == (notebooks() / FIRST).read_bytes()
+    assert copy == tmp_path / "deepnb-notebooks" / START
+    assert copy.read_bytes() == (notebooks() / START).read_bytes()
     assert (copy.parent / "data" / "planets.csv").is_file()
     copy.write_text("mine")
     assert open_copy(tmp_path).read_text() == "mine"
-    assert open_copy(ROOT) == ROOT / "notebooks" / FIRST, "in a clone its own"
+    assert open_copy(ROOT) == ROOT / "notebooks" / START, "in a clone its own"
 
 
 def test_lab_without_jupyterlab_is_one_line(
@@ -126,7 +126,7 @@ def test_lab_runs_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(subprocess, "call", call)
     assert main(["lab", "--no-browser", "--port", "9123"]) == 0
     assert ran == [
-        lab_command(tmp_path / "deepnb-notebooks" / FIRST, port=9123, browser=False, root=lab._is_root()),
+        lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab._is_root()),
     ]
 
 
