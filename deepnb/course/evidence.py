@@ -80,4 +80,4 @@ def draws_on(turn: Turn, text: str) -> bool:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))
+    return set(_WORD.findall(text.casefold())) - {"user"}  # which is how an agent's notes name who said it

@@ -2,20 +2,20 @@
 
 SOLUTIONS: dict[str, tuple[str, ...]] = {
     "00": (
-        "%agent What is the average body_mass_g by species in table?",
+        "%agent What is the average body_mass_g by species in my_table?",
         "%agent Remember that Gentoo penguins are the heaviest",
     ),
     "01": (
         "%agent new exercise",
         "%agent Remember that my favourite planet is Saturn",
         "%agent new later",
-        "%agent What do you know about my preferences?",
+        "%agent What do you know about my favourite planet?",
     ),
     "02": (
         "%agent new exercise --empty",
         "%agent Remember that the report is due on Fridays",
         "%%memory /AGENTS.md\n- the report is due on Mondays\n",
-        "%memory revert {wrong}",
+        "session.memory.revert([one.id for one in session.memory.log_entries() if one.origin == 'user'][-1])",
     ),
     "03": (
         "%%skills count-moons\n---\nname: count-moons\ndescription: Counts moons. Use it when the user asks for moons.\n"
@@ -36,7 +36,9 @@ SOLUTIONS: dict[str, tuple[str, ...]] = {
     "05": (
         '%config DeepNB.clock = "2026-03-05T09:00:00+01:00"\n%agent new thursday',
         "%agent Note that the archive moves to the cellar",
-        '%config DeepNB.clock = "2026-03-07T09:00:00+01:00"\n%memory promote {note} --yes',
+        '%config DeepNB.clock = "2026-03-07T09:00:00+01:00"',
+        "notes = session.memory.promote().candidates\n"
+        "session.memory.promote([one.entry.text for one in notes].index('the archive moves to the cellar') + 1, yes=True)",
         "%agent new saturday",
         "%agent Where does the archive move?",
     ),
@@ -61,4 +63,4 @@ SOLUTIONS: dict[str, tuple[str, ...]] = {
         "%agent What do you know about penguins?",
     ),
 }
-"""Number of the notebook -> cells. `{wrong}` is the newest change by the user, `{note}` the number of the newest note."""
+"""Number of the notebook -> cells."""

@@ -41,6 +41,8 @@ MADE = """
 import tempfile
 import deepnb
 from deepnb import Session
+from deepnb.course.story import story_of
+from deepnb.views.check import CheckPart, check_view
 session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):
     turn = session.run(prompt)
@@ -50,6 +52,8 @@ _ = session.fork("other")
 _ = session.configure(approve="writes")
 waiting = session.run("write a file /a.txt with: hello")
 call = session.asked[0]
+check = check_view("02", "revert a mistake", (CheckPart("it is there"), CheckPart("it is not", "nothing is")))
+story = story_of(session)
 with tempfile.TemporaryDirectory() as folder:
     kept = session.export(folder + "/kept.jsonl", "main")
     opened, rows = deepnb.open_session(kept), deepnb.list_sessions(kept)
@@ -82,6 +86,8 @@ CELLS = {
     "deepnb.core.approvals.PendingCall": "call",
     "deepnb.core.approvals.PendingCalls": "session.asked",
     "deepnb.core.approvals.Decision": "call.reject('not now')",
+    "deepnb.views.check.CheckView": "check",
+    "deepnb.views.story.StoryView": "story",
 }
 """The name of each kind of value, and a cell that ends in one."""
 MAGICS = {
