@@ -1,10 +1,9 @@
 """The picture of a thread, made of its turns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from deepnb.core.offload import Offload
 from deepnb.core.values import Compacted, ModelEnded, Notice, Turn
-from deepnb.magics.pictures import budget_picture
 from deepnb.running.excerpt import ADDED
 from deepnb.session.session import Session
 from deepnb.views.numbers import counted
@@ -16,22 +15,34 @@ _TURNS = 8
 
 def story_of(session: Session) -> StoryView:
     """The last turns of the current thread."""
-    gauge = budget_picture(session)
-    rule = session.rule
-    steps = [_step(session, turn) for turn in session.turns[-_TURNS:]]
-    return story_view(session.thread, steps, gauge.history, gauge.compactions, rule.window, rule.trigger_tokens)
+    rule, turns = session.rule, session.turns[-_TURNS:]
+    figures, compactions = _requests(turns)
+    steps = [_step(session, turn) for turn in turns]
+    return story_view(session.thread, steps, figures, compactions, rule.window, rule.trigger_tokens)
+
+
+def _requests(turns: Sequence[Turn]) -> tuple[list[int], list[int]]:
+    """Tokens of each request, those too full to be sent included, and the indices of those that came after one."""
+    figures: list[int] = []
+    compactions: list[int] = []
+    for event in (event for turn in turns for event in turn.events if not event.path):
+        if isinstance(event, Compacted):
+            figures.append(event.offload.before)
+            compactions.append(len(figures))
+        elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
+            figures.append(event.call.budget.total)
+    return figures, [at for at in compactions if at < len(figures)]
 
 
 def _step(session: Session, turn: Turn) -> StoryStep:
-    calls = [e.call.budget.total for e in turn.events if isinstance(e, ModelEnded) and not e.path]
-    tokens = max([*calls, *(offload.before for offload in _offloads(turn))], default=0)
-    return StoryStep(turn.number, turn.prompt, _first(turn.text), tokens, tuple(_marks(session, turn)))
+    figures, _ = _requests([turn])
+    return StoryStep(turn.number, turn.prompt, _first(turn.text), max(figures, default=0), tuple(_marks(session, turn)))
 
 
 def _marks(session: Session, turn: Turn) -> Iterator[tuple[str, str]]:
     for change in session.memory.between(turn.before, turn.after):
         added = [line for hunk in change.hunks for line in hunk.lines if line.strip()]
-        yield from (("remembers", f"{line.strip()}   ({change.path})") for line in added)
+        yield from (("remembers", f"{_words(line)} ({change.path})") for line in added)
     for offload in _offloads(turn):
         kept = f", saved verbatim in {offload.path}" if offload.path else ""
         yield (
@@ -50,8 +61,13 @@ def _offloads(turn: Turn) -> list[Offload]:
 def _first(answer: str) -> str:
     """The first line of an answer, with the one below it where it ends in a colon."""
     kept: list[str] = []
-    for line in filter(None, map(str.strip, answer.split("\n"))):
+    for line in filter(None, map(_words, answer.split("\n"))):
         kept.append(line)
         if not line.endswith(":"):
             break
     return " ".join(kept)
+
+
+def _words(line: str) -> str:
+    """A line without its bullet."""
+    return line.strip().removeprefix("- ")

@@ -16,7 +16,7 @@ _COLOURS = {
     "compacts": h.RED.format(0.25),
     "brings back": h.GREEN.format(0.3),
 }
-_MOST = 170
+_MOST = 190
 """Characters of a prompt, an answer, a detail."""
 _LINE = 84
 _PLAIN = "rgba(128,128,128,0.2)"
@@ -42,7 +42,7 @@ class StoryView:
     thread: str
     steps: tuple[StoryStep, ...]
     figures: tuple[int, ...] = ()
-    """Tokens of each request, in order."""
+    """Tokens of each request, in order; those too full to be sent included."""
     compactions: tuple[int, ...] = ()
     """Indices in `figures` of the requests that a compaction came before."""
     window: int | None = None
@@ -62,7 +62,10 @@ class StoryView:
         """A sparkline, then each turn."""
         lines = [title_line(" · ".join([f"thread {self.thread} in one picture", *self.facts])), ""]
         if self.figures:
-            lines += [f"tokens per call  {sparkline(self.figures, self.compactions)}   ({MARK} compaction)", ""]
+            lines += [
+                f"tokens per request  {sparkline(self.figures, self.compactions)}   ({MARK} compacted instead of sent)",
+                "",
+            ]
         for step in self.steps:
             said = [step.prompt, f"→ {step.answer}", *(f"{word}: {what}" for word, what in step.marks)]
             first, *rest = (line for one in said for line in wrap(short(one, _MOST), _LINE) or [""])
@@ -74,7 +77,11 @@ class StoryView:
         """A plot with the trigger as a line, then each turn as a row of a table."""
         title, *facts = (f"thread {self.thread} in one picture", *self.facts)
         plot = plot_html(self.figures, self.compactions, self.trigger) if self.figures else None
-        label = h.label("tokens per call (red line: trigger; dashed: compaction)") if self.figures else None
+        label = (
+            h.label("tokens per request (red line: trigger; dashed: compacted instead of sent)")
+            if self.figures
+            else None
+        )
         rows = [
             (str(step.turn), self._full(step), h.join(h.el("b", short(step.prompt, _MOST)), *_below(step)))
             for step in self.steps
