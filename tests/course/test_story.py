@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 from deepnb import Session
-from deepnb.course.story import story_of
+from deepnb.course.steps import story_of
 from deepnb.magics.pictures import picture
 from deepnb.views.brief import html_text
 from deepnb.views.story import StoryStep, story_view
 from tests.support.notebooks import HERE, read
+from tests.support.shells import Shell
 
 KEY = "Who keeps the spare key?"
 
@@ -67,3 +68,10 @@ def test_the_saved_picture_has_all_of_it(word: str) -> None:
     notes = "\n".join(c.source for c in read(HERE / "00_start_here.ipynb").cells if c.cell_type == "markdown")
     assert word in (notes if word == "85 %" else output.data["text/plain"])
     assert "text/html" in output.data
+
+
+def test_it_is_asked_for_again_and_again(shell: Shell) -> None:
+    shell.ok("import deepnb")
+    for n in range(3):
+        shell.ok("%agent hello")
+        assert len(shell.run("deepnb.course.story()").value.steps) == n + 1

@@ -41,7 +41,7 @@ MADE = """
 import tempfile
 import deepnb
 from deepnb import Session
-from deepnb.course.story import story_of
+from deepnb.course.steps import story_of
 from deepnb.views.check import CheckPart, check_view
 session = Session(max_input_tokens=6_500)
 for prompt in ("Remember that I prefer tabs over spaces", "what can you do?", "thanks"):
