@@ -42,7 +42,11 @@ def test_it_remembers_fills_up_is_compacted_and_gets_the_line_back() -> None:
     (_, what) = story.steps[5].marks[0]
     assert re.fullmatch(r"message 5 of section 1 \(\d+ tokens\), out of the offloaded history", what)
     for text in (story.text(), html_text(story.html())):
-        for sight in ("weights are in grams", "messages → summary, saved verbatim in /conversation_history/main.md", "Ines keeps the spare key"):
+        for sight in (
+            "weights are in grams",
+            "messages → summary, saved verbatim in /conversation_history/main.md",
+            "Ines keeps the spare key",
+        ):
             assert sight in " ".join(text.split()), sight
     assert picture(story) is story, "short enough for the value of a cell"
     assert max(map(len, story.text().split("\n"))) <= 100
