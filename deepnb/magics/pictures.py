@@ -69,10 +69,10 @@ def picture(value: object) -> View:
             return brief(compaction_view(value), rest="all of it: %agent history")
         case Turn():
             return values.turn_value(value)
-        case ModelInfo():
-            return models_view([value])
-        case ModelInfos():
-            return brief(models_view(value), rest="all of it: %agent models")
+        case ModelInfo() | ModelInfos():
+            return brief(
+                models_view([value] if isinstance(value, ModelInfo) else value), rest="all of it: %agent models"
+            )
         case Turns():
             return values.turns_value(value)
         case ThreadInfo() | ThreadInfos():
@@ -97,10 +97,8 @@ def picture(value: object) -> View:
             return _comparison_value(value)
         case Decision():
             return values.decision_value(value)
-        case CheckView():
-            return value
-        case StoryView():
-            return brief(value, [lambda: replace(value, steps=value.steps[-3:])])
+        case CheckView() | StoryView():
+            return value if isinstance(value, CheckView) else _story_value(value)
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 
@@ -193,6 +191,10 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 
 
 # -- in short
+
+
+def _story_value(story: StoryView) -> View:
+    return brief(story, [lambda: replace(story, steps=story.steps[-3:])])
 
 
 def _comparison_value(found: Comparison) -> View:
