@@ -70,9 +70,7 @@ def picture(value: object) -> View:
         case Turn():
             return values.turn_value(value)
         case ModelInfo() | ModelInfos():
-            return brief(
-                models_view([value] if isinstance(value, ModelInfo) else value), rest="all of it: %agent models"
-            )
+            return _models_value(value)
         case Turns():
             return values.turns_value(value)
         case ThreadInfo() | ThreadInfos():
@@ -191,6 +189,11 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 
 
 # -- in short
+
+
+def _models_value(value: ModelInfo | ModelInfos) -> View:
+    found = [value] if isinstance(value, ModelInfo) else value
+    return brief(models_view(found), rest="all of it: %agent models")
 
 
 def _story_value(story: StoryView) -> View:
