@@ -19,15 +19,21 @@ __all__ = ["check", "grade", "story"]
 
 
 def check(number: str | int) -> CheckView:
-    """What there is of an exercise in the session of this shell, and what is missing; nothing is changed."""
+    """What there is of an exercise in the session of this shell, and what is missing; nothing is changed.
+
+    While a session that was opened is being read, the one that it can be forked into is checked.
+    """
     from deepnb import current
     from deepnb.core.errors import NotFoundError
+    from deepnb.session.opened import OpenedSession
     from deepnb.views.check import check_view
 
     key = f"{number:0>2}"
     if key not in EXERCISES:
         raise NotFoundError(f"no exercise {number!r}", f'there are "{min(EXERCISES)}" to "{max(EXERCISES)}"')
     session, exercise = current(), EXERCISES[key]
+    if isinstance(session, OpenedSession):
+        session = session.into
     return check_view(key, exercise.title, tuple(exercise.parts(session)), f"thread {session.thread}")
 
 

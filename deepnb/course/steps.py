@@ -15,7 +15,8 @@ _TURNS = 8
 
 def story_of(session: Session) -> StoryView:
     """The last turns of the current thread."""
-    rule, turns = session.rule, session.turns[-_TURNS:]
+    budget, turns = session.budget(), session.turns[-_TURNS:]
+    rule = budget.rule if budget is not None else session.rule
     figures, compactions = _requests(turns)
     steps = [_step(session, turn) for turn in turns]
     return story_view(session.thread, steps, figures, compactions, rule.window, rule.trigger_tokens)

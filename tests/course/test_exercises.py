@@ -184,3 +184,14 @@ def test_mistakes_are_one_line(bare_shell: Shell, tmp_path: Path) -> None:
         deepnb.course.check("02")
     with pytest.raises(deepnb.NotFoundError, match="no notebooks of the course"):
         deepnb.course.grade(tmp_path)
+
+
+@pytest.mark.parametrize("begun", ["01"], indirect=True)
+def test_an_opened_session_is_not_what_is_checked(begun: Shell) -> None:
+    for cell in SOLUTIONS["01"]:
+        begun.ok(cell)
+    begun.ok("%agent open data/last_night.jsonl")
+    assert deepnb.course.check("01").done
+    story = begun.run("deepnb.course.story()").value
+    assert len(story.steps) == 5 and story.window is None and "%" not in story.text()
+    begun.ok("%agent switch main")
