@@ -1,7 +1,7 @@
 """The exercises of the notebooks: what each asks for, looked for in the state of a session.
 
-Nothing is read of how it was done: neither the source of a cell nor the words of a prompt. What is missing says what is
-not there, never what to type for it.
+The source of a cell is never read: any way to get there counts. What is missing says what is not there, never what to
+type for it.
 """
 
 from __future__ import annotations
