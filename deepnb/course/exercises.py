@@ -52,8 +52,8 @@ def _start(session: Session) -> Parts:
     yield _part("the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected")
     yield _part(
         "it has computed an answer from the table",
-        results(made, "query_table"),
-        "no turn after the picture has figures that query_table computed",
+        results(made, "query_table") or results(made, "run_python"),
+        "after the picture, neither query_table nor approved code has run",
     )
     yield _part("it has remembered something new", kept, "the agent wrote nothing to memory after the picture")
 
