@@ -171,12 +171,16 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelEnded:
+    """A model call ended: what was sent, and what the provider reported."""
+
     call: Call
     path: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
+    """A tool call began; `id` is that of the call."""
+
     id: str
     name: str
     args: Mapping[str, object]
@@ -185,6 +189,8 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
+    """A tool call ended, with its result."""
+
     id: str
     name: str
     result: str
@@ -219,6 +225,8 @@ class CodeOutput:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
+    """Older messages left the prompt."""
+
     offload: Offload
     path: Path = ()
 
@@ -292,6 +300,7 @@ Event = (
     | Asked
     | Decided
 )
+"""What `session.stream` yields."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,36 @@
+"""`%agent help WORD`: what the reference says of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deepnb.core.errors import NotFoundError
+from deepnb.magics.spelling import nearest
+from deepnb.magics.usage import subcommand, usage_text
+
+if TYPE_CHECKING:
+    from deepnb.views.view import View
+
+
+def show_help(magic: str, words: str | None) -> View:
+    """The help of a magic, of its subcommand of that name, or the entries of the reference that answer some words."""
+    asked = (words or "").strip("\"' ")
+    if not asked:
+        from deepnb.views.text_file import text_view
+
+        return text_view("", usage_text(magic))
+    from deepnb.magics.reference import entries
+    from deepnb.reference.lookup import look_up
+    from deepnb.views.help import help_view
+
+    found = look_up(asked, entries(), magic)
+    if not found:
+        close = nearest(asked, tuple(one.name for one in entries()))
+        type_ = f"type %{magic} help {close}" if close else f"%{magic} help lists the subcommands"
+        raise NotFoundError(
+            f"the reference has nothing on {asked!r}", f"{type_}, or %agent -- help {asked} to ask the agent"
+        )
+    answers = [(one.entry.kind, one.entry.usage, one.passage) for one in found]
+    if subcommand(magic, asked) is None:
+        return help_view(asked, answers)
+    return help_view("", answers, whole=sum(one.entry.name == asked for one in found[:2]))

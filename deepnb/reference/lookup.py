@@ -1,0 +1,71 @@
+"""Entries that answer some words, best first: those of that name, then what a search finds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepnb.reference.entry import Entry
+from deepnb.search import Index
+
+MOST = 8
+"""Entries that are found."""
+_PASSAGE = 600
+"""Characters of a passage of a long entry."""
+_KINDS = ("topic", "%agent", "%memory", "%skills", "setting", "option", "error", "file", "Python")
+"""Which goes first, of entries with the same name."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entry, and the passage of it that answers the words: all of its text where that is short."""
+
+    entry: Entry
+    passage: str
+
+
+def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[Found]:
+    """The best entries; those of `magic` before those of the other magics, where a name is the same."""
+    asked = " ".join(words.replace("%", " ").split())
+    with Index() as index:
+        index.update({f"{n}": f"# {one.usage}\n\n{one.name}: {one.text}" for n, one in enumerate(entries)})
+        passages = {
+            int(hit.path): hit.text
+            for hit in reversed(index.search(asked, 4 * MOST, legs=("exact", "words"), passage=_PASSAGE))
+        }
+        ranks = {number: rank for rank, number in enumerate(reversed(passages))}
+    named = [n for n, one in enumerate(entries) if _has_name(one, asked)]
+    order = sorted(
+        {*named, *ranks}, key=lambda n: (*_nearness(entries[n], asked, magic), _rank(entries[n], ranks.get(n)))
+    )
+    return [_found(entries[n], asked, passages.get(n, "")) for n in order[:MOST]]
+
+
+def _rank(one: Entry, rank: int | None) -> int:
+    """A Python name comes later than a search finds it: there are most of these."""
+    return 4 * MOST if rank is None else rank + (MOST if one.kind == "Python" else 0)
+
+
+def _has_name(one: Entry, asked: str) -> bool:
+    """Whether it is called that, alone or at the end: `fork` is the name of `session.fork`, too."""
+    names = {one.name, one.name.rpartition(".")[2], f"{one.kind} {one.name}".lstrip("%")}
+    return asked.casefold() in {name.casefold() for name in names}
+
+
+def _nearness(one: Entry, asked: str, magic: str) -> tuple[int, int, int]:
+    """Sorts what has that name first, then what has the word in its name, then all else."""
+    whole = (
+        one.name.casefold() == asked.casefold() or f"{one.kind} {one.name}".lstrip("%").casefold() == asked.casefold()
+    )
+    parts = re.findall(r"\w+", one.name.casefold())
+    place = 0 if whole else 1 if _has_name(one, asked) else 2 if asked.casefold() in parts else 3
+    return place, (place < 3 and one.kind != f"%{magic}"), _KINDS.index(one.kind) if place < 3 else 0
+
+
+def _found(one: Entry, asked: str, passage: str) -> Found:
+    """An entry with all of its text where it is short, or was asked for by its name; else with the passage."""
+    if len(one.text) <= _PASSAGE or one.name.casefold() == asked.casefold():
+        return Found(one, one.text)
+    head = f"# {one.usage}\n\n{one.name}: "
+    return Found(one, passage.removeprefix(head).strip() or one.text.partition("\n\n")[0])
