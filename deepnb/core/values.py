@@ -147,6 +147,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ModelStarted:
+    """A model call began."""
+
     call: Call
     path: Path = ()
 
@@ -233,6 +235,8 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
+    """What is worth keeping went into today's note, before a compaction."""
+
     flush: Flush
     path: Path = ()
 

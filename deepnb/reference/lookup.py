@@ -53,14 +53,18 @@ def _has_name(one: Entry, asked: str) -> bool:
     return asked.casefold() in {name.casefold() for name in names}
 
 
-def _nearness(one: Entry, asked: str, magic: str) -> tuple[int, int, int]:
-    """Sorts what has that name first, then what has the word in its name, then all else."""
-    whole = (
-        one.name.casefold() == asked.casefold() or f"{one.kind} {one.name}".lstrip("%").casefold() == asked.casefold()
-    )
-    parts = re.findall(r"\w+", one.name.casefold())
-    place = 0 if whole else 1 if _has_name(one, asked) else 2 if asked.casefold() in parts else 3
-    return place, (place < 3 and one.kind != f"%{magic}"), _KINDS.index(one.kind) if place < 3 else 0
+def _nearness(one: Entry, asked: str, magic: str) -> tuple[int, bool, int]:
+    """Sorts what has that name first, then what has the word in its name, what says the words side by side, all else."""
+    words = asked.casefold()
+    if words in (one.name.casefold(), f"{one.kind} {one.name}".lstrip("%").casefold()):
+        place = 0
+    elif _has_name(one, asked):
+        place = 1
+    elif words in re.findall(r"\w+", one.name.casefold()):
+        place = 2
+    else:
+        return 3 + (words not in " ".join(one.text.casefold().split())), False, 0
+    return place, one.kind != f"%{magic}", _KINDS.index(one.kind)
 
 
 def _found(one: Entry, asked: str, passage: str) -> Found:

@@ -27,7 +27,8 @@ _OPTION = re.compile(r"^- (\w+(?:, \w+)*): (.*(?:\n  .*)*)", re.MULTILINE)
 def option_entries() -> list[Entry]:
     """The options of `Session`, with their defaults, as its docstring explains them."""
     defaults = source.parameters("deepnb", _SESSION)
-    said = dict(_OPTION.findall(source.describe("deepnb", _SESSION).doc))
+    found = _OPTION.findall(source.describe("deepnb", _SESSION).doc)
+    said = {name: " ".join(text.split()) for name, text in found}
     return [Entry(name, f"Session({name}={default})", said[name], "option") for name, default in defaults.items()]
 
 

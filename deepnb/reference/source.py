@@ -12,6 +12,7 @@ from pathlib import Path
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _PACKAGE = Path(__file__).parents[1]
+_FACTORY = re.compile(r" = [Ff]ield\(.*\)$")
 _LONG = 40
 """Characters of a default that is shown."""
 
@@ -70,7 +71,8 @@ def describe(module: str, name: str) -> Member:
         return Member(name, signature(home, node), ast.get_docstring(node) or "")
     made = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     if made is None:
-        return Member(name, name, ast.get_docstring(node) or "")
+        names = ", ".join(field.name for field in fields(module, name))
+        return Member(name, f"{name}({names})" if names else name, ast.get_docstring(node) or "")
     doc = "\n\n".join(filter(None, (ast.get_docstring(node), ast.get_docstring(made))))
     return Member(name, signature(home, made, name).removesuffix(" -> None"), doc)
 
@@ -81,7 +83,7 @@ def fields(module: str, name: str) -> list[Member]:
     if not isinstance(node, ast.ClassDef):
         return []
     found = [n for n in node.body if isinstance(n, ast.AnnAssign) and not ast.unparse(n.target).startswith("_")]
-    return [Member(ast.unparse(n.target), ast.unparse(n), _text_after(node.body, n)) for n in found]
+    return [Member(ast.unparse(n.target), _FACTORY.sub("", ast.unparse(n)), _text_after(node.body, n)) for n in found]
 
 
 def methods(module: str, name: str) -> list[Member]:
