@@ -215,7 +215,7 @@ class CodeOutput:
     kind: Literal["stdout", "stderr", "rich", "end", "variables"]
     """A piece of a text stream; a rich output as Jupyter shows it; that the code has ended; the names it changed."""
     text: str = ""
-    """Without credentials; of a rich output what stands for it in a terminal."""
+    """Without credentials; of a rich output what a terminal shows for it."""
     data: Mapping[str, Any] = field(default_factory=dict)
     """MIME type -> a rich output as the kernel displays it."""
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from deepnb.views.view import View
 
 
+_WHOLE = 3
+"""Answers that are shown with their text, where the words name no subcommand."""
+
+
 def show_help(magic: str, words: str | None) -> View:
     """The help of a magic, of its subcommand of that name, or the entries of the reference that answer some words."""
     asked = (words or "").strip("\"' ")
@@ -30,7 +34,8 @@ def show_help(magic: str, words: str | None) -> View:
         raise NotFoundError(
             f"the reference has nothing on {asked!r}", f"{type_}, or %agent -- help {asked} to ask the agent"
         )
-    answers = [(one.entry.kind, one.entry.usage, one.passage) for one in found]
-    if subcommand(magic, asked) is None:
-        return help_view(asked, answers)
-    return help_view("", answers, whole=sum(one.entry.name == asked for one in found[:2]))
+    is_sub = subcommand(magic, asked) is not None
+    whole = sum(one.entry.name == asked for one in found[:2]) if is_sub else _WHOLE
+    texts = [one.passage if place < whole else one.entry.text for place, one in enumerate(found)]
+    answers = [(one.entry.kind, one.entry.usage, text) for one, text in zip(found, texts, strict=True)]
+    return help_view("" if is_sub else asked, answers, whole)

@@ -63,7 +63,8 @@ def _nearness(one: Entry, asked: str, magic: str) -> tuple[int, bool, int]:
     elif words in re.findall(r"\w+", one.name.casefold()):
         place = 2
     else:
-        return 3 + (words not in " ".join(one.text.casefold().split())), False, 0
+        has_phrase = " " in words and words in " ".join(one.text.casefold().split())
+        return 3 if has_phrase else 4, False, 0
     return place, one.kind != f"%{magic}", _KINDS.index(one.kind)
 
 

@@ -56,8 +56,8 @@ class HelpView:
         return h.box(*body, h.label(ALL))
 
 
-def help_view(words: str, answers: Sequence[tuple[str, str, str]], stamp: str = "", whole: int = 3) -> HelpView:
-    """What was found for `words`: (kind, usage, text) of each, best first."""
+def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int = 1, stamp: str = "") -> HelpView:
+    """What was found for `words`: (kind, usage, text) of each, best first, `whole` of them with their text."""
     return HelpView(" ".join(words.split()), tuple(answers), whole, stamp)
 
 
@@ -81,6 +81,7 @@ def _joined(text: str) -> Iterator[str]:
             yield from textwrap.wrap(" ".join(paragraph), COLUMNS - 4, break_long_words=False, break_on_hyphens=False)
             paragraph = []
             in_code ^= is_fence
-            yield line
+            if not is_fence:
+                yield f"    {line}" if in_code else line
         else:
             paragraph.append(line.strip())

@@ -74,7 +74,7 @@ def test_every_public_name_is_in_it(module: str) -> None:
     + [
         (f"session.{n}", list(inspect.signature(getattr(deepnb.Session, n)).parameters)[1:])
         for n in ("run", "fork", "xray", "export")
-    ],  # fmt: skip
+    ],
 )
 def test_a_signature_has_the_parameters_that_python_knows(name: str, parameters: list[str]) -> None:
     inside = of("Python")[name].usage.partition("(")[2].rpartition(")")[0]
