@@ -19,9 +19,8 @@ from tests import ROOT
 
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "notebooks/REFERENCE.md")
 LINKED = (
-    *DOCUMENTS,
-    "notebooks/README.md",
-    *sorted(f"notebooks/{p.name}" for p in (ROOT / "notebooks").glob("*.ipynb")),
+    *DOCUMENTS[:3],
+    *sorted(f"notebooks/{p.name}" for end in ("md", "ipynb") for p in (ROOT / "notebooks").glob(f"*.{end}")),
 )
 """What is looked through for links."""
 HOSTS = {

@@ -13,6 +13,8 @@ MOST = 8
 """Entries that are found."""
 _PASSAGE = 600
 """Characters of a passage of a long entry."""
+_PICTURE = re.compile(r"^!\[.*\]\(.*\)\n+", re.MULTILINE)
+"""A picture of the document, which is not shown elsewhere."""
 _KINDS = ("topic", "%agent", "%memory", "%skills", "setting", "option", "error", "file", "Python")
 """Which goes first, of entries with the same name."""
 
@@ -71,6 +73,6 @@ def _nearness(one: Entry, asked: str, magic: str) -> tuple[int, bool, int]:
 def _found(one: Entry, asked: str, passage: str) -> Found:
     """An entry with all of its text where it is short, or was asked for by its name; else with the passage."""
     if len(one.text) <= _PASSAGE or one.name.casefold() == asked.casefold():
-        return Found(one, one.text)
+        return Found(one, _PICTURE.sub("", one.text))
     head = f"# {one.usage}\n\n{one.name}: "
-    return Found(one, passage.removeprefix(head).strip() or one.text.partition("\n\n")[0])
+    return Found(one, _PICTURE.sub("", passage.removeprefix(head)).strip() or one.text.partition("\n\n")[0])
