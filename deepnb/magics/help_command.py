@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deepnb.core.errors import NotFoundError
-from deepnb.magics.spelling import nearest
+from deepnb.magics.spelling import is_near
 from deepnb.magics.usage import subcommand, usage_text
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def show_help(magic: str, words: str | None) -> View:
 
     found = look_up(asked, entries(), magic)
     if not found:
-        close = nearest(asked, tuple(one.name for one in entries()))
+        close = next((one.name for one in entries() if is_near(asked.casefold(), one.name)), None)
         type_ = f"type %{magic} help {close}" if close else f"%{magic} help lists the subcommands"
         raise NotFoundError(
             f"the reference has nothing on {asked!r}", f"{type_}, or %agent -- help {asked} to ask the agent"

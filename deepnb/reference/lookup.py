@@ -30,18 +30,34 @@ class Found:
 def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[Found]:
     """The best entries; those of `magic` before those of the other magics, where a name is the same."""
     asked = " ".join(words.replace("%", " ").split())
+    pieces = {f"{n}/{i}": piece for n, one in enumerate(entries) for i, piece in enumerate(_pieces(one.text))}
     with Index() as index:
-        index.update({f"{n}": f"# {one.usage}\n\n{one.name}: {one.text}" for n, one in enumerate(entries)})
-        passages = {
-            int(hit.path): hit.text
-            for hit in reversed(index.search(asked, 4 * MOST, legs=("exact", "words"), passage=_PASSAGE))
-        }
-        ranks = {number: rank for rank, number in enumerate(reversed(passages))}
+        index.update({path: f"# {_head(entries, path)}\n\n{piece}" for path, piece in pieces.items()})
+        hits = [hit.path for hit in index.search(asked, 4 * MOST, legs=("exact", "words"))]
+    best = {int(path.partition("/")[0]): pieces[path] for path in reversed(hits)}
+    ranks = {n: rank for rank, n in enumerate(reversed(best))}
     named = [n for n, one in enumerate(entries) if _has_name(one, asked)]
     order = sorted(
-        {*named, *ranks}, key=lambda n: (*_nearness(entries[n], asked, magic), _rank(entries[n], ranks.get(n)))
+        {*named, *best}, key=lambda n: (*_nearness(entries[n], asked, magic), _rank(entries[n], ranks.get(n)))
     )
-    return [_found(entries[n], asked, passages.get(n, "")) for n in order[:MOST]]
+    return [_found(entries[n], asked, best.get(n, "")) for n in order[:MOST]]
+
+
+def _head(entries: Sequence[Entry], path: str) -> str:
+    one = entries[int(path.partition("/")[0])]
+    return f"{one.usage} {one.name}"
+
+
+def _pieces(text: str) -> list[str]:
+    """The paragraphs of a long text, a block of code with the one before it."""
+    text = _PICTURE.sub("", text)
+    if len(text) <= _PASSAGE:
+        return [text]
+    pieces = [""]
+    for paragraph in text.split("\n\n"):
+        joins = pieces[-1].count("```") % 2 or paragraph.startswith(("```", "    ", "|", "- ")) or not pieces[-1]
+        pieces = [*pieces[:-1], f"{pieces[-1]}\n\n{paragraph}".strip("\n")] if joins else [*pieces, paragraph]
+    return pieces
 
 
 def _rank(one: Entry, rank: int | None) -> int:
@@ -70,9 +86,7 @@ def _nearness(one: Entry, asked: str, magic: str) -> tuple[int, bool, int]:
     return place, one.kind != f"%{magic}", _KINDS.index(one.kind)
 
 
-def _found(one: Entry, asked: str, passage: str) -> Found:
-    """An entry with all of its text where it is short, or was asked for by its name; else with the passage."""
-    if len(one.text) <= _PASSAGE or one.name.casefold() == asked.casefold():
-        return Found(one, _PICTURE.sub("", one.text))
-    head = f"# {one.usage}\n\n{one.name}: "
-    return Found(one, _PICTURE.sub("", passage.removeprefix(head)).strip() or one.text.partition("\n\n")[0])
+def _found(one: Entry, asked: str, piece: str) -> Found:
+    """An entry with all of its text where it was asked for by its name; else with the piece that was found."""
+    is_named = one.name.casefold() == asked.casefold()
+    return Found(one, _PICTURE.sub("", one.text) if is_named else piece or _pieces(one.text)[0])

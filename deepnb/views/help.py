@@ -39,8 +39,8 @@ class HelpView:
             lines += [usage, indent("\n".join(_joined(text)).rstrip(), "    "), ""]
         lines += ["see also"] if self.answers[self.whole :] else []
         for kind, usage, text in self.answers[self.whole :]:
-            lines.append(short(f"  {_brief(kind, usage)}", COLUMNS) + f"\n      {short(_plain(text), COLUMNS - 6)}")
-        return page([*lines, "", ALL])
+            lines += [f"  {short(_brief(kind, usage), COLUMNS - 2)}", f"      {short(_plain(text), COLUMNS - 6)}"]
+        return page([*lines, *([""] if lines[-1] else []), ALL])
 
     def html(self) -> str:
         """The same, the text drawn as Markdown."""

@@ -19,7 +19,7 @@ TOPIC = FOLDER / "middleware.md"
 
 
 def lines() -> str:
-    found = re.search(r"<!-- parts -->\n```python\n(.*?)```", TOPIC.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.search(r"```python\n(.*?)```", TOPIC.read_text(encoding="utf-8"), re.DOTALL)
     assert found
     return found[1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from typing import Any
 
 import pytest
 
@@ -139,7 +140,7 @@ def test_the_code_of_a_topic_runs(name: str, number: int, tmp_path, monkeypatch,
         return 42
 
     monkeypatch.chdir(tmp_path)
-    names = {"model": ScriptedModel(answers=["42"]), "lookup": lookup}
+    names: dict[str, Any] = {"model": ScriptedModel(answers=["42"]), "lookup": lookup}
     exec(BLOCKS[name, number], names)
     if name == "python":
         assert names["session"].files["/AGENTS.md"] == "- The user prefers tabs over spaces\n"
