@@ -5,16 +5,28 @@ from pathlib import Path
 from deepnb.reference.entry import Entry
 
 FOLDER = Path(__file__).parent / "topics"
-
-
-def topic_names() -> list[str]:
-    """What `%agent help` takes as the name of a topic."""
-    return sorted(file.stem for file in FOLDER.glob("*.md"))
+TOPICS = (
+    *("prompts", "python", "models", "threads", "memory", "layers", "compaction", "skills", "subagents", "approvals"),
+    *(
+        "code",
+        "tools",
+        "background",
+        "compare",
+        "tapes",
+        "persistence",
+        "sessions",
+        "own-graph",
+        "server",
+        "middleware",
+    ),
+    *("package", "search", "front-ends"),
+)
+"""The names that `%agent help` takes, in the order in which a newcomer reads them."""
 
 
 def topic_entries() -> list[Entry]:
-    """All topics, in the order of their names."""
-    return [_entry(FOLDER / f"{name}.md") for name in topic_names()]
+    """All topics."""
+    return [_entry(FOLDER / f"{name}.md") for name in TOPICS]
 
 
 def _entry(file: Path) -> Entry:
