@@ -40,13 +40,16 @@ def module_doc(module: str) -> str:
 
 
 def public_names(module: str) -> list[str]:
-    """`__all__` where it is a list of words; else what is defined there, and imported there for others (`X as X`)."""
+    """`__all__` where it is a list of words; else what is defined there, and imported there for others (`X as X`).
+
+    Modules below it are left out.
+    """
     body = tree(module).body
     listed = [ast.unparse(node) for node in body if ast.unparse(node).startswith("__all__")]
     if len(listed) == 1:
         return sorted(ast.literal_eval(listed[0].partition("=")[2].strip()))
     names = [node.name for node in body if isinstance(node, Definition) and not node.name.startswith("_")]
-    names += [a.name for node in _imports(body) for a in node.names if a.name == a.asname]
+    names += [a.name for node in _imports(body) if node.module != module for a in node.names if a.name == a.asname]
     return sorted(names)
 
 

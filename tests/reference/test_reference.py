@@ -63,6 +63,8 @@ def test_every_public_name_is_in_it(module: str) -> None:
     listed = getattr(real, "__all__", None) or [
         name for name, value in vars(real).items() if getattr(value, "__module__", "") == module and name[0] != "_"
     ]
+    below = [name for name in listed if inspect.ismodule(getattr(real, name))]
+    assert {f"{module}.{name}" for name in below} <= set(MODULES)
     listed = [name for name in listed if isinstance(getattr(real, name), type) or callable(getattr(real, name)) or name == "Event"]  # fmt: skip
     found = {**of("Python"), **of("error")}
     assert listed and set(listed) <= set(found)
