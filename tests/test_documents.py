@@ -23,12 +23,7 @@ LINKED = (
     *sorted(f"notebooks/{p.name}" for end in ("md", "ipynb") for p in (ROOT / "notebooks").glob(f"*.{end}")),
 )
 """What is looked through for links."""
-HOSTS = {
-    "agentskills.io",
-    "colab.research.google.com",
-    "github.com",
-    "mybinder.org",
-}
+HOSTS = {"agentskills.io", "colab.research.google.com", "github.com", "jupyter.org", "mybinder.org"}
 """Whom a link outside may lead to; none is asked."""
 THERE = [
     "backend", "system_prompt", "tools", "middleware", "checkpointer", "store", "max_input_tokens",
