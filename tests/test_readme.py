@@ -24,14 +24,14 @@ BLOCKS = dict(re.findall(r"^<!-- (\w+) -->\n```\w*\n(.*?)```$", README, re.DOTAL
 EXPECTED = {
     "ask about your data": r"planets is a DataFrame of 8 rows and 10 columns",
     "have it remember, and see what changed": r"\+- The user prefers metric units",
-    "see what fills the context": r"inspect_variable[\s\S]*|compacts at 85 %",
+    "see what fills the context": r"compacts at 85 %[\s\S]*inspect_variable",
     "compact, and read what left the prompt": r"1 section · 2 messages[\s\S]*What can you do\?",
-    "go back, and try it another way": r"nothing remembered yet",
+    "go back to before a turn, memory too": r"nothing remembered yet",
     "give it a function of yours": r"sales +ask +Units sold in a region\.",
     "let it write to your disk, once you approve": r"I wrote 1 line to /work/report\.md",
     "teach it a skill": r"explore-dataframe +\d+ tokens",
     "compare two policies side by side": r"memory_refresh=call  done[\s\S]*metric units[\s\S]*memory_refresh=delta  done",
-    "keep a thread, and open it as you would one of Claude Code": r"opened · deepnb · 1 turn",
+    "export a thread, and open it, as you would a session of Claude Code": r"opened · deepnb · 1 turn",
 }
 """Task -> what its last cell shows."""
 

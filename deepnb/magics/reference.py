@@ -41,7 +41,7 @@ def magic_entries(magic: str) -> list[Entry]:
     options = OPTIONS if magic == "agent" else ()
     return [
         *(Entry(form.split()[0], form, text, kind) for form, text in forms),
-        *(Entry(one.name, f"%agent {one} PROMPT", one.help, kind) for one in options),
+        *(Entry(one.name, f"%agent [{one}] PROMPT", one.help, kind) for one in options),
         *(Entry(sub.name, f"%{magic} {sub.usage}", sub.help, kind) for sub in subcommands(magic)),
     ]
 

@@ -49,7 +49,7 @@ class HelpView:
         for _, usage, text in self.answers[: self.whole]:
             body.append(h.frame(h.el("div", h.el("b", h.code(usage))), markdown_html(text)))
         others = [
-            h.el("li", h.code(_brief(kind, usage)), ": ", short(_plain(text), COLUMNS))
+            h.el("li", h.code(_brief(kind, usage)), ": ", short(_plain(text).replace("`", ""), COLUMNS))
             for kind, usage, text in self.answers[self.whole :]
         ]
         body += [h.label("see also"), h.el("ul", *others, style="margin:0;padding-left:2em")] if others else []
