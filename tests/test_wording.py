@@ -1,7 +1,7 @@
 """The words of what a user reads: none of those that no documentation uses.
 
-Read are the string literals of the package, its notebooks (their markdown and code, not what models said in them) and
-README. What is no text for a user is left out by what it is: docstrings, patterns, strings that hold no sentence, and
+Read are the string literals of the package, its notebooks (their markdown and code, not what models said in them),
+README, CHANGELOG and the reference, with the docstrings that it is made of. What is no text for a user is left out by what it is: docstrings, patterns, strings that hold no sentence, and
 the few files and names below.
 """
 
@@ -97,7 +97,7 @@ def test_what_a_notebook_says_of_itself(path: Path) -> None:
     assert strange(enumerate("".join(cell["source"]) for cell in cells), path.name) == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "notebooks/REFERENCE.md"])
 def test_what_a_document_says(name: str) -> None:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     assert strange(enumerate(lines, 1), name) == []

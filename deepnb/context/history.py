@@ -15,7 +15,7 @@
 
 The comment says how many lines the section has after it, so that a message which looks like a heading
 does not end it; which messages it holds, so that none is stored twice; and after each how many lines it
-has, so that each can be told apart. Files written before those were there are read as well.
+has, so that each can be found. Older files, without these, are read as well.
 """
 
 import json

@@ -12,23 +12,23 @@ nested agent, outermost first; left out for the main agent). Then, by `type`, le
 | `message` | `id`, `parent` (id of the message before it; of a nested agent's first, of the one that called it), |
 | | `role`, `text`, `tool_calls` (each `id`, `name`, `args`), `name`, `tool_call_id`, `status` (`error`), |
 | | `source`; of an answer `call`, `tokens` (sent, as counted), `usage` (as reported: `input`, `output`, |
-| | `cached`, `cost`), `seconds`. A later line with the same `id` stands in its place |
-| `moved` | a message stands behind another now: `id`, `parent` |
+| | `cached`, `cost`), `seconds`. A later line with the same `id` replaces it |
+| `moved` | a message follows another one now: `id`, `parent` |
 | `call` | a model call that was no answer: `call`, `purpose` (`summary`, `flush`), `tokens`, `usage`, `seconds` |
 | `tool_start` | `id`, `name`; `args` where no message asked for it |
 | `tool_end` | `id`, `name`, `status` (`ok`, `error`, `cut`), `seconds`; the result is the message of that call |
 | `approval` | what was decided of a call: `id`, `name`, `decision` (`approve`, `edit`, `reject`), `args`, `reason` |
 | `flushed` | before a compaction: `file` (the daily note), `lines` (what was put down in it), `how` |
 | `compacted` | `cutoff` (messages no longer sent), `summary`, `file` (where they are), `summarized` (ISO time), |
-| | `cause`, `before` and `after` (tokens), `anchors` (what the summary lost and stands beside it), `hidden` |
+| | `cause`, `before` and `after` (tokens), `anchors` (key facts: what the summary lost), `hidden` |
 | | (how many more there was no room for) |
 | `notice` | `text` |
 | `end` | a turn ended: `seconds`, `usage` (with `exact` false where part of it is our own count), `interrupted`, |
 | | `error`, `text` (what an unfinished answer said) |
 | `rewind`, `fork`, `undo` | a thread was taken back or left: `what`, `head` |
-| `head` | the thread stands elsewhere for another reason: `head` |
+| `head` | the head of the thread moved for another reason: `head` |
 
-`head` is the id of the last message of the thread as it stands (null: none), which is where the next
+`head` is the id of the last message of the thread (null: none), which is where the next
 message goes on; after a `message` of the main agent that message is the head. So parents make a tree of
 all that was said, and the way from the head to its root is the thread. Other types are events in their
 own words. Texts are written without credentials.

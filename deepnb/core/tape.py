@@ -4,7 +4,7 @@ The first line says what the file is. After it come, in the order in which they 
 parts (a message of a request, or its list of tools, each written once and named by its digest) and exchanges: a
 request as the names of its parts, and the answer in the pieces it was streamed in, with the milliseconds from the
 request. Its requests are masked, and nothing in it has credentials, before it comes here; an exchange keeps the moment
-it was made at, since a day near it that stands in a request is masked too.
+it was made at, since a day near it in a request is masked too.
 """
 
 import json

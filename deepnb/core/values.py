@@ -147,6 +147,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ModelStarted:
+    """A model call began."""
+
     call: Call
     path: Path = ()
 
@@ -171,12 +173,16 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelEnded:
+    """A model call ended: what was sent, and what the provider reported."""
+
     call: Call
     path: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
+    """A tool call began; `id` is that of the call."""
+
     id: str
     name: str
     args: Mapping[str, object]
@@ -185,6 +191,8 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
+    """A tool call ended, with its result."""
+
     id: str
     name: str
     result: str
@@ -207,7 +215,7 @@ class CodeOutput:
     kind: Literal["stdout", "stderr", "rich", "end", "variables"]
     """A piece of a text stream; a rich output as Jupyter shows it; that the code has ended; the names it changed."""
     text: str = ""
-    """Without credentials; of a rich output what stands for it in a terminal."""
+    """Without credentials; of a rich output what a terminal shows for it."""
     data: Mapping[str, Any] = field(default_factory=dict)
     """MIME type -> a rich output as the kernel displays it."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -219,12 +227,16 @@ class CodeOutput:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
+    """Older messages left the prompt."""
+
     offload: Offload
     path: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
+    """What is worth keeping went into today's note, before a compaction."""
+
     flush: Flush
     path: Path = ()
 
@@ -292,6 +304,7 @@ Event = (
     | Asked
     | Decided
 )
+"""What `session.stream` yields."""
 
 
 @dataclass(frozen=True)

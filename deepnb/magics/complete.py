@@ -218,8 +218,10 @@ def _flag_words(
 
 
 def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
-    if arg.kind == "sub":
-        return _names_of(sub.magic)
+    if arg.kind == "help":
+        from deepnb.reference.topic import TOPICS
+
+        return [*_names_of(sub.magic), *TOPICS]
     if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
         return list(names.of("bundled") if sub.name == "add" else names.skills)
     return list(arg.choices or names.of(arg.kind))

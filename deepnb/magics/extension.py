@@ -208,9 +208,9 @@ class Extension:
     def _call(self, magic: str, command: Command) -> Any:
         """What a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
-            from deepnb.views.text_file import text_view
+            from deepnb.magics.help_command import show_help
 
-            return text_view("", usage_text(magic, command.args["sub"]))  # type: ignore[arg-type]
+            return show_help(magic, command.args["words"])  # type: ignore[arg-type]
         from deepnb.magics import ask, commands, memory_commands, skills_commands
 
         if (opened := self.sessions.reading) is not None:

@@ -34,11 +34,12 @@ KINDS: dict[str, str] = {
     "session": r"""postgres(?:ql)?://\S+|~|\.\.?|[^\s"':]*[/\\][^\s"']*[^\s"'?!,;:]?|[^\s"']+\.\w+|"[^"]+"|'[^']+'""",
     "folder": r"""[^\s"']*[^\s"'?!.,;:]|"[^"]+"|'[^']+'""",
     "places": r"(?:/\S*|\S+/|\S+\.md)(?:\s+(?:/\S*|\S+/|\S+\.md))*",
+    "help": r'(?:%?(?:agent|memory|skills)\s+)?(?!(?:me|us|it|this|that|please|now|needed|wanted)$)(?:%{0,2}[\w/.-]*\w)|"[^"]+"',
     "search": r'(?:"[^"]+"\s*)+|[^\s"]*[^\s?!.,;:"]',
     "subagents": r"[\w-]+|add\s+\S.*|remove\s+[\w-]+",
     "messages": r"none|[0-9]{1,9}(?::[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)?",
 }
-TAKES_THE_REST = ("answer", "text", "json", "file", "source", "subagents", "tools", "backend", "places")
+TAKES_THE_REST = ("answer", "help", "text", "json", "file", "source", "subagents", "tools", "backend", "places")
 QUOTED = ("session", "export", "recording", "tape", "database", "folder")
 """Kinds of names of files, which stand in quotes where they have spaces."""
 COMPARED: dict[str, tuple[str, ...]] = {

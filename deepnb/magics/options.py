@@ -54,7 +54,7 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
     """The run or the subcommand meant by `%agent LINE` (body None) or `%%agent LINE` with a cell body."""
     line = line.strip()
     if _asks_for_help(line):
-        return Command("help", {"sub": None})
+        return Command("help", {"words": None})
     if body is not None:
         return _run(_cell_options(line), without_end_of_line(body))
     if not line:
@@ -171,7 +171,7 @@ def _command(magic: str, line: str) -> Command | None:
     if sub is None:
         return None
     if _asks_for_help(rest):
-        return Command("help", {"sub": name})
+        return Command("help", {"words": name})
     args = fit(sub, rest)
     if args is not None:
         return Command(name, args)
@@ -188,7 +188,7 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None) 
     """What the two magics without prompts have in common: subcommands only, and a cell that writes."""
     line = line.strip()
     if _asks_for_help(line):
-        return Command("help", {"sub": None})
+        return Command("help", {"words": None})
     if body is not None:
         return Command("write", {key: _target(magic, label, line), "text": without_end_of_line(body)})
     if not line:
@@ -235,8 +235,6 @@ def _value(sub: Sub, arg: Arg, text: str) -> Value:
     """The value of an argument, or None where the text does not fit its kind."""
     if arg.kind == "choice":
         return text if text in arg.choices else None
-    if arg.kind == "sub":
-        return text if subcommand(sub.magic, text) else None
     if arg.kind == "text":
         return text or None
     if arg.kind == "json":

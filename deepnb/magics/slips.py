@@ -120,7 +120,7 @@ def _choices(sub: Sub) -> tuple[str, ...]:
     """The words that the subcommand's arguments are chosen from."""
     found = [choice for arg in sub.args for choice in arg.choices]
     kinds = {arg.kind for arg in sub.args}
-    found += [other.name for other in subcommands(sub.magic)] if "sub" in kinds else []
+    found += [other.name for other in subcommands(sub.magic)] if "help" in kinds else []
     found += ["add", "remove", "delete", "list", "show"] if "subagents" in kinds else []
     found += TOOL_WORDS if "tools" in kinds else []
     found += ["disk", "store", "state"] if "backend" in kinds else []

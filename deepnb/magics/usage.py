@@ -13,9 +13,11 @@ MAGICS = ("agent", "memory", "skills")
 PANELS = ("memory", "budget", "history", "skills", "prompt", "threads", "approvals")
 
 
-def _sub(key: str = "sub") -> Arg:
-    return Arg(key, "SUB", "sub", needed=False)
-
+_HELP = (
+    "show this text, or what the reference says of a word, or of several in quotes: a subcommand, a setting, an option, a"
+    " Python name, a file, an error, a topic"
+)
+_WORDS = (Arg("words", "WORD", "help", needed=False),)
 
 FORMATS = ("markdown", "text", "json", "code")
 
@@ -267,7 +269,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "dashboard",
         "show all live panels as tabs: memory, budget, history, skills, prompt, threads, approvals",
     ),
-    Sub("agent", "help", "show this text, or the help of one subcommand", (_sub(),)),
+    Sub("agent", "help", _HELP, _WORDS),
     Sub("memory", "panel", "show a live panel of memory by turn"),
     Sub("memory", "show", "show the text of a memory file, or of all", (Arg("path", "PATH", "file", needed=False),)),
     Sub(
@@ -362,7 +364,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("numbers", "N", "text", needed=False),),
         (Flag("--yes"),),
     ),
-    Sub("memory", "help", "show this text, or the help of one subcommand", (_sub(),)),
+    Sub("memory", "help", _HELP, _WORDS),
     Sub("skills", "panel", "show a live panel of the skills: what each costs, which were read, enable and disable"),
     Sub("skills", "list", "list the skills, as a DataFrame"),
     Sub("skills", "show", "show the text of a skill", (Arg("name", "NAME", "skill"),)),
@@ -396,7 +398,7 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("name", "NAME", "skill", needed=False),),
         (Flag("--off"),),
     ),
-    Sub("skills", "help", "show this text, or the help of one subcommand", (_sub(),)),
+    Sub("skills", "help", _HELP, _WORDS),
 )
 
 # What a magic is for; its forms beside the subcommands; three examples.

@@ -1,4 +1,11 @@
-"""Daily notes: one file a day, only ever added to. A heading gives the time, each line below it is one entry."""
+"""Daily notes: one file a day, only ever added to. A heading gives the time, each line below it is one entry.
+
+    ## 09:30
+
+    - The outage was ERR_CONN_1042, an expired certificate.
+
+The day is that of your time zone. `%memory promote` proposes entries for `/MEMORY.md`.
+"""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -32,7 +32,7 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
     `{"decisions": [...]}` with one decision in it is good, too. Any other answer asks again.
 
     A call of a tool that does not exist, or whose arguments are not JSON or do not fit, asks nothing: it gets an error
-    as its result. Tools that other middleware adds to a request are known where that middleware stands outside this one.
+    as its result. Tools that other middleware adds to a request are known where that middleware is outside this one.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
             approve: `"outside"` asks about all that can't be undone: your own tools, unless `@deepnb.reads` marks them
                 as changing nothing, and files that are not in the thread's state. `"writes"` asks about all that
                 changes anything, `"read-only"` refuses that. Or rules by tool, `{"task": "allow", "pay": "ask"}`, of
-                `"ask"`, `"allow"` and `"deny"`, where `"*"` stands for one of those three.
+                `"ask"`, `"allow"` and `"deny"`, where `"*"` is one of those three.
             backend: What the file tools write to; None is `StateBackend()`.
         """
         policy = policy_of(approve)

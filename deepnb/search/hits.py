@@ -25,7 +25,7 @@ class Hit:
     """A passage that was found: whole lines `start` to `end` (from 1), or a part of one line that is very long.
 
     `score` falls from hit to hit and means nothing by itself. `leg` names the legs that found its best line:
-    exact (an identifier), words, grams (words that look alike), vector. `heading` is what it stands below,
+    exact (an identifier), words, grams (words that look alike), vector. `heading` has the headings above it,
     outermost first.
     """
 

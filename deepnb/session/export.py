@@ -1,4 +1,8 @@
-"""A thread as a file: a notebook, a page for a browser, or its transcript, without credentials."""
+"""A thread as a file: a notebook, a page for a browser, or its transcript, without credentials.
+
+The end of the name decides: `.ipynb` is a notebook whose cells are the prompts, with their answers as outputs; `.html`
+one page with no script and nothing from elsewhere; `.jsonl` the transcript, which `%agent open` reads again.
+"""
 
 from pathlib import Path
 

@@ -82,14 +82,16 @@ class Session:
     - middleware: your own LangChain middleware, inside that of deepnb
     - subagents: agents that take tasks, as deepagents' dicts or `deepnb.Subagent`
     - general_purpose: whether there is a subagent for any task
-    - max_subagent_depth: how deep subagents may be nested; 1 lets only the main agent hand on tasks
+    - max_subagent_depth: how deep subagents may be nested, counted through all levels; 1 lets only the main agent hand on tasks
     - backend: where files are kept: "disk:DIR", or a deepagents backend; None keeps them in the kernel
     - checkpointer: where threads are kept: a LangGraph checkpointer; None keeps them in memory
     - store: a LangGraph store
     - assistant_id: keeps the files of this assistant in the store apart from those of others
     - max_input_tokens: the context window in tokens; None takes what the model's profile says
-    - trigger: when the context is compacted: ("fraction", 0.85), or a number of "tokens" or "messages"
-    - keep: how much of the thread's end a compaction keeps, in the same form; less than the trigger
+    - trigger: when the context is compacted: ("fraction", 0.85), or a number of "tokens" or "messages"; None is
+      ("fraction", 0.85) of a known window, else ("tokens", 170000)
+    - keep: how much of the thread's end a compaction keeps, in the same form; less than the trigger; None is
+      ("fraction", 0.10) of a known window, else ("messages", 6)
     - eviction_threshold: a tool result of more tokens goes into a file; None never
     - memory: paths of the memory files, in order; the agent writes to the first
     - memory_refresh: how the prompt learns of a change: "delta" (a diff), "call" (a new block), "thread" (never)
@@ -106,7 +108,8 @@ class Session:
     - max_tokens: tokens of all model calls in one turn, counted where none are reported; None is no limit
     - max_cost: US dollars of all model calls in one turn whose price is in `prices`; None is no limit
     - prices: model name to US dollars for a million tokens of (input, cached input, output)
-    - tool_text: how tools are described to the model: "short" or "full"; None is short under a window of 32,000 tokens
+    - tool_text: how tools are described to the model: "short", in half of the tokens of "full"; None is short under a
+      window of 32,000 tokens
     - namespace: the variables that the agent may look at; in a dict its code also runs, once it is approved
     - graph: a compiled LangGraph graph of your own in the place of deepnb's agent, or the address of one on a
       LangGraph server, "http://host:port/assistant"; `session.features` lists what it has of what deepnb shows. Its

@@ -1,5 +1,14 @@
 """What agentskills.io asks of a SKILL.md: one file's bytes -> the skill, and what to fix in it.
 
+A file is YAML between two lines `---`, then the text that the agent reads when it needs the skill:
+
+- `name`: required, the name of the directory: lowercase letters, digits and single hyphens, at most 64 characters
+- `description`: required, at most 1,024 characters: what the skill is for, and when to use it
+- `license`: a text
+- `compatibility`: a text of at most 500 characters
+- `metadata`: keys and texts of your own
+- `allowed-tools`: names of tools that the skill asks for, which `%agent approve --skill` allows
+
 The specification: https://agentskills.io/specification. Stricter than its reference validator in what it
 leaves unchecked (the types of `license` and `metadata`), and milder in one thing: a
 field it does not know is a note, since other programs have fields of their own.

@@ -1,5 +1,15 @@
 """Subagents as Markdown files, `/agents/NAME.md`: frontmatter, then the system prompt; each mistake with its line.
 
+The frontmatter is YAML between two lines `---`; only `description` is required:
+
+- `name`: the name of the file
+- `description`: what it is for, and when, at most 1,024 characters: by this the model chooses it
+- `tools`: the only tools it has, separated by commas; `read_file` comes with any file tool, `task` lets it delegate
+- `model`: a name that `%agent use` takes
+- `skills`: directories of skills, or names of skills of the session
+
+A file has at most 100,000 bytes.
+
 What is checked is remembered by path and content, so that an unchanged set costs a listing, a download and a hash.
 """
 

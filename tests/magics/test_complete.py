@@ -112,6 +112,7 @@ OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-st
         ("agent", "jobs ", ["stop", "join"]),
         ("agent", "jobs stop ", ["1", "2"]),
         ("agent", "help ne", ["new"]),
+        ("agent", "help comp", ["compact", "compaction", "compare"]),
         ("agent", "what th", []),
         ("agent", "-- th", []),
         ("agent", "new", []),

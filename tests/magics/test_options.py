@@ -30,6 +30,10 @@ from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommand, subcommands, us
         "status report, please",
         "undo that",
         "help me",
+        "help please",
+        "help with this table",
+        "help compaction along",
+        "help compaction?",
         "help!",
         "fork it off at 3",
         "thanks",
@@ -121,10 +125,16 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("panel threads", Command("panel", {"what": "threads"})),
         ("graph", Command("graph")),
         ("dashboard", Command("dashboard")),
-        ("help", Command("help", {"sub": None})),
-        ("help new", Command("help", {"sub": "new"})),
-        ("new -h", Command("help", {"sub": "new"})),
-        ("--help", Command("help", {"sub": None})),
+        ("help", Command("help", {"words": None})),
+        ("help new", Command("help", {"words": "new"})),
+        ("help compaction", Command("help", {"words": "compaction"})),
+        ("help memory diff", Command("help", {"words": "memory diff"})),
+        ("help %memory diff", Command("help", {"words": "%memory diff"})),
+        ('help "key facts"', Command("help", {"words": '"key facts"'})),
+        ("help session.fork", Command("help", {"words": "session.fork"})),
+        ("help --bg", Command("help", {"words": "--bg"})),
+        ("new -h", Command("help", {"words": "new"})),
+        ("--help", Command("help", {"words": None})),
     ],
 )
 def test_a_subcommand_whose_arguments_fit_is_that_subcommand(line, command):
@@ -205,7 +215,7 @@ def test_a_cell_body_is_the_prompt_as_it_stands():
     assert parse_agent("", "  new\n--raw {x}\n\n") == AgentRun("  new\n--raw {x}\n")
     assert parse_agent("--raw --as a --", "status") == AgentRun("status", raw=True, as_name="a")
     assert parse_agent("", "ends in two?? \r\n") == AgentRun("ends in two?? ")
-    assert parse_agent("-h", "x") == Command("help", {"sub": None})
+    assert parse_agent("-h", "x") == Command("help", {"words": None})
 
 
 @pytest.mark.parametrize(("line", "body"), [("status", "x"), ("--raw hi", "x"), ("-- hi", "x")])
@@ -238,8 +248,8 @@ def test_an_empty_cell_is_an_empty_prompt():
         ("sources add project", Command("sources", {"what": "add", "name": "project"})),
         ("sources remove my notes/a.md", Command("sources", {"what": "remove", "name": "my notes/a.md"})),
         ("forget the cat --yes", Command("forget", {"text": "the cat", "yes": True})),
-        ("help add", Command("help", {"sub": "add"})),
-        ("add -h", Command("help", {"sub": "add"})),
+        ("help add", Command("help", {"words": "add"})),
+        ("add -h", Command("help", {"words": "add"})),
     ],
 )
 def test_memory_takes_its_subcommands(line, command):
@@ -355,16 +365,16 @@ USAGES = {
         " explain; fix; code [N];"
         " tools [ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
-        " mount [--yes] [PATH [disk:DIR|store[:NAMESPACE]|state]]; persist [FILE|URL]; package [--yes] DIR [PATH...]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [SUB]"
+        " mount [--yes] [PATH [disk:DIR|store[:NAMESPACE]|state]]; persist [FILE|URL]; package [--yes] DIR [PATH...]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [WORD]"
     ),
     "memory": (
         "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"
         " load [--to PATH] FILE; save [--from PATH] [--yes] FILE|DIR; rm PATH;"
         " forget [--yes] TEXT...; pending; accept ID|all; drop ID|all; keep DIR; sources [add|remove [user|project|PATH]]; "
-        "search [-k N] [--transcripts] QUERY...; daily [TEXT...]; flush; promote [--yes] [N...]; help [SUB]"
+        "search [-k N] [--transcripts] QUERY...; daily [TEXT...]; flush; promote [--yes] [N...]; help [WORD]"
     ),
     "skills": "panel; list; show NAME; new NAME [DESCRIPTION...]; add [--yes] [NAME|DIR|ZIP]; validate [NAME|PATH]; enable NAME;"
-    " disable NAME; remove NAME; pin [NAME] [--off]; help [SUB]",
+    " disable NAME; remove NAME; pin [NAME] [--off]; help [WORD]",
 }
 
 
@@ -407,7 +417,7 @@ def test_every_row_can_be_told_from_a_prompt():
         "number": "3",
         "turn": "3",
         "call": "3.1",
-        "sub": "help",
+        "help": "diff",
         "model": "m",
         "text": "a b",
         "file": "/a.md",

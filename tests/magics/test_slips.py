@@ -11,7 +11,8 @@ import json
 import pytest
 
 from deepnb.core.errors import DeepnbError
-from deepnb.magics.options import AgentRun, parse_agent
+from deepnb.magics.help_command import show_help
+from deepnb.magics.options import AgentRun, Command, parse_agent
 from tests import DATA
 
 SETS = json.loads((DATA / "mistyped_lines.json").read_text("utf-8"))
@@ -24,7 +25,9 @@ def lines(kind: str) -> list[str]:
 @pytest.mark.parametrize("line", lines("typos"))
 def test_a_mistyped_line_is_an_error_that_says_what_to_type(line):
     with pytest.raises(DeepnbError) as error:
-        parse_agent(line)
+        parsed = parse_agent(line)
+        if isinstance(parsed, Command) and parsed.name == "help":
+            show_help("agent", str(parsed.args["words"]))
     said = error.value.typed
     assert "%agent " in said or "%memory" in said or "%skills" in said
     assert len(said.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""`python -m tests.support.screenshots [DIR]` takes the pictures of the README in JupyterLab, of what it really shows."""
+"""`python -m tests.support.screenshots [DIR]` takes the pictures of README and the reference in JupyterLab, of what it really shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five lines of README, run as they are there, and the example of `deepnb.testing`."""
+"""The five lines of the topic `middleware`, run as they are there, and the example of `deepnb.testing`."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import doctest
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 import deepnb.testing
+from deepnb.reference.topic import FOLDER
 from deepnb.testing import ScriptedModel, call
 
-README = Path(__file__).parents[2] / "README.md"
+TOPIC = FOLDER / "middleware.md"
 
 
 def lines() -> str:
-    found = re.search(r"<!-- parts -->\n```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.search(r"```python\n(.*?)```", TOPIC.read_text(encoding="utf-8"), re.DOTALL)
     assert found
     return found[1]
 
 
-def test_the_lines_of_readme_make_an_agent_with_all_five_parts() -> None:
+def test_the_lines_of_the_topic_make_an_agent_with_all_five_parts() -> None:
     def pay(amount: int) -> str:
         """Pay an amount."""
         return f"paid {amount}"

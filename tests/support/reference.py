@@ -1,0 +1,19 @@
+"""`python -m tests.support.reference` writes notebooks/REFERENCE.md from parsers, settings, signatures and docstrings."""
+
+from __future__ import annotations
+
+from deepnb.magics.reference import entries
+from deepnb.reference.document import reference_text
+from tests import ROOT
+
+FILE = ROOT / "notebooks" / "REFERENCE.md"
+
+
+def main() -> None:
+    text = reference_text(entries())
+    FILE.write_text(text, encoding="utf-8")
+    print(f"{FILE.name}: {len(text.splitlines())} lines")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""README does what it says: its commands, its ten tasks typed into real kernels, its tables."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deepnb.tour.places import notebooks
+from tests import ROOT
+from tests.support.badges import MARK, badges, project_urls, with_badges
+from tests.support.kernels import Kernel, Ran
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"^<!-- (\w+) -->\n```\w*\n(.*?)```$", README, re.DOTALL | re.MULTILINE))
+"""The mark above a block of code -> the block."""
+EXPECTED = {
+    "ask about your data": r"planets is a DataFrame of 8 rows and 10 columns",
+    "have it remember, and see what changed": r"\+- The user prefers metric units",
+    "see what fills the context": r"compacts at 85 %[\s\S]*inspect_variable",
+    "compact, and read what left the prompt": r"1 section · 2 messages[\s\S]*What can you do\?",
+    "go back to before a turn, memory too": r"nothing remembered yet",
+    "give it a function of yours": r"sales +ask +Units sold in a region\.",
+    "let it write to your disk, once you approve": r"I wrote 1 line to /work/report\.md",
+    "teach it a skill": r"explore-dataframe +\d+ tokens",
+    "compare two policies side by side": r"memory_refresh=call  done[\s\S]*metric units[\s\S]*memory_refresh=delta  done",
+    "export a thread, and open it, as you would a session of Claude Code": r"opened · deepnb · 1 turn",
+}
+"""Task -> what its last cell shows."""
+
+
+def table(heading: str) -> list[list[str]]:
+    """The cells of the table below a heading, its head left out."""
+    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def tasks() -> dict[str, list[str]]:
+    """Task -> its cells."""
+    return {name: re.findall(r"`([^`]+)`", cells) for name, cells in table("Ten tasks")}
+
+
+def test_it_is_read_in_two_minutes() -> None:
+    assert len(README.splitlines()) < 150
+    assert README.count("![The first notebook") == 1 == len(re.findall(r"^!\[", README, re.MULTILINE))
+
+
+def test_every_block_of_code_is_run_by_a_test() -> None:
+    """`start` and `load` here, `tests` by .ci/run."""
+    assert set(BLOCKS) == {"start", "load", "tests"}
+    assert len(re.findall(r"^```\w", README, re.MULTILINE)) == len(BLOCKS)
+    found = subprocess.run(
+        ["bash", "-c", re.search(r"^command=\$\((awk .*)\)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)[1]],  # type: ignore[index]
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout == BLOCKS["tests"] and "pytest" in found.stdout
+
+
+def test_there_are_ten_tasks_of_at_most_three_cells() -> None:
+    assert list(tasks()) == list(EXPECTED) and len(EXPECTED) == 10
+    assert all(1 <= len(cells) <= 3 for cells in tasks().values())
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(notebooks(), tmp_path_factory.mktemp("readme") / "notebooks"))
+
+
+@pytest.fixture
+def fresh(copied: Path) -> Iterator[Kernel]:
+    made = Kernel(str(copied), {**os.environ, "IPYTHONDIR": str(copied / "ipython")})
+    yield made
+    made.close()
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_task_in_a_real_kernel(fresh: Kernel, name: str) -> None:
+    assert fresh.ok(BLOCKS["load"]).text == ""
+    ran = [fresh.ok(cell) for cell in tasks()[name]]
+    assert re.search(EXPECTED[name], shown(ran[-1])), shown(ran[-1])
+
+
+def shown(ran: Ran) -> str:
+    """All text of a cell, that of its value too."""
+    values = [content["data"].get("text/plain", "") for content in ran.of("execute_result")]
+    return "\n".join([ran.text, *values])
+
+
+@pytest.mark.slow
+def test_the_two_commands_to_start(tmp_path: Path) -> None:
+    """As typed, in a copy; pip looks up no dependency and links no source, and JupyterLab only says what it would open."""
+    clone = tmp_path / "clone"
+    left_out = shutil.ignore_patterns("tests", ".git", ".venv", "*.png")
+    shutil.copytree(ROOT, clone, ignore=left_out)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    sites = "\n".join(path for path in sys.path if "site-packages" in path)
+    script = f"""#!/bin/sh
+test "$1 $2 $3" = "-m venv --upgrade-deps" || exit 3
+{sys.executable} -m venv --system-site-packages --without-pip "$4" || exit 4
+cat > "$4/bin/pip" <<'END'
+#!/bin/sh
+test "$1 $2" = "install -e" || exit 6
+shift 2
+exec "$(dirname "$0")/python" -m pip install "$@" --dry-run --no-deps --no-build-isolation --no-index
+END
+chmod +x "$4/bin/pip"
+cd "$4"/lib/python*/site-packages || exit 5
+echo 'import sys; print("jupyterlab", *sys.argv[1:])' > jupyterlab.py
+echo "{sites}" > tests.pth
+"""
+    (tools / "python3").write_text(script)
+    (tools / "python3").chmod(0o755)
+    path = os.pathsep.join([str(tools), os.environ["PATH"]])
+    env = {**os.environ, "PATH": path, "PYTHONPATH": ""}
+    command = ["bash", "-c", f"set -euo pipefail\n{BLOCKS['start']}"]
+    ran = subprocess.run(command, cwd=clone, env=env, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    assert "Would install deepnb-" in ran.stdout
+    opened = re.search(r"jupyterlab (\S+\.ipynb) --ip=127\.0\.0\.1", ran.stdout)
+    assert opened and Path(opened[1]).parent == clone / "notebooks"
+
+
+def test_all_extras_are_in_one_table() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [name for row in table("Extras") for name in re.findall(r"`([\w-]+)`", row[0])]
+    assert sorted(named) == sorted(project["optional-dependencies"])
+    installed = {name for names in re.findall(r'"\.\[([a-z,]+)\]"', README) for name in names.split(",")}
+    assert installed == {"lab", "test"}
+
+
+def test_the_badges_are_those_of_the_project() -> None:
+    assert with_badges(README, badges(project_urls())) == README
+
+
+def test_badges_for_an_address() -> None:
+    line = badges({"Documentation": "https://docs.example.org", "Repository": "https://github.com/ada/deepnb.git"})
+    assert re.findall(r"\]\((https://\S+?)\)", line) == [
+        "https://mybinder.org/badge_logo.svg",
+        "https://mybinder.org/v2/gh/ada/deepnb/HEAD?labpath=notebooks%2F00_start_here.ipynb",
+        "https://colab.research.google.com/assets/colab-badge.svg",
+        "https://colab.research.google.com/github/ada/deepnb/blob/HEAD/notebooks/00_start_here.ipynb",
+    ]
+    written = with_badges(README, line)
+    assert written.count(f"{MARK}\n{line}\n\n") == 1
+    assert with_badges(written, "") == with_badges(README, "")
+
+
+@pytest.mark.parametrize("urls", [{}, {"Documentation": "https://docs.example.org"}])
+def test_without_an_address_there_are_no_badges(urls: dict[str, str]) -> None:
+    assert badges(urls) == ""
