@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import tomllib
 from configparser import ConfigParser
 from dataclasses import fields
 from pathlib import Path
@@ -15,9 +14,9 @@ import yaml
 import deepnb
 from deepnb.wiring.options import Options
 from tests import ROOT
+from tests.support.environments import PROJECT
 
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 THERE = [
     "backend", "system_prompt", "tools", "middleware", "checkpointer", "store", "max_input_tokens",
     "summarization_threshold", "eviction_threshold", "max_subagent_depth", "skills_dir", "memory_file", "subagents",
