@@ -26,7 +26,6 @@ from tests import ROOT
 HERE = ROOT / "notebooks"
 BESIDE = ("data", "tapes")
 """Directories that notebooks read."""
-_KERNEL = ("-m", "ipykernel_launcher", "-f", "{connection_file}")
 ALL = tuple(sorted(HERE.glob("*.ipynb")))
 
 _VARYING = re.compile(
@@ -56,8 +55,7 @@ def execute(
     with tempfile.TemporaryDirectory() as home, copied(path) as folder:
         variables = {**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})}
         for cells in _by_kernel(notebook):
-            manager = AsyncKernelManager(kernel_name="python3")
-            manager.kernel_spec.argv = [str(python or sys.executable), *_KERNEL]
+            manager = kernel_manager(python or Path(sys.executable))
             client = NotebookClient(
                 nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata),
                 km=manager,
@@ -74,6 +72,13 @@ def execute(
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = {"name": "python"}
     return notebook
+
+
+def kernel_manager(python: Path) -> AsyncKernelManager:
+    """What starts a kernel of an interpreter, whichever kernels are installed."""
+    manager = AsyncKernelManager(kernel_name="python3")
+    manager.kernel_spec.argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    return manager
 
 
 @contextmanager
