@@ -54,9 +54,10 @@ def test_the_wheel_runs_the_first_notebook_from_another_directory(wheel: Install
     assert list(texts(ran)) == list(texts(read(wheel.notebooks / FIRST)))
 
 
-@pytest.mark.parametrize("name", [path.name for path in ALL if path.name != FIRST])
+@pytest.mark.parametrize("wheel", [VERSIONS[0], VERSIONS[-1]], indirect=True)
+@pytest.mark.parametrize("name", [path.name for path in ALL])
 def test_a_notebook_shows_the_same_twice(wheel: Installed, name: str) -> None:
-    """And the same on every Python: what is in its file."""
+    """And the same on the oldest and the newest Python: what is in its file."""
     shown = list(texts(read(wheel.notebooks / name)))
     for _ in range(2):
         assert list(texts(execute(wheel.notebooks / name, ALONE, wheel.python))) == shown
