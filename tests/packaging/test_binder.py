@@ -44,6 +44,8 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """A clone with the files as they are, and an environment made of `binder/` alone, at whose end no host is reached."""
     if (python := interpreter(VERSION)) is None:
         pytest.skip(f"there is no Python {VERSION} on this machine")
+    if not (ROOT / ".git").exists():
+        pytest.skip("Binder builds from a clone, and this is none")
     place = tmp_path_factory.mktemp("image")
     files = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT)
     (place / "clone").mkdir()
