@@ -72,7 +72,7 @@ _HOMES = {
 
 __all__ = ["course", "current", "load_ipython_extension", "unload_ipython_extension"]
 __all__ += [name for names in _HOMES.values() for name in names]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
 

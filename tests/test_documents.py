@@ -16,6 +16,7 @@ import deepnb
 from deepnb.reference.document import anchor
 from deepnb.wiring.options import Options
 from tests import ROOT
+from tests.support.environments import PROJECT
 
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "notebooks/REFERENCE.md")
 LINKED = (
@@ -145,7 +146,23 @@ def test_the_glossary_has_fifteen_words() -> None:
     assert len(table) == 15 == len({word for word, _ in table})
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_version_is_the_same_everywhere() -> None:
     cited = yaml.safe_load(text("CITATION.cff"))
     assert {"cff-version", "message", "title", "authors"} <= set(cited)
     assert (cited["version"], cited["license"]) == (deepnb.__version__, "MIT")
+    assert PROJECT["version"] == deepnb.__version__
+    assert re.findall(r"^## (\S+)", text("CHANGELOG.md"), re.M)[0] == deepnb.__version__
+
+
+def test_all_is_all_that_a_user_installs() -> None:
+    """And every extra that an error, a view or a document names exists."""
+    extras = PROJECT["optional-dependencies"]
+    assert extras["all"] == [f"deepnb[{','.join(sorted(set(extras) - {'all', 'test'}))}]"]
+    sources = [*Path(deepnb.__file__).parent.rglob("*.py"), *(ROOT / name for name in (*DOCUMENTS, "CHANGELOG.md"))]
+    named = {
+        extra
+        for source in sources
+        for group in re.findall(r"(?:deepnb|\.)\[([a-z]+(?:,[a-z]+)*)\][\"'`]", source.read_text(encoding="utf-8"))
+        for extra in group.split(",")
+    }
+    assert {"lab", "mcp", "postgres", "server", "sqlite", "search"} <= named <= set(extras)

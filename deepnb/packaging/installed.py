@@ -29,6 +29,8 @@ def distribution(module: str) -> str | None:
 
 def requirement(name: str) -> str:
     """A line of `requirements.txt` for an installed package, in the version that is there."""
+    if name == "deepnb":  # an editable install keeps the version it was made at
+        return f"{name}=={sys.modules[name].__version__}"
     try:
         return f"{name}=={version(name)}"
     except PackageNotFoundError:

@@ -28,6 +28,7 @@ NAMES = (
     "inspect",
     "first",
     "opening",
+    "classroom",
 )
 
 

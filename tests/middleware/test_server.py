@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from langgraph_sdk import get_sync_client
 
+from tests import ROOT
 from tests.middleware import story
 from tests.middleware.checks import check
-from tests.support.langgraph_server import CLI, ROOT, environment, langgraph_server
+from tests.support.environments import environment
+from tests.support.langgraph_server import CLI, langgraph_server
 
 NEEDED = [CLI, "deepagents>=0.7.32,<0.8", "filelock>=3.30", "numpy>=1.26", "pyyaml>=6"]
 """Of what deepnb needs, what its middleware does: neither IPython nor ipywidgets nor pandas."""

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+import deepnb
+from deepnb.packaging.installed import requirement
 from deepnb.packaging.module import Module, module_of
 from tests.support.credentials import SAMPLES
 
@@ -140,6 +142,11 @@ def test_what_an_installed_package_has_is_imported(notebook: Any, tmp_path: Path
     module = module_of([names["mean"], names["shorten"]])
     assert [line.partition("==")[0] for line in module.requirements] == ["numpy"]
     assert outcome(module, tmp_path, "mean([1, 3])", "t.TOOLS[1]('a b', 9)") == [2.0, "a b"]
+
+
+def test_deepnb_is_required_in_the_version_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deepnb, "__version__", "9.9")  # not what the metadata of an older editable install say
+    assert requirement("deepnb") == "deepnb==9.9"
 
 
 REFUSED = {

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
+from tests.support.environments import built, environment
 from tests.support.kernels import Kernel
-from tests.support.langgraph_server import CLI, ROOT, environment, wheel
+from tests.support.langgraph_server import CLI
 from tests.support.openai_server import OpenAIServer, Say
 
 pytestmark = [pytest.mark.slow, pytest.mark.kernel]
@@ -73,8 +75,8 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, list[
 def served(notebook: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What came of it on a server, in a network of its own where the machine makes one."""
     package, place = notebook[0], tmp_path_factory.mktemp("server")
-    made = ["--find-links", str(wheel(place / "wheel")), "-r", str(package / "requirements.txt"), CLI]
-    programs = environment(place / "env", made)
+    wheels = built(place / "wheel", "wheel").parent
+    programs = environment(place / "env", ["--find-links", str(wheels), "-r", str(package / "requirements.txt"), CLI])
     shutil.copytree(package, place / "app")
     (place / "home").mkdir()
     args = [str(place / "app"), str(programs), str(place / "home")]

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import deepnb
-from tests.support.langgraph_server import CLI, ROOT, LangGraphServer, environment, wheel
+from tests import ROOT
+from tests.support.environments import built, environment
+from tests.support.langgraph_server import CLI, LangGraphServer
 
 APP = ROOT / "tests" / "support" / "server_app"
 
@@ -19,8 +21,7 @@ APP = ROOT / "tests" / "support" / "server_app"
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the programs of an environment with deepnb and the server are."""
     place = tmp_path_factory.mktemp("environment")
-    (made,) = wheel(place / "wheel").glob("*.whl")
-    return environment(place / "env", [str(made), CLI])
+    return environment(place / "env", [str(built(place / "wheel", "wheel")), CLI])
 
 
 def made(programs: Path, place: Path) -> LangGraphServer:

@@ -6,21 +6,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
-import sys
 import time
-import venv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langgraph_sdk import get_sync_client
 
-ROOT = Path(__file__).parents[2]
 CLI = "langgraph-cli[inmem]"
 
 QUIET = {
@@ -30,26 +25,6 @@ QUIET = {
     "LANGCHAIN_TRACING_V2": "false",
 }
 """No usage data, no look at PyPI, no traces."""
-
-
-def environment(place: Path, needed: Sequence[str]) -> Path:
-    """The directory of the programs of a new environment with these packages, as pip takes them; skips without a registry."""
-    programs = place / ("Scripts" if os.name == "nt" else "bin")
-    uv = shutil.which("uv")
-    venv.create(place, with_pip=uv is None)
-    pip = [uv, "pip", "install", "--python", str(programs / "python")] if uv else [str(programs / "pip"), "install"]
-    got = subprocess.run([*pip, "--quiet", *needed], capture_output=True, text=True, timeout=900)
-    if any(words in got.stderr for words in ("No matching distribution", "Failed to fetch", "error sending request")):
-        pytest.skip("there is no registry to install langgraph-cli from")
-    assert got.returncode == 0, got.stderr
-    return programs
-
-
-def wheel(place: Path) -> Path:
-    """A directory with deepnb's wheel, made of the files as they are."""
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    return place
 
 
 class LangGraphServer:

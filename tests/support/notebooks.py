@@ -11,13 +11,14 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 from tests import ROOT
@@ -38,31 +39,46 @@ def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
-def execute(path: Path, env: Mapping[str, str] | None = None) -> Any:
+def execute(
+    path: Path,
+    env: Mapping[str, str] | None = None,
+    python: Path | None = None,
+    watch: Callable[[int], object] = id,
+) -> Any:
     """The notebook with the outputs of fresh kernels in a copy of its directory; a failing cell raises.
 
-    Another kernel begins at each cell with the tag `restart`. The user's home is an empty one: what stands in theirs
-    (memory files, IPython's settings) is not shown.
+    Another kernel begins at each cell with the tag `restart`. The user's home is an empty one: what is in theirs
+    (memory files, IPython's settings) is not shown. `python` is the kernels' interpreter, by default this one; `watch`
+    is called with a kernel's process id after each cell.
     """
     notebook = read(path)
     with tempfile.TemporaryDirectory() as home, copied(path) as folder:
         variables = {**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})}
         for cells in _by_kernel(notebook):
+            manager = kernel_manager(python or Path(sys.executable))
             client = NotebookClient(
                 nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata),
+                km=manager,
                 timeout=120,
-                kernel_name="python3",
                 resources={"metadata": {"path": folder}},
                 store_widget_state=False,
                 record_timing=False,
                 coalesce_streams=True,  # how print's words are cut into messages is a matter of time
+                on_cell_executed=lambda manager=manager, **_: watch(manager.provisioner.pid),
             )
-            client.execute(env=variables)
+            client.execute(env=variables, cleanup_kc=True)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = {"name": "python"}
     return notebook
+
+
+def kernel_manager(python: Path) -> AsyncKernelManager:
+    """What starts a kernel of an interpreter, whichever kernels are installed."""
+    manager = AsyncKernelManager(kernel_name="python3")
+    manager.kernel_spec.argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    return manager
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any
 
 import deepnb
 from deepnb.core.values import ToolEnded, ToolStarted
-from tests.support.langgraph_server import ROOT
+from tests import ROOT
 
 
 @contextmanager

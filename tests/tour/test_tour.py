@@ -20,6 +20,7 @@ from deepnb.tour.places import FIRST, START, notebooks
 from deepnb.tour.show import run_tour
 from deepnb.tour.story import STORY
 from tests import ROOT
+from tests.support.environments import built
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built with hatchling from this environment, so without a network, and unpacked."""
     pytest.importorskip("hatchling")
     place = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
-    (wheel,) = place.glob("deepnb-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(built(place, "wheel")) as archive:
         archive.extractall(place / "site")
     return place / "site"
 
