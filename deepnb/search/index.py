@@ -25,7 +25,7 @@ from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
-from deepnb.search.fusion import COARSE, Leg, by_rank, by_weight, dated
+from deepnb.search.fusion import COARSE, FINE, Leg, by_rank, by_weight, dated
 from deepnb.search.hits import LEGS, Hit, fading, filled, hit
 from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, within
@@ -245,7 +245,7 @@ class Index:
         for name in ("words", "grams"):
             if name in legs:
                 scored: Scored = getattr(reader, name)(query)
-                found[name] = Leg(scored.keys, scored.fine)
+                found[name] = reader.leg(scored.keys, scored.fine, FINE)
                 found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
         if vector is not None and self.embedder is not None:
             found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)

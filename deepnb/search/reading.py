@@ -7,7 +7,7 @@ import numpy as np
 
 from deepnb.search.database import Database
 from deepnb.search.forms import other_forms
-from deepnb.search.fusion import EXACT, Leg
+from deepnb.search.fusion import Leg, exact_weight
 from deepnb.search.grams import LONGEST, Vocabulary
 from deepnb.search.keys import Keys, Scores, among, chunks_of
 from deepnb.search.passages import Row
@@ -79,17 +79,22 @@ class Reader:
         """The units of documents that are in the best windows, with the scores of these."""
         if not len(self._documents):
             return np.empty(0, np.int64), np.empty(0)
-        found = windows([self._postings(word, *other_forms(word)) for word in query.words], self._chunks_of_documents())
+        self._read_vocabulary()
+        found = windows(list(map(self._soft, query.words)), self._chunks_of_documents())
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
         rows = units_of(self.db, list(score_of))
         return np.array([unit for _, unit in rows], np.int64), np.array([score_of[chunk] for chunk, _ in rows])
 
-    def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weight: float) -> Leg:
+    def leg(self, keys: Keys, scores: Scores, weights: tuple[float, float]) -> Leg:
+        """Units with the weight of those of talks and notes, or of those of documents."""
+        return Leg(keys, scores, np.where(among(keys >> 43, self._documents), weights[1], weights[0]))
+
+    def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weights: tuple[float, float]) -> Leg:
         """The coarse score of a leg; in documents it is that of the windows."""
         other = ~among(keys >> 43, self._documents)
         every = np.concatenate([keys[other], documents[0]])
         order = np.argsort(every)
-        return Leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
+        return self.leg(every[order], np.concatenate([scores[other], documents[1]])[order], weights)
 
     def exact(self, query: Query) -> Leg:
         """Units with an identifier of the query, each by how rare it is."""
@@ -104,7 +109,7 @@ class Reader:
             for unit in found:
                 gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units)
         keys = np.array(sorted(gains), np.int64)
-        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT)
+        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), exact_weight(len(query.words)))
 
     def vector(self, model: str, query: Vectors) -> Leg:
         if not self.db.vectors and model not in self._vectors:
@@ -213,8 +218,7 @@ class Reader:
 def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
     """The leg without the files that are not allowed."""
     files = np.array(sorted(number for number, path in paths.items() if allowed(path)), np.int64)
-    kept = among(leg.keys >> 43, files)
-    return Leg(leg.keys[kept], leg.scores[kept], leg.weight)
+    return leg.where(among(leg.keys >> 43, files))
 
 
 def _chunk(key: int) -> int:

@@ -14,8 +14,11 @@ from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
 from deepnb.search.words import indexed, label, labelled, names, plain, words
 
-READING = 3
+READING = 4
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
+
+PROSE = 0.1
+"""The part of a document that is paragraphs of prose, at least; talks and lists of notes have none."""
 
 _BATCH = 4_000_000
 """Characters of text that one transaction writes, about."""
@@ -40,8 +43,8 @@ class Prepared:
 
     @property
     def is_document(self) -> bool:
-        """Whether there is a paragraph in it that was wrapped at a column."""
-        return any(unit.end > unit.start for unit in self.cut.units)
+        """Whether there are paragraphs of prose in it."""
+        return self.cut.prose >= PROSE
 
     def postings(self, number: int) -> Iterator[tuple[int, str]]:
         """The rows of the full-text index for this file, which has this number there."""
