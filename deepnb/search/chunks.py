@@ -28,7 +28,7 @@ _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}[:：]|\s*[-=~_*`]{3,}\s*$")
 """The beginning of a line that is a thing by itself: an item, a row, a quotation, somebody's words."""
 _ENDS = re.compile(r"[.!?:;。！？：；…][\"'”’」』)）\]*_]*$")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_SENTENCE = re.compile(r"[.!?;]\s+|[。！？；]")
 
 
 @dataclass(frozen=True)

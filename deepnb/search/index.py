@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.scoring import Scored
 from deepnb.search.words import QUERY, Query, plain, read_query
-from deepnb.search.writing import batches, bump, content_hash, erase_file, purge, read_anew, write_file
+from deepnb.search.writing import batches, bump, content_hash, count_words, erase_file, purge, read_anew, write_file
 
 _T = TypeVar("_T")
 
@@ -123,14 +124,14 @@ class Index:
                 if files[path] is None:
                     self._hashes.pop(path, None)
             for batch in batches(files, known, self._hash):
-                erased = False
+                erased, counts = False, Counter[str]()
                 with db.transaction(write=True):
                     for path, file in batch:
                         if file is None:
-                            gone = erase_file(db, path)
+                            gone = erase_file(db, path, counts)
                             removed += gone
                         else:
-                            wrote = write_file(db, file)
+                            wrote = write_file(db, file, counts)
                             gone = wrote.erased
                             changed += 1
                             chunks += wrote.chunks
@@ -138,6 +139,7 @@ class Index:
                         if file is not None and not file.cut.whole:
                             end = file.cut.chunks[-1].end
                             self.notices.append(f"{path} is too long: it is indexed up to line {end}")
+                    count_words(db, counts)
                     if erased:
                         purge(db)
                     bump(db)

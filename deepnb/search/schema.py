@@ -60,7 +60,19 @@ def _days_and_erasure(db: Database) -> None:
     read_again(db)
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_texts, _names_and_vocabulary, _embeddings, _days_and_erasure)
+def _fewer_indexes(db: Database) -> None:
+    """Rows are deleted by their keys, and chunks with vectors are read in order."""
+    db.rows("DROP INDEX names_unit")
+    db.rows("DROP INDEX chunks_hash")
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    _texts,
+    _names_and_vocabulary,
+    _embeddings,
+    _days_and_erasure,
+    _fewer_indexes,
+)
 
 
 def read_again(db: Database) -> None:

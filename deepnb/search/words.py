@@ -106,7 +106,8 @@ def terms(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """Words in lower case, in order; runs of Chinese, Japanese and Korean are left out."""
-    return _WORD.findall(CJK.sub(" ", folded(text)).lower())
+    text = text if text.isascii() else CJK.sub(" ", folded(text))
+    return _WORD.findall(text.lower())
 
 
 def pairs(run: str) -> list[str]:
@@ -117,17 +118,21 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> set[str]:
     """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
     its last part."""
-    found: set[str] = set()
-    text = folded(text)
-    if not _MARKED.search(text):
-        return found
-    for run in _RUN.findall(text):
+    return {name for token in folded(text).split() if not token.isalpha() for name in token_names(token)}
+
+
+def token_names(token: str) -> tuple[str, ...]:
+    """The identifiers in what is between two spaces."""
+    if not _MARKED.search(token):
+        return ()
+    found: list[str] = []
+    for run in _RUN.findall(token):
         name = run.strip(_EDGES).rstrip("/\\#@")
-        if not _is_name(name):
-            continue
-        found.add(name.lower())
-        found |= {part.lower() for part in (_PATH.split(name)[-1], _DOTTED.split(name)[-1]) if _is_name(part)}
-    return found
+        if _is_name(name):
+            found.append(name.lower())
+            parts = (_PATH.split(name)[-1], _DOTTED.split(name)[-1])
+            found += [part.lower() for part in parts if part != name and _is_name(part)]
+    return tuple(found)
 
 
 def read_query(text: str) -> Query:

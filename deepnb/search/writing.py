@@ -1,7 +1,7 @@
 """A file's way into the index: cut, read, and put in the place of what was there, in one transaction."""
 
-import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -12,7 +12,7 @@ from deepnb.search.database import Database
 from deepnb.search.days import day_of, is_date
 from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
-from deepnb.search.words import indexed, label, labelled, names, plain, words
+from deepnb.search.words import folded, indexed, label, labelled, plain, token_names, words
 
 READING = 4
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
@@ -77,7 +77,7 @@ def prepared(path: str, text: str, hash_: bytes) -> Prepared:
         text=text,
         cut=found,
         bodies=tuple(_bodies(found.units, pieces)),
-        names=tuple((i, name) for i, piece in enumerate(pieces) for name in sorted(names(piece))),
+        names=tuple(_names(pieces)),
         words=frozenset(word for word in set(words(text)) if len(word) <= LONGEST),
         heads=tuple(indexed(f"{_title(path)} {chunk.heading}") for chunk in found.chunks),
         days=tuple(_days(path, found, pieces)),
@@ -104,8 +104,11 @@ def batches(
         yield batch
 
 
-def write_file(db: Database, file: Prepared) -> Written:
-    """Put a file into the index, in a transaction of the caller's; whatever is erased is to be followed by `purge`."""
+def write_file(db: Database, file: Prepared, counts: Counter[str]) -> Written:
+    """Put a file into the index, in a transaction of the caller's; whatever is erased is to be followed by `purge`.
+
+    `counts` gets what changes in the number of files that each word is in; `count_words` writes it.
+    """
     old = None
     number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
     if number is None:
@@ -124,16 +127,16 @@ def write_file(db: Database, file: Prepared) -> Written:
     db.many("INSERT INTO words (rowid, body) VALUES (?, ?)", file.postings(number))
     db.many("INSERT OR IGNORE INTO names VALUES (?, ?)", ((name, keys[i]) for i, name in file.names))
     db.many("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", _chunk_rows(file, number, keys))
-    _count_words(db, file.words, old.words if old else frozenset())
+    _count(counts, file.words, old.words if old else frozenset())
     return Written(len(file.cut.chunks), old is not None and not set(old.bodies) <= set(file.bodies))
 
 
-def erase_file(db: Database, path: str) -> bool:
+def erase_file(db: Database, path: str, counts: Counter[str]) -> bool:
     """Take a file out of the index, in a transaction of the caller's; whether it was in there. `purge` comes next."""
     number = db.value("SELECT id FROM files WHERE path = ?", (path,))
     if number is None:
         return False
-    _count_words(db, frozenset(), _erase(db, number, path).words)
+    _count(counts, frozenset(), _erase(db, number, path).words)
     db.rows("DELETE FROM files WHERE id = ?", (number,))
     return True
 
@@ -146,10 +149,25 @@ def read_anew(db: Database) -> None:
         if db.value("SELECT value FROM meta WHERE name = 'reading'") != READING:
             every = list(texts(db))
             clear(db)
+            counts: Counter[str] = Counter()
             for path, text in every:
-                write_file(db, prepared(path, text, content_hash(text)))
+                write_file(db, prepared(path, text, content_hash(text)), counts)
+            count_words(db, counts)
             db.rows("UPDATE meta SET value = ? WHERE name = 'reading'", (READING,))
             bump(db)
+
+
+def count_words(db: Database, counts: Counter[str]) -> None:
+    """Keep the vocabulary to the words that some file has, in a transaction of the caller's."""
+    more = [(word, n) for word, n in sorted(counts.items()) if n > 0]
+    less = [(-n, word) for word, n in counts.items() if n < 0]
+    db.many(
+        "INSERT INTO vocabulary (word, files) VALUES (?, ?)"
+        " ON CONFLICT (word) DO UPDATE SET files = files + excluded.files",
+        more,
+    )
+    db.many("UPDATE vocabulary SET files = files - ? WHERE word = ?", less)
+    db.many("DELETE FROM vocabulary WHERE word = ? AND files < 1", ((word,) for _, word in less))
 
 
 def purge(db: Database) -> None:
@@ -183,7 +201,8 @@ def _erase(db: Database, number: int, path: str) -> Prepared:
     old = prepared(path, _text(db, number), b"")
     units, chunks = file_range(number), chunk_range(number)
     db.many("INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)", old.postings(number))
-    db.rows("DELETE FROM names WHERE unit BETWEEN ? AND ?", units)
+    keys = old.keys(number)
+    db.many("DELETE FROM names WHERE name = ? AND unit = ?", ((name, keys[i]) for i, name in old.names))
     db.rows("DELETE FROM units WHERE id BETWEEN ? AND ?", units)
     db.rows("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunks)
     return old
@@ -194,17 +213,9 @@ def _text(db: Database, number: int) -> str:
     return "".join(part for (part,) in rows)
 
 
-def _count_words(db: Database, new: frozenset[str], old: frozenset[str]) -> None:
-    """Keep the vocabulary to the words that some file has."""
-    gone = json.dumps(sorted(old - new))
-    db.many(
-        "INSERT INTO vocabulary (word, files) VALUES (?, 1) ON CONFLICT (word) DO UPDATE SET files = files + 1",
-        ((word,) for word in sorted(new - old)),
-    )
-    if old - new:
-        named = "word IN (SELECT value FROM json_each(?))"
-        db.rows(f"UPDATE vocabulary SET files = files - 1 WHERE {named}", (gone,))
-        db.rows(f"DELETE FROM vocabulary WHERE files < 1 AND {named}", (gone,))
+def _count(counts: Counter[str], new: frozenset[str], old: frozenset[str]) -> None:
+    counts.update(new - old)
+    counts.subtract(old - new)
 
 
 def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
@@ -264,6 +275,21 @@ def _bodies(units: tuple[Unit, ...], pieces: list[str]) -> Iterator[str]:
         if unit.start != line:
             line, of = unit.start, labelled(label(piece))
         yield indexed(piece) + of
+
+
+def _names(pieces: list[str]) -> Iterator[tuple[int, str]]:
+    """The identifiers of each piece; each token of a file is read once."""
+    known: dict[str, tuple[str, ...]] = {}
+    for i, piece in enumerate(pieces):
+        found: set[str] = set()
+        for token in folded(piece).split():
+            if not token.isalpha():
+                names = known.get(token)
+                if names is None:
+                    names = known[token] = token_names(token)
+                found.update(names)
+        for name in sorted(found):
+            yield i, name
 
 
 def _title(path: str) -> str:
