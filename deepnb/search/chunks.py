@@ -6,7 +6,8 @@ that is returned is put together from units when it is asked for, around those t
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from deepnb.search.words import CJK
 
@@ -31,8 +32,7 @@ _ENDS = re.compile(r"[.!?:;。！？：；…][\"'”’」』)）\]*_]*$")
 _SENTENCE = re.compile(r"[.!?;]\s+|[。！？；]")
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """A piece of text: lines from 1, characters from `a` to before `b`. Neighbours in a section count on by one."""
 
     ordinal: int
@@ -43,8 +43,7 @@ class Unit:
     b: int
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Units that stand together below one heading. Neighbours in a section count on by one."""
 
     number: int
@@ -65,8 +64,7 @@ class Cut:
     """Whether all of the text is in there."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Lines of a text, or a part of one: what a unit is made of. A blank line has a == b."""
 
     start: int
@@ -126,7 +124,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
     at = 0
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.rstrip()
-        if opened := _FENCE.match(bare):
+        if opened := ("```" in bare or "~~~" in bare) and _FENCE.match(bare):
             fence = "" if fence and opened[1].startswith(fence) else fence or opened[1]
         found = None if fence or "#" not in bare[:4] or len(bare) > UNIT else _HEADING.fullmatch(bare)
         prose = bool(bare) and not (found or fence or opened) and len(bare) <= UNIT
@@ -165,7 +163,7 @@ def _unwrapped(text: str, lines: list[Piece]) -> list[Piece]:
         if last and (line.b - last.a <= min(share, UNIT) or (line is lines[-1] and line.b - last.a <= UNIT)):
             found[-1] = Piece(last.start, line.end, last.a, line.b, prose=True)
         else:
-            found.append(replace(line, prose=True))
+            found.append(line._replace(prose=True))
     return found
 
 

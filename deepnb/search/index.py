@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.scoring import Scored
 from deepnb.search.words import QUERY, Query, plain, read_query
-from deepnb.search.writing import batches, bump, content_hash, count_words, erase_file, purge, read_anew, write_file
+from deepnb.search.writing import Changes, batches, bump, content_hash, erase_file, purge, read_anew, write_file
 
 _T = TypeVar("_T")
 
@@ -124,14 +123,14 @@ class Index:
                 if files[path] is None:
                     self._hashes.pop(path, None)
             for batch in batches(files, known, self._hash):
-                erased, counts = False, Counter[str]()
+                erased, changes = False, Changes()
                 with db.transaction(write=True):
                     for path, file in batch:
                         if file is None:
-                            gone = erase_file(db, path, counts)
+                            gone = erase_file(db, path, changes)
                             removed += gone
                         else:
-                            wrote = write_file(db, file, counts)
+                            wrote = write_file(db, file, changes)
                             gone = wrote.erased
                             changed += 1
                             chunks += wrote.chunks
@@ -139,7 +138,7 @@ class Index:
                         if file is not None and not file.cut.whole:
                             end = file.cut.chunks[-1].end
                             self.notices.append(f"{path} is too long: it is indexed up to line {end}")
-                    count_words(db, counts)
+                    changes.write(db)
                     if erased:
                         purge(db)
                     bump(db)

@@ -38,7 +38,7 @@ class Reader:
     def __init__(self, db: Database) -> None:
         self.db = db
         self.vocabulary = Vocabulary()
-        self._last_word = 0
+        self._words_read = -1
         self._generation = -1
         self._size = Size(0, 0)
         self.paths: dict[int, str] = {}
@@ -208,11 +208,13 @@ class Reader:
         return self._close[word]
 
     def _read_vocabulary(self) -> None:
-        rows = self.db.rows("SELECT id, word FROM vocabulary WHERE id > ? ORDER BY id", (self._last_word,))
+        if self._words_read == self._generation:
+            return
+        rows = self.db.rows("SELECT word FROM vocabulary WHERE added >= ?", (self._words_read,))
+        self._words_read = self._generation
         if rows:
-            self._last_word = rows[-1][0]
             self._close.clear()
-            self.vocabulary.extend([word for _, word in rows])
+            self.vocabulary.extend([word for (word,) in rows])
 
 
 def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:

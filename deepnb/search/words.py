@@ -7,6 +7,7 @@ pairs, and in single characters only by the n-gram leg.
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _STOP = """
@@ -85,6 +86,8 @@ def indexed(text: str) -> str:
 
 def label(line: str) -> str:
     """Who or what a line is of: "Ana" of "- **Ana**: I keep bees", nothing of a line without such a label."""
+    if ":" not in line and "：" not in line:
+        return ""
     found = _LABEL.match(line)
     return found["label"] if found and len(found["label"].split()) <= 3 else ""
 
@@ -118,21 +121,29 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> set[str]:
     """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
     its last part."""
-    return {name for token in folded(text).split() if not token.isalpha() for name in token_names(token)}
+    return {name for found in named_tokens(set(text.split())).values() for name in found}
 
 
-def token_names(token: str) -> tuple[str, ...]:
-    """The identifiers in what is between two spaces."""
-    if not _MARKED.search(token):
-        return ()
+def named_tokens(tokens: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Of what is between spaces, each that may be an identifier, with the `names` in it."""
+    marked = (token for token in tokens if not (token.isalpha() and token[1:].islower()))
+    return {token: _names(fold) for token in marked if _MARKED.search(fold := folded(token))}
+
+
+def _names(token: str) -> tuple[str, ...]:
     found: list[str] = []
     for run in _RUN.findall(token):
         name = run.strip(_EDGES).rstrip("/\\#@")
         if _is_name(name):
-            found.append(name.lower())
             parts = (_PATH.split(name)[-1], _DOTTED.split(name)[-1])
-            found += [part.lower() for part in parts if part != name and _is_name(part)]
+            found += [name.lower(), *(part.lower() for part in parts if part != name and _is_name(part))]
     return tuple(found)
+
+
+def are_plain(tokens: Iterable[str]) -> bool:
+    """Whether `indexed` gives a text of these tokens as it is."""
+    text = " ".join(tokens)
+    return text.isascii() and not _HUMP.search(text)
 
 
 def read_query(text: str) -> Query:

@@ -1,9 +1,10 @@
 """A file's way into the index: cut, read, and put in the place of what was there, in one transaction."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from deepnb.core.errors import LimitError
@@ -12,7 +13,7 @@ from deepnb.search.database import Database
 from deepnb.search.days import day_of, is_date
 from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
-from deepnb.search.words import folded, indexed, label, labelled, plain, token_names, words
+from deepnb.search.words import are_plain, indexed, label, labelled, named_tokens, plain, words
 
 READING = 4
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
@@ -46,9 +47,12 @@ class Prepared:
         """Whether there are paragraphs of prose in it."""
         return self.cut.prose >= PROSE
 
-    def postings(self, number: int) -> Iterator[tuple[int, str]]:
-        """The rows of the full-text index for this file, which has this number there."""
-        yield from zip(self.keys(number), self.bodies, strict=True)
+    def unit_postings(self, number: int) -> Iterator[tuple[int, str]]:
+        """The rows of the full-text index for the units of this file, which has this number there."""
+        return zip(self.keys(number), self.bodies, strict=True)
+
+    def head_postings(self, number: int) -> Iterator[tuple[int, str]]:
+        """Those for its headings."""
         for chunk, head in zip(self.cut.chunks, self.heads, strict=True):
             yield HEAD | chunk_key(number, chunk.number), head
 
@@ -71,14 +75,15 @@ def content_hash(text: str) -> bytes:
 def prepared(path: str, text: str, hash_: bytes) -> Prepared:
     found = cut(text)
     pieces = [text[unit.a : unit.b] for unit in found.units]
+    tokens = set(text.split())
     return Prepared(
         path=path,
         hash=hash_,
         text=text,
         cut=found,
-        bodies=tuple(_bodies(found.units, pieces)),
-        names=tuple(_names(pieces)),
-        words=frozenset(word for word in set(words(text)) if len(word) <= LONGEST),
+        bodies=tuple(_bodies(found.units, pieces, are_plain(tokens))),
+        names=tuple(_names(text, found.units, named_tokens(tokens))),
+        words=frozenset(word for word in set(words(" ".join(tokens))) if len(word) <= LONGEST),
         heads=tuple(indexed(f"{_title(path)} {chunk.heading}") for chunk in found.chunks),
         days=tuple(_days(path, found, pieces)),
     )
@@ -104,10 +109,27 @@ def batches(
         yield batch
 
 
-def write_file(db: Database, file: Prepared, counts: Counter[str]) -> Written:
-    """Put a file into the index, in a transaction of the caller's; whatever is erased is to be followed by `purge`.
+@dataclass
+class Changes:
+    """What a transaction still has to write, which is cheaper done once than file by file."""
 
-    `counts` gets what changes in the number of files that each word is in; `count_words` writes it.
+    files: dict[int, Prepared] = field(default_factory=dict)
+    """By number: those whose words are not in the full-text index yet."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """In how many files more, or fewer, a word is."""
+
+    def write(self, db: Database) -> None:
+        """FTS5 writes out what it has in memory whenever a number is below the one before, so they come in order."""
+        sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
+        files = sorted(self.files.items())
+        db.many(sql, (row for number, file in files for row in file.unit_postings(number)))
+        db.many(sql, (row for number, file in files for row in file.head_postings(number)))
+        _count_words(db, self.counts)
+
+
+def write_file(db: Database, file: Prepared, changes: Changes) -> Written:
+    """Put a file into the index, in a transaction of the caller's; `changes` must be written in it, too, and whatever
+    is erased is to be followed by `purge`.
     """
     old = None
     number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
@@ -124,19 +146,21 @@ def write_file(db: Database, file: Prepared, counts: Counter[str]) -> Written:
         "INSERT INTO units VALUES (?, ?, ?, ?, ?)",
         ((k, u.start, u.a, u.b, day) for k, u, day in zip(keys, file.cut.units, file.days, strict=True)),
     )
-    db.many("INSERT INTO words (rowid, body) VALUES (?, ?)", file.postings(number))
+    changes.files[number] = file
     db.many("INSERT OR IGNORE INTO names VALUES (?, ?)", ((name, keys[i]) for i, name in file.names))
     db.many("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", _chunk_rows(file, number, keys))
-    _count(counts, file.words, old.words if old else frozenset())
+    changes.counts.update(file.words)
+    if old:
+        changes.counts.subtract(old.words)
     return Written(len(file.cut.chunks), old is not None and not set(old.bodies) <= set(file.bodies))
 
 
-def erase_file(db: Database, path: str, counts: Counter[str]) -> bool:
+def erase_file(db: Database, path: str, changes: Changes) -> bool:
     """Take a file out of the index, in a transaction of the caller's; whether it was in there. `purge` comes next."""
     number = db.value("SELECT id FROM files WHERE path = ?", (path,))
     if number is None:
         return False
-    _count(counts, frozenset(), _erase(db, number, path).words)
+    changes.counts.subtract(_erase(db, number, path).words)
     db.rows("DELETE FROM files WHERE id = ?", (number,))
     return True
 
@@ -149,21 +173,21 @@ def read_anew(db: Database) -> None:
         if db.value("SELECT value FROM meta WHERE name = 'reading'") != READING:
             every = list(texts(db))
             clear(db)
-            counts: Counter[str] = Counter()
+            changes = Changes()
             for path, text in every:
-                write_file(db, prepared(path, text, content_hash(text)), counts)
-            count_words(db, counts)
+                write_file(db, prepared(path, text, content_hash(text)), changes)
+            changes.write(db)
             db.rows("UPDATE meta SET value = ? WHERE name = 'reading'", (READING,))
             bump(db)
 
 
-def count_words(db: Database, counts: Counter[str]) -> None:
+def _count_words(db: Database, counts: Counter[str]) -> None:
     """Keep the vocabulary to the words that some file has, in a transaction of the caller's."""
-    more = [(word, n) for word, n in sorted(counts.items()) if n > 0]
+    generation = db.value("SELECT value FROM meta WHERE name = 'generation'")
+    more = [(word, counts[word], generation) for word in sorted(counts) if counts[word] > 0]
     less = [(-n, word) for word, n in counts.items() if n < 0]
     db.many(
-        "INSERT INTO vocabulary (word, files) VALUES (?, ?)"
-        " ON CONFLICT (word) DO UPDATE SET files = files + excluded.files",
+        "INSERT INTO vocabulary VALUES (?, ?, ?) ON CONFLICT (word) DO UPDATE SET files = files + excluded.files",
         more,
     )
     db.many("UPDATE vocabulary SET files = files - ? WHERE word = ?", less)
@@ -200,7 +224,9 @@ def _erase(db: Database, number: int, path: str) -> Prepared:
     """Delete what is there of a file; gives that."""
     old = prepared(path, _text(db, number), b"")
     units, chunks = file_range(number), chunk_range(number)
-    db.many("INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)", old.postings(number))
+    sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)"
+    db.many(sql, old.unit_postings(number))
+    db.many(sql, old.head_postings(number))
     keys = old.keys(number)
     db.many("DELETE FROM names WHERE name = ? AND unit = ?", ((name, keys[i]) for i, name in old.names))
     db.rows("DELETE FROM units WHERE id BETWEEN ? AND ?", units)
@@ -211,11 +237,6 @@ def _erase(db: Database, number: int, path: str) -> Prepared:
 def _text(db: Database, number: int) -> str:
     rows = db.rows("SELECT text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id", chunk_range(number))
     return "".join(part for (part,) in rows)
-
-
-def _count(counts: Counter[str], new: frozenset[str], old: frozenset[str]) -> None:
-    counts.update(new - old)
-    counts.subtract(old - new)
 
 
 def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
@@ -268,28 +289,27 @@ def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[
         )
 
 
-def _bodies(units: tuple[Unit, ...], pieces: list[str]) -> Iterator[str]:
-    """What FTS5 is given for each unit; all the parts of a long line have its label."""
+def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator[str]:
+    """What FTS5 is given for each unit; all the parts of a long line have its label. `plain`: the text as it is."""
     line, of = 0, ""
     for unit, piece in zip(units, pieces, strict=True):
         if unit.start != line:
             line, of = unit.start, labelled(label(piece))
-        yield indexed(piece) + of
+        yield (piece if plain else indexed(piece)) + of
 
 
-def _names(pieces: list[str]) -> Iterator[tuple[int, str]]:
-    """The identifiers of each piece; each token of a file is read once."""
-    known: dict[str, tuple[str, ...]] = {}
-    for i, piece in enumerate(pieces):
-        found: set[str] = set()
-        for token in folded(piece).split():
-            if not token.isalpha():
-                names = known.get(token)
-                if names is None:
-                    names = known[token] = token_names(token)
-                found.update(names)
-        for name in sorted(found):
-            yield i, name
+def _names(text: str, units: tuple[Unit, ...], of: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[int, str]]:
+    """The identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
+    ends = [unit.b for unit in units]
+    at, found = 0, set[tuple[int, str]]()
+    for token in text.split() if of else ():
+        if token in of:
+            at = text.index(token, at)
+            unit = bisect_right(ends, at)
+            if unit < len(units):
+                found.update((unit, name) for name in of[token])
+            at += len(token)
+    yield from sorted(found)
 
 
 def _title(path: str) -> str:
