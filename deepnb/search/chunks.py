@@ -29,7 +29,7 @@ _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}[:：]|\s*[-=~_*`]{3,}\s*$")
 """The beginning of a line that is a thing by itself: an item, a row, a quotation, somebody's words."""
 _ENDS = re.compile(r"[.!?:;。！？：；…][\"'”’」』)）\]*_]*$")
-_SENTENCE = re.compile(r"[.!?;]\s+|[。！？；]")
+_SENTENCE = re.compile(r"[.!?;。！？；](?:(?<=[。！？；])|\s+)")
 
 
 class Unit(NamedTuple):
@@ -124,10 +124,15 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
     at = 0
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.rstrip()
+        if not bare:
+            pieces += [*_unwrapped(text, paragraph), Piece(number, number, at, at)]
+            paragraph = []
+            at += len(line) + 1
+            continue
         if opened := ("```" in bare or "~~~" in bare) and _FENCE.match(bare):
             fence = "" if fence and opened[1].startswith(fence) else fence or opened[1]
         found = None if fence or "#" not in bare[:4] or len(bare) > UNIT else _HEADING.fullmatch(bare)
-        prose = bool(bare) and not (found or fence or opened) and len(bare) <= UNIT
+        prose = not (found or fence or opened) and len(bare) <= UNIT
         if paragraph and (not prose or _OWN.match(bare)):
             pieces += _unwrapped(text, paragraph)
             paragraph = []

@@ -40,8 +40,7 @@ class Chunks:
         return float(np.maximum(self.of(self.keys), self.of(self.keys - 1)).mean())
 
     def _length(self, keys: Keys) -> Scores:
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, self.lengths[at], 0.0)
+        return _at(keys, self.keys, self.lengths)
 
 
 def windows(words: Sequence[Concept], chunks: Chunks) -> tuple[Keys, Scores]:
@@ -59,18 +58,21 @@ def windows(words: Sequence[Concept], chunks: Chunks) -> tuple[Keys, Scores]:
                 counts += LIKE * sure * _counts(postings, pairs)
         found = next((postings.chunk_count for postings, _ in word.sets if postings.chunk_count), 0)
         total += idf(min(found, len(chunks.keys)), len(chunks.keys)) * counts * (K1 + 1) / (counts + norm)
-    best = np.lexsort((pairs, -total))[:BEST]
+    best = np.sort(np.lexsort((pairs, -total))[:BEST])
     both = np.concatenate([pairs[best], pairs[best] + 1])
     keys = unique(both[among(both, chunks.keys)])
-    scores = np.zeros(len(keys))
-    for window, score in zip(pairs[best], total[best], strict=True):
-        inside = (keys == window) | (keys == window + 1)
-        scores[inside] = np.maximum(scores[inside], score)
-    return keys, scores
+    return keys, np.maximum(*(_at(windows, pairs[best], total[best]) for windows in (keys, keys - 1)))
+
+
+def _at(keys: Keys, some: Keys, values: Scores) -> Scores:
+    """The value of each key, 0 for those that are not in `some`, which is in order."""
+    at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
+    return np.where(some[at] == keys, values[at], 0.0)
 
 
 def _counts(postings: Postings, pairs: Keys) -> Scores:
-    return how_often(postings.chunks, pairs) + how_often(postings.heads, pairs)
+    counts = how_often(postings.chunks, pairs)
+    return counts + how_often(postings.heads, pairs) if len(postings.heads) else counts
 
 
 def _candidates(words: Sequence[Postings], chunks: Chunks) -> Keys:

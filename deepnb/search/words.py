@@ -121,13 +121,17 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> set[str]:
     """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
     its last part."""
-    return {name for found in named_tokens(set(text.split())).values() for name in found}
+    return {name for found in named_tokens(more_than_words(set(text.split()))).values() for name in found}
 
 
 def named_tokens(tokens: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Of what is between spaces, each that may be an identifier, with the `names` in it."""
-    marked = (token for token in tokens if not (token.isalpha() and token[1:].islower()))
-    return {token: _names(fold) for token in marked if _MARKED.search(fold := folded(token))}
+    return {token: _names(fold) for token in tokens if _MARKED.search(fold := folded(token))}
+
+
+def more_than_words(tokens: Iterable[str]) -> list[str]:
+    """Those of the tokens that are not just a word in small letters, or with one capital."""
+    return [token for token in tokens if not (token.isalpha() and (token.islower() or token.istitle()))]
 
 
 def _names(token: str) -> tuple[str, ...]:
@@ -142,8 +146,7 @@ def _names(token: str) -> tuple[str, ...]:
 
 def are_plain(tokens: Iterable[str]) -> bool:
     """Whether `indexed` gives a text of these tokens as it is."""
-    text = " ".join(tokens)
-    return text.isascii() and not _HUMP.search(text)
+    return all(token.isascii() and not _HUMP.search(token) for token in tokens)
 
 
 def read_query(text: str) -> Query:

@@ -1,5 +1,6 @@
 """A file's way into the index: cut, read, and put in the place of what was there, in one transaction."""
 
+import json
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -13,7 +14,7 @@ from deepnb.search.database import Database
 from deepnb.search.days import day_of, is_date
 from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
-from deepnb.search.words import are_plain, indexed, label, labelled, named_tokens, plain, words
+from deepnb.search.words import are_plain, indexed, label, labelled, more_than_words, named_tokens, plain, words
 
 READING = 4
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
@@ -75,15 +76,17 @@ def content_hash(text: str) -> bytes:
 def prepared(path: str, text: str, hash_: bytes) -> Prepared:
     found = cut(text)
     pieces = [text[unit.a : unit.b] for unit in found.units]
-    tokens = set(text.split())
+    tokens = text.split()
+    different = set(tokens)
+    odd = more_than_words(different)
     return Prepared(
         path=path,
         hash=hash_,
         text=text,
         cut=found,
-        bodies=tuple(_bodies(found.units, pieces, are_plain(tokens))),
-        names=tuple(_names(text, found.units, named_tokens(tokens))),
-        words=frozenset(word for word in set(words(" ".join(tokens))) if len(word) <= LONGEST),
+        bodies=tuple(_bodies(found.units, pieces, text.isascii() and are_plain(odd))),
+        names=tuple(_names(text, tokens, found.units, named_tokens(odd))),
+        words=_words(different, odd),
         heads=tuple(indexed(f"{_title(path)} {chunk.heading}") for chunk in found.chunks),
         days=tuple(_days(path, found, pieces)),
     )
@@ -184,11 +187,12 @@ def read_anew(db: Database) -> None:
 def _count_words(db: Database, counts: Counter[str]) -> None:
     """Keep the vocabulary to the words that some file has, in a transaction of the caller's."""
     generation = db.value("SELECT value FROM meta WHERE name = 'generation'")
-    more = [(word, counts[word], generation) for word in sorted(counts) if counts[word] > 0]
+    more = {word: counts[word] for word in sorted(counts) if counts[word] > 0}
     less = [(-n, word) for word, n in counts.items() if n < 0]
-    db.many(
-        "INSERT INTO vocabulary VALUES (?, ?, ?) ON CONFLICT (word) DO UPDATE SET files = files + excluded.files",
-        more,
+    db.rows(
+        "INSERT INTO vocabulary SELECT key, value, ? FROM json_each(?) WHERE true"
+        " ON CONFLICT (word) DO UPDATE SET files = files + excluded.files",
+        (generation, json.dumps(more)),
     )
     db.many("UPDATE vocabulary SET files = files - ? WHERE word = ?", less)
     db.many("DELETE FROM vocabulary WHERE word = ? AND files < 1", ((word,) for _, word in less))
@@ -298,17 +302,25 @@ def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator
         yield (piece if plain else indexed(piece)) + of
 
 
-def _names(text: str, units: tuple[Unit, ...], of: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[int, str]]:
+def _words(tokens: set[str], odd: list[str]) -> frozenset[str]:
+    """The words in the tokens; those that are not odd are words as they are."""
+    simple = " ".join(tokens.difference(odd))
+    found = {*(simple.lower().split() if simple.isascii() else words(simple)), *words(" ".join(odd))}
+    return frozenset(found if max(map(len, found), default=0) <= LONGEST else (w for w in found if len(w) <= LONGEST))
+
+
+def _names(
+    text: str, tokens: list[str], units: tuple[Unit, ...], of: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[int, str]]:
     """The identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
     ends = [unit.b for unit in units]
     at, found = 0, set[tuple[int, str]]()
-    for token in text.split() if of else ():
-        if token in of:
-            at = text.index(token, at)
-            unit = bisect_right(ends, at)
-            if unit < len(units):
-                found.update((unit, name) for name in of[token])
-            at += len(token)
+    for token in filter(of.__contains__, tokens):
+        at = text.index(token, at)
+        unit = bisect_right(ends, at)
+        if unit < len(units):
+            found.update((unit, name) for name in of[token])
+        at += len(token)
     yield from sorted(found)
 
 

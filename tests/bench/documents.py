@@ -52,7 +52,7 @@ def measure(ask: Ask, questions: Sequence[collection.Question]) -> tuple[float, 
 
 
 def _dcg(grades: Sequence[int]) -> float:
-    return sum((2**grade - 1) / log2(rank + 1) for rank, grade in enumerate(grades, 1))
+    return sum((float(2**grade) - 1) / log2(rank + 1) for rank, grade in enumerate(grades, 1))
 
 
 def _paths(index: Index, query: str, k: int) -> list[str]:
