@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError
+from deepnb.core.errors import BusyError, InvalidError, NotFoundError, NotInstalledError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
@@ -33,7 +33,7 @@ from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.scoring import Scored
 from deepnb.search.words import QUERY, Query, plain, read_query
-from deepnb.search.writing import Changes, batches, bump, content_hash, erase_file, purge, read_anew, write_file
+from deepnb.search.writing import Changes, batches, bump, content_hash, erase_file, purge, read_anew, vacuum, write_file
 
 _T = TypeVar("_T")
 
@@ -80,9 +80,14 @@ class Index:
             pass
 
     def close(self) -> None:
-        """Let the file go; the next call opens it again (an index in memory is then empty)."""
+        """Let the file go; the next call opens it again (an index in memory is then empty).
+
+        A file that texts were taken out of is written anew, so that nothing of them is left in its free space.
+        """
         with self._lock:
             if self._db is not None:
+                with suppress(Damaged, BusyError):
+                    vacuum(self._db)
                 self._db.close()
             self._db = self._reader = None
             self._hashes.clear()
@@ -304,7 +309,7 @@ class Index:
             older = migrate(db)
             read_anew(db)
             if older:
-                db.vacuum()
+                vacuum(db, always=True)
         except BaseException as error:
             db.close()
             if "fts5" in str(error) and not has_fts5():

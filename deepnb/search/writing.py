@@ -204,6 +204,18 @@ def purge(db: Database) -> None:
     FTS5 keeps a word beside the note that it was deleted until both are merged: 0.1 s for 10 MB.
     """
     db.rows("INSERT INTO words (words) VALUES ('optimize')")
+    db.rows("INSERT OR REPLACE INTO meta VALUES ('erased', 1)")
+
+
+def vacuum(db: Database, *, always: bool = False) -> None:
+    """Write the file anew where something was erased since the last time; while others use it, it waits for a later call.
+
+    SQLite overwrites what it deletes, but moves rows between pages, and their old places keep their bytes.
+    """
+    if db.path == ":memory:" or not (always or db.value("SELECT value FROM meta WHERE name = 'erased'")):
+        return
+    if db.vacuum():
+        db.rows("DELETE FROM meta WHERE name = 'erased'")
 
 
 def clear(db: Database) -> None:
