@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from deepnb.core.errors import BusyError, InvalidError, NotFoundError, NotInstalledError
+from deepnb.core.errors import BusyError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
@@ -59,11 +59,23 @@ class Index:
         source: Callable[[], Mapping[str, str]] | None = None,
         library: Literal["", "sqlite3", "apsw"] = "",
     ) -> None:
-        """`embedder` is any LangChain `Embeddings`; `source` gives the files where the index must be made anew.
+        """Open or create an index.
 
-        Errors: `DeepnbError` where the file is another program's, or SQLite has no full-text search.
+        path: a file, `str` or `Path`; None keeps the index in memory.
+        embedder: any LangChain `Embeddings`, which adds the leg "vector".
+        source: a function that returns all files, path to text, where the index must be made anew.
+        library: "sqlite3" or "apsw"; by default the one that loads sqlite-vec.
+
+        Errors: `InvalidError` for a path that is no file's, `NotFoundError` where its directory is missing,
+        `RefusedError` where the file is another program's, `NotInstalledError` where SQLite has no full-text search.
         """
-        self.path = ":memory:" if path is None else os.fspath(path)
+        self.path = _database(path)
+        if library not in ("", "sqlite3", "apsw"):
+            raise InvalidError(f"unknown library {library!r}", "use sqlite3 or apsw")
+        if embedder is not None and not hasattr(embedder, "embed_query"):
+            raise InvalidError(f"embedder can't be {embedder!r}", "give a LangChain Embeddings")
+        if source is not None and not callable(source):
+            raise InvalidError(f"source can't be {source!r}", "give a function that returns paths and texts")
         self.embedder = embedder
         self.source = source
         self.notices: list[str] = []
@@ -106,8 +118,8 @@ class Index:
 
     def sync(self, files: Mapping[str, str]) -> Updated:
         """Make these all the files there are: an update that takes out every other one."""
-        gone = {path: None for path in self.files() if path not in {plain(p) for p in files}}
-        return self.update({**gone, **files})
+        given = _checked(files)
+        return self.update({**{path: None for path in self.files() if path not in given}, **given})
 
     def files(self) -> list[str]:
         """The paths in the index, in order."""
@@ -205,16 +217,20 @@ class Index:
     ) -> list[Hit]:
         """The best `k` passages, best first; fewer where fewer fit the query, none where nothing does.
 
-        `k` is 6, of at most 1,600 characters with their headings (`passage`). `tokens` is a budget for all of them,
-        4 characters each: `k` passages share it, and without `k` there are as many short ones as it has room for.
-        `fusion` joins the legs by reciprocal ranks, or by `vector_weight` (0.7) x cosine + `text_weight` (0.3) x text
-        score. Days that the query names ("on 14 March", "last week", 三天前) count, relative to `today`. `recency` is
-        a half-life in days: with it, a file whose path has a date counts up to half less the older it is. `within`
-        says of a path whether it may be found.
+        k: 6 without a budget.
+        legs: which ways to search: "exact" (identifiers), "words" (stemmed), "grams" (similar words), "vector".
+        fusion: "rank" joins the legs by reciprocal ranks, "weight" by `vector_weight` (0.7) x cosine +
+            `text_weight` (0.3) x text score.
+        recency: a half-life in days; a file whose path has a date counts up to half less the older it is.
+        today: what days in the query ("on 14 March", "last week", 三天前) are relative to.
+        within: a function of a path that says whether it may be found.
+        passage: characters of a passage with its heading, 1,600 at most by default.
+        tokens: a budget for all passages, 4 characters each; `k` passages share it, and without `k` there are as many
+            short ones as it has room for.
+
+        Errors: `InvalidError` for an option that is unknown or of another type.
         """
-        request = Request(
-            str(query), k, legs, fusion, vector_weight, text_weight, recency, today, within, passage, tokens
-        )
+        request = Request(query, k, legs, fusion, vector_weight, text_weight, recency, today, within, passage, tokens)
         return self._mended(lambda: self._search(request))
 
     def _search(self, request: Request) -> list[Hit]:
@@ -291,6 +307,8 @@ class Index:
             raise InvalidError(f"{self.path} is a directory", "give the path of a file in it, such as index.db")
         if not os.path.isdir(folder):
             raise NotFoundError(f"{folder} is not a directory", "create it first, or give another path")
+        if not fresh and not _is_sqlite(self.path):
+            raise RefusedError(f"{self.path} is no database", "give the index its own path")
         self._place = _place(self.path)
         try:
             self._connect()
@@ -364,12 +382,27 @@ def _checked(files: Mapping[str, str | None]) -> dict[str, str | None]:
     return found
 
 
+def _database(path: str | os.PathLike[str] | None) -> str:
+    if path is None:
+        return ":memory:"
+    found = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(found, str) or "\0" in found:
+        raise InvalidError(f"the path of an index can't be {path!r}", "give a str or a Path, such as index.db")
+    return found
+
+
 def _place(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _is_sqlite(path: str) -> bool:
+    """Whether a file is empty or begins as sqlite.org/fileformat.html says."""
+    with open(path, "rb") as file:
+        return file.read(16) in (b"", b"SQLite format 3\0")
 
 
 def _has_log(path: str) -> bool:

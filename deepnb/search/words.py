@@ -24,6 +24,7 @@ STOP = frozenset(_STOP.split())
 
 _CJK = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 CJK = re.compile(f"[{_CJK}]+")
+_EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
 _CJK_STOP = re.compile(
     "为什么|什么时候|什么|怎么样|怎么|怎样|多少|哪里|哪儿|哪个|哪些|哪天|哪位|哪|谁|几|吗|呢|吧|啊|的|了|是|在|和|与|被|把|"
     "ですか|ました|ません|どこ|いつ|だれ|なに|です|ます|입니까|습니까|무엇|언제|어디"
@@ -79,6 +80,7 @@ def indexed(text: str) -> str:
     text = folded(text)
     if not text.isascii():
         text = CJK.sub(lambda run: f" {' '.join((*run[0], *pairs(run[0])))} ", text)
+        text = _EMOJI.sub(lambda found: f" {_emoji(found[0])} ", text)
     if not _HUMP.search(text):
         return text
     return f"{text} {' '.join(' '.join(_CAMEL.split(word)) for word in _WORD.findall(text) if _HUMP.search(word))}"
@@ -100,6 +102,11 @@ def labelled(of: str) -> str:
 def labelling(word: str) -> str:
     """The term of the index for a word in a label."""
     return _MARK + word
+
+
+def _emoji(character: str) -> str:
+    """The term of the index for a character that FTS5 leaves out."""
+    return f"{_MARK}{ord(character):x}"
 
 
 def terms(text: str) -> list[str]:
@@ -153,7 +160,9 @@ def read_query(text: str) -> Query:
     """A query in terms; never empty where the text has a letter or a digit in it."""
     text = plain(text[:QUERY])
     found = words(text)
-    asked = [word for word in found if word not in STOP] or found
+    emoji = [_emoji(character) for character in _EMOJI.findall(text)]
+    asked = [word for word in found if word not in STOP] or (found if not emoji else [])
+    asked += emoji
     runs = [part for run in CJK.findall(folded(text)) for part in list(filter(None, _CJK_STOP.split(run))) or [run]]
     bigrams = [pair for run in runs for pair in (pairs(run) or [run])]
     return Query(

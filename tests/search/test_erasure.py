@@ -52,6 +52,7 @@ def test_what_was_removed_is_in_no_file_of_the_index(tmp_path: Path, change: str
     assert not [word for (word,) in again._rows("SELECT word FROM vocabulary") if word in GONE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("library", "change"), [("sqlite3", "gone"), ("apsw", None)])
 def test_no_word_that_only_a_removed_file_had_is_left_after_closing(
     tmp_path: Path, library: Literal["sqlite3", "apsw"], change: str | None
