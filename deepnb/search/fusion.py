@@ -16,14 +16,13 @@ from deepnb.search.keys import Keys, Scores
 from deepnb.search.scoring import unique
 
 RANK = 10
-FINE, COARSE = (1.0, 0.2), (1.0, 1.8)
-"""The weights of a leg's fine and coarse score: in talks and notes, and in documents, where the fine one only says which
-passage of a window is the best."""
+FINE = 0.2
+"""The weight of a leg's fine score in documents for a long query, where it only says which passage of a window is the
+best; with that of the coarse score it makes 2. In talks and notes, and for a query of one fact, each is 1."""
 EXACT = 8.0
 """The weight of an exact identifier: more than all the others, so that none hides it."""
-ASKED = 6
-"""Words of a query that asks for its identifier. In a longer one it is a word beside others, and its weight falls with the
-square of their number."""
+FACT = 6
+"""Words of a query that asks for one fact. In a longer one an identifier is a word beside others."""
 DATED = 4.0
 """What a unit of the very day that is asked about gains, as a part of its score."""
 
@@ -49,9 +48,15 @@ class Leg:
         return found
 
 
-def exact_weight(words: int) -> float:
-    """The weight of an exact identifier in a query of so many words."""
-    return EXACT * min(1.0, ASKED / max(words, 1)) ** 2
+def focus(words: int) -> float:
+    """How far a query of so many words asks for one fact (1) and how far for a topic (towards 0)."""
+    return min(1.0, FACT / max(words, 1)) ** 2
+
+
+def document_weights(words: int) -> tuple[float, float]:
+    """Of the fine and of the coarse score in documents, for a query of so many words."""
+    fine = FINE + (1 - FINE) * focus(words)
+    return fine, 2 - fine
 
 
 def by_rank(legs: Mapping[str, Leg]) -> tuple[Keys, Scores]:

@@ -25,7 +25,7 @@ from deepnb.core.errors import BusyError, InvalidError, NotFoundError, NotInstal
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
-from deepnb.search.fusion import COARSE, FINE, Leg, by_rank, by_weight, dated
+from deepnb.search.fusion import Leg, by_rank, by_weight, dated, document_weights
 from deepnb.search.hits import LEGS, Hit, fading, filled, hit
 from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, within
@@ -263,12 +263,12 @@ class Index:
         found: dict[str, Leg] = {}
         if "exact" in legs and query.names:
             found["exact"] = reader.exact(query)
-        documents = reader.documents(query)
+        documents, (fine, coarse) = reader.documents(query), document_weights(len(query.words))
         for name in ("words", "grams"):
             if name in legs:
                 scored: Scored = getattr(reader, name)(query)
-                found[name] = reader.leg(scored.keys, scored.fine, FINE)
-                found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
+                found[name] = reader.leg(scored.keys, scored.fine, fine)
+                found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, coarse)
         if vector is not None and self.embedder is not None:
             found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
         return found

@@ -7,7 +7,7 @@ import numpy as np
 
 from deepnb.search.database import Database
 from deepnb.search.forms import other_forms
-from deepnb.search.fusion import Leg, exact_weight
+from deepnb.search.fusion import EXACT, Leg, focus
 from deepnb.search.grams import LONGEST, Vocabulary
 from deepnb.search.keys import Keys, Scores, among, chunks_of
 from deepnb.search.passages import Row
@@ -85,16 +85,16 @@ class Reader:
         rows = units_of(self.db, list(score_of))
         return np.array([unit for _, unit in rows], np.int64), np.array([score_of[chunk] for chunk, _ in rows])
 
-    def leg(self, keys: Keys, scores: Scores, weights: tuple[float, float]) -> Leg:
-        """Units with the weight of those of talks and notes, or of those of documents."""
-        return Leg(keys, scores, np.where(among(keys >> 43, self._documents), weights[1], weights[0]))
+    def leg(self, keys: Keys, scores: Scores, weight: float) -> Leg:
+        """Units with this weight in documents, and 1 elsewhere."""
+        return Leg(keys, scores, np.where(among(keys >> 43, self._documents), weight, 1.0))
 
-    def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weights: tuple[float, float]) -> Leg:
+    def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weight: float) -> Leg:
         """The coarse score of a leg; in documents it is that of the windows."""
         other = ~among(keys >> 43, self._documents)
         every = np.concatenate([keys[other], documents[0]])
         order = np.argsort(every)
-        return self.leg(every[order], np.concatenate([scores[other], documents[1]])[order], weights)
+        return self.leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
 
     def exact(self, query: Query) -> Leg:
         """Units with an identifier of the query, each by how rare it is."""
@@ -109,7 +109,7 @@ class Reader:
             for unit in found:
                 gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units)
         keys = np.array(sorted(gains), np.int64)
-        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), exact_weight(len(query.words)))
+        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * focus(len(query.words)))
 
     def vector(self, model: str, query: Vectors) -> Leg:
         if not self.db.vectors and model not in self._vectors:

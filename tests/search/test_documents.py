@@ -93,7 +93,7 @@ def test_a_document_counts_by_its_windows() -> None:
     keys, scores = reader.documents(read_query("kilns"))
     (units,) = index._rows("SELECT count(*) FROM units")[0]
     assert len(keys) == units and (scores > 0).all()
-    leg = reader.around(keys[:1], np.array([99.0]), (keys, scores), (1.0, 1.0))
+    leg = reader.around(keys[:1], np.array([99.0]), (keys, scores), 1.0)
     assert leg.keys.tolist() == keys.tolist() and leg.scores.tolist() == scores.tolist()
 
 
