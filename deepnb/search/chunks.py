@@ -7,6 +7,7 @@ that is returned is put together from units when it is asked for, around those t
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from deepnb.search.words import CJK
 
@@ -18,17 +19,20 @@ MOST = 1 << 18
 
 COLUMN = 50
 """Characters that the longest line of a wrapped paragraph has at least; half as many of Chinese."""
+FULL = 0.75
+"""How long the lines of a paragraph that was wrapped by hand are, on an average, as a part of the longest."""
+LONG = 120
+"""Characters of a line that is a paragraph by itself."""
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}[:：]|\s*[-=~_*`]{3,}\s*$")
 """The beginning of a line that is a thing by itself: an item, a row, a quotation, somebody's words."""
 _ENDS = re.compile(r"[.!?:;。！？：；…][\"'”’」』)）\]*_]*$")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_SENTENCE = re.compile(r"[.!?;。！？；](?:(?<=[。！？；])|\s+)")
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """A piece of text: lines from 1, characters from `a` to before `b`. Neighbours in a section count on by one."""
 
     ordinal: int
@@ -39,8 +43,7 @@ class Unit:
     b: int
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Units that stand together below one heading. Neighbours in a section count on by one."""
 
     number: int
@@ -55,18 +58,21 @@ class Chunk:
 class Cut:
     chunks: tuple[Chunk, ...]
     units: tuple[Unit, ...]
+    prose: float
+    """The part of the text that is in paragraphs of prose, 0 to 1."""
     whole: bool = True
     """Whether all of the text is in there."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Lines of a text, or a part of one: what a unit is made of. A blank line has a == b."""
 
     start: int
     end: int
     a: int
     b: int
+    prose: bool = False
+    """Whether it is of a paragraph: wrapped lines, or a long one that is no item and nobody's words."""
 
 
 def cut(text: str) -> Cut:
@@ -74,10 +80,13 @@ def cut(text: str) -> Cut:
     chunks: list[Chunk] = []
     units: list[Unit] = []
     number = ordinal = 0
+    prose = every = 0
     for heading, pieces in _sections(text):
+        prose += sum(piece.b - piece.a for piece in pieces if piece.prose)
+        every += sum(piece.b - piece.a for piece in pieces)
         for group in _groups(pieces):
             if number >= MOST - 2 or ordinal + len(group) >= MOST * 4 - 2:
-                return Cut(tuple(chunks), tuple(units), whole=False)
+                return Cut(tuple(chunks), tuple(units), prose / every, whole=False)
             first, last = group[0], group[-1]
             chunks.append(Chunk(number, heading, first.start, last.end, first.a, last.b))
             for piece in group:
@@ -86,7 +95,7 @@ def cut(text: str) -> Cut:
             number += 1
         number += 1
         ordinal += 1
-    return Cut(tuple(chunks), tuple(units))
+    return Cut(tuple(chunks), tuple(units), prose / max(every, 1))
 
 
 def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
@@ -115,10 +124,15 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
     at = 0
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.rstrip()
-        if opened := _FENCE.match(bare):
+        if not bare:
+            pieces += [*_unwrapped(text, paragraph), Piece(number, number, at, at)]
+            paragraph = []
+            at += len(line) + 1
+            continue
+        if opened := ("```" in bare or "~~~" in bare) and _FENCE.match(bare):
             fence = "" if fence and opened[1].startswith(fence) else fence or opened[1]
         found = None if fence or "#" not in bare[:4] or len(bare) > UNIT else _HEADING.fullmatch(bare)
-        prose = bool(bare) and not (found or fence or opened) and len(bare) <= UNIT
+        prose = not (found or fence or opened) and len(bare) <= UNIT
         if paragraph and (not prose or _OWN.match(bare)):
             pieces += _unwrapped(text, paragraph)
             paragraph = []
@@ -129,11 +143,13 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
             above = [*((n, title) for n, title in above if n < level), (level, (found[2] or "")[:200])]
             pieces = [Piece(number, number, at, at + len(bare))]
         elif len(bare) <= UNIT:
+            long = prose and len(bare) >= LONG and not _OWN.match(bare)
             (paragraph if prose else pieces).append(
-                Piece(number, number, at + len(bare) - len(bare.lstrip()), at + len(bare))
+                Piece(number, number, at + len(bare) - len(bare.lstrip()), at + len(bare), long)
             )
         else:
-            pieces += [Piece(number, number, at + a, at + b) for a, b in _sentences(bare)]
+            long = not (fence or _OWN.match(bare))
+            pieces += [Piece(number, number, at + a, at + b, long) for a, b in _sentences(bare)]
         at += len(line) + 1
     pieces += _unwrapped(text, paragraph)
     if pieces:
@@ -150,24 +166,28 @@ def _unwrapped(text: str, lines: list[Piece]) -> list[Piece]:
     for line in lines:
         last = found[-1] if found else None
         if last and (line.b - last.a <= min(share, UNIT) or (line is lines[-1] and line.b - last.a <= UNIT)):
-            found[-1] = Piece(last.start, line.end, last.a, line.b)
+            found[-1] = Piece(last.start, line.end, last.a, line.b, prose=True)
         else:
-            found.append(line)
+            found.append(line._replace(prose=True))
     return found
 
 
 def _wrapped(lines: list[str], indents: list[int]) -> bool:
-    """Whether lines were broken at a column: nowhere is there room for the next word, and sentences run over."""
+    """Whether lines were broken at a column: nowhere is there room for the next word, and sentences run over.
+
+    Lines that somebody broke by hand are nearly as long as the longest, and most sentences run over.
+    """
     widths = [indent + len(line) for indent, line in zip(indents, lines, strict=True)]
-    width, over = max(widths), 0
+    width, breaks = max(widths), len(lines) - 1
     if width < (COLUMN // 2 if CJK.match(lines[1]) else COLUMN):
         return False
+    over = fit = 0
     for before, line, size in zip(lines, lines[1:], widths, strict=False):
-        more = 2 if CJK.match(line) else 1 + len(line.split(None, 1)[0])
-        if size + more <= width:
-            return False
         over += not _ENDS.search(before) and not line[0].isupper()
-    return over * 5 >= 2 * (len(lines) - 1)
+        fit += size + (2 if CJK.match(line) else 1 + len(line.split(None, 1)[0])) > width
+    if fit == breaks:
+        return over * 5 >= 2 * breaks
+    return breaks > 1 and over * 5 >= 3 * breaks and sum(widths[:-1]) >= FULL * width * breaks
 
 
 def _indent(text: str, piece: Piece) -> int:

@@ -80,16 +80,23 @@ class Database:
 
         A reader in another process can be in the way: it is waited for, but not for long.
         """
+        with self._impatient():
+            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def vacuum(self) -> bool:
+        """Write the file anew, without what was deleted in it; whether that was done, since others may be using it."""
+        with self._impatient(), suppress(BusyError, *self._errors):
+            self.rows("VACUUM")
+            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
+        return False
+
+    @contextmanager
+    def _impatient(self) -> Iterator[None]:
         self.rows(f"PRAGMA busy_timeout = {READER_MS}")
         try:
-            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
+            yield
         finally:
             self.rows(f"PRAGMA busy_timeout = {SECONDS * 1000}")
-
-    def vacuum(self) -> None:
-        """Write the file anew, without what older versions deleted in it and left there; not while others use it."""
-        with suppress(BusyError, *self._errors):
-            self.rows("VACUUM")
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[None]:

@@ -4,19 +4,25 @@ Reciprocal rank fusion: Cormack, Clarke and Buettcher, 2009; their constant 60 i
 documents, ours is 10, since the first few are what a prompt has room for.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deepnb.search.keys import Keys, Scores
 from deepnb.search.scoring import unique
 
 RANK = 10
-COARSE = 1.0
-"""The say of a leg's coarse score beside its fine one."""
+FINE, FINE_OF_FACT = 0.2, 1.5
+"""The weight of a leg's fine score in documents for a long query, where it only says which passage of a window is the
+best; with that of the coarse score it makes 2, and for a query of one fact it is 1.5. In talks and notes each is 1."""
 EXACT = 8.0
-"""The say of an exact identifier: more than all the others, so that none hides it."""
+"""The weight of an exact identifier: more than all the others, so that none hides it."""
+FACT = 6
+"""Words of a query that asks for one fact. In a longer one an identifier is a word beside others."""
 DATED = 4.0
 """What a unit of the very day that is asked about gains, as a part of its score."""
 
@@ -27,18 +33,47 @@ class Leg:
 
     keys: Keys
     scores: Scores
-    weight: float = 1.0
+    weight: float | Scores = 1.0
+    """Of the leg, or of each unit in it."""
+
+    def where(self, kept: NDArray[np.bool_]) -> Leg:
+        """The leg with some of its units."""
+        weight = self.weight[kept] if isinstance(self.weight, np.ndarray) else self.weight
+        return Leg(self.keys[kept], self.scores[kept], weight)
+
+    def on(self, keys: Keys, values: float | Scores) -> Scores:
+        """A value of each unit, 0 for the others of `keys`."""
+        found = np.zeros(len(keys))
+        found[np.searchsorted(keys, self.keys)] = values
+        return found
+
+
+def focus(words: int) -> float:
+    """How far a query of so many words asks for one fact (1) and how far for a topic (towards 0)."""
+    return min(1.0, FACT / max(words, 1)) ** 2
+
+
+def document_weights(words: int) -> tuple[float, float]:
+    """Of the fine and of the coarse score in documents, for a query of so many words."""
+    fine = FINE + (FINE_OF_FACT - FINE) * focus(words)
+    return fine, 2 - fine
 
 
 def by_rank(legs: Mapping[str, Leg]) -> tuple[Keys, Scores]:
-    """The sum of weight / (RANK + rank), rank 1 being the best, and ties having the same."""
+    """The sum of weight / (RANK + rank), rank 1 being the best, and ties having the same.
+
+    The exact leg counts by its score in place of its rank, so that the file's name alone is less than its path.
+    """
     keys = _union(legs)
     total = np.zeros(len(keys))
-    for leg in legs.values():
-        scores = _on(keys, leg)
+    for name, leg in legs.items():
+        scores = leg.on(keys, leg.scores)
+        if name == "exact":
+            total += leg.on(keys, leg.weight) * _of_best(scores) / (RANK + 1)
+            continue
         ordered = np.sort(-scores[scores > 0])
         ranks = np.searchsorted(ordered, -scores, side="left") + 1
-        total += np.where(scores > 0, leg.weight / (RANK + ranks), 0.0)
+        total += np.where(scores > 0, leg.on(keys, leg.weight) / (RANK + ranks), 0.0)
     return keys, total
 
 
@@ -47,15 +82,14 @@ def by_weight(legs: Mapping[str, Leg], vector_weight: float, text_weight: float)
     keys = _union(legs)
     text, vector, exact = np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys))
     for name, leg in legs.items():
-        scores = _on(keys, leg)
+        scores = leg.on(keys, leg.scores)
         if name == "vector":
             vector = np.clip(scores, 0.0, 1.0)
         elif name == "exact":
-            exact = scores / (scores.max() if len(scores) and scores.max() > 0 else 1.0)
+            exact = _of_best(scores)
         else:
-            text += leg.weight * scores / (scores.max() if len(scores) and scores.max() > 0 else 1.0)
-    text /= text.max() if len(text) and text.max() > 0 else 1.0
-    return keys, vector_weight * vector + text_weight * text + (vector_weight + text_weight) * exact
+            text += leg.on(keys, leg.weight) * _of_best(scores)
+    return keys, vector_weight * vector + text_weight * _of_best(text) + (vector_weight + text_weight) * exact
 
 
 def dated(near: Scores, keys: Keys, exact: Leg | None) -> Scores:
@@ -65,16 +99,15 @@ def dated(near: Scores, keys: Keys, exact: Leg | None) -> Scores:
     """
     raised = 1 + DATED * near
     if exact is not None:
-        raised = raised * np.where(_on(keys, exact) > 0, 1 + DATED, 1.0)
+        raised = raised * np.where(exact.on(keys, exact.scores) > 0, 1 + DATED, 1.0)
     return np.asarray(raised, np.float64)
+
+
+def _of_best(scores: Scores) -> Scores:
+    """Scores as parts of the best one."""
+    return scores / scores.max() if len(scores) and scores.max() > 0 else scores
 
 
 def _union(legs: Mapping[str, Leg]) -> Keys:
     every = [leg.keys for leg in legs.values()]
     return unique(np.concatenate(every)) if every else np.empty(0, np.int64)
-
-
-def _on(keys: Keys, leg: Leg) -> Scores:
-    scores = np.zeros(len(keys))
-    scores[np.searchsorted(keys, leg.keys)] = leg.scores
-    return scores

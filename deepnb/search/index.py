@@ -21,11 +21,11 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError
+from deepnb.core.errors import BusyError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
-from deepnb.search.fusion import COARSE, Leg, by_rank, by_weight, dated
+from deepnb.search.fusion import Leg, by_rank, by_weight, dated, document_weights
 from deepnb.search.hits import LEGS, Hit, fading, filled, hit
 from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, within
@@ -33,7 +33,7 @@ from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.scoring import Scored
 from deepnb.search.words import QUERY, Query, plain, read_query
-from deepnb.search.writing import batches, bump, content_hash, erase_file, purge, read_anew, write_file
+from deepnb.search.writing import Changes, batches, bump, content_hash, erase_file, purge, read_anew, vacuum, write_file
 
 _T = TypeVar("_T")
 
@@ -59,11 +59,23 @@ class Index:
         source: Callable[[], Mapping[str, str]] | None = None,
         library: Literal["", "sqlite3", "apsw"] = "",
     ) -> None:
-        """`embedder` is any LangChain `Embeddings`; `source` gives the files where the index must be made anew.
+        """Open or create an index.
 
-        Errors: `DeepnbError` where the file is another program's, or SQLite has no full-text search.
+        path: a file, `str` or `Path`; None keeps the index in memory.
+        embedder: any LangChain `Embeddings`, which adds the leg "vector".
+        source: a function that returns all files, path to text, where the index must be made anew.
+        library: "sqlite3" or "apsw"; by default the one that loads sqlite-vec.
+
+        Errors: `InvalidError` for a path that is no file's, `NotFoundError` where its directory is missing,
+        `RefusedError` where the file is another program's, `NotInstalledError` where SQLite has no full-text search.
         """
-        self.path = ":memory:" if path is None else os.fspath(path)
+        self.path = _database(path)
+        if library not in ("", "sqlite3", "apsw"):
+            raise InvalidError(f"unknown library {library!r}", "use sqlite3 or apsw")
+        if embedder is not None and not hasattr(embedder, "embed_query"):
+            raise InvalidError(f"embedder can't be {embedder!r}", "give a LangChain Embeddings")
+        if source is not None and not callable(source):
+            raise InvalidError(f"source can't be {source!r}", "give a function that returns paths and texts")
         self.embedder = embedder
         self.source = source
         self.notices: list[str] = []
@@ -80,9 +92,14 @@ class Index:
             pass
 
     def close(self) -> None:
-        """Let the file go; the next call opens it again (an index in memory is then empty)."""
+        """Let the file go; the next call opens it again (an index in memory is then empty).
+
+        A file that texts were taken out of is written anew, so that nothing of them is left in its free space.
+        """
         with self._lock:
             if self._db is not None:
+                with suppress(Damaged, BusyError):
+                    vacuum(self._db)
                 self._db.close()
             self._db = self._reader = None
             self._hashes.clear()
@@ -101,8 +118,8 @@ class Index:
 
     def sync(self, files: Mapping[str, str]) -> Updated:
         """Make these all the files there are: an update that takes out every other one."""
-        gone = {path: None for path in self.files() if path not in {plain(p) for p in files}}
-        return self.update({**gone, **files})
+        given = _checked(files)
+        return self.update({**{path: None for path in self.files() if path not in given}, **given})
 
     def files(self) -> list[str]:
         """The paths in the index, in order."""
@@ -123,14 +140,14 @@ class Index:
                 if files[path] is None:
                     self._hashes.pop(path, None)
             for batch in batches(files, known, self._hash):
-                erased = False
+                erased, changes = False, Changes()
                 with db.transaction(write=True):
                     for path, file in batch:
                         if file is None:
-                            gone = erase_file(db, path)
+                            gone = erase_file(db, path, changes)
                             removed += gone
                         else:
-                            wrote = write_file(db, file)
+                            wrote = write_file(db, file, changes)
                             gone = wrote.erased
                             changed += 1
                             chunks += wrote.chunks
@@ -138,6 +155,7 @@ class Index:
                         if file is not None and not file.cut.whole:
                             end = file.cut.chunks[-1].end
                             self.notices.append(f"{path} is too long: it is indexed up to line {end}")
+                    changes.write(db)
                     if erased:
                         purge(db)
                     bump(db)
@@ -199,16 +217,20 @@ class Index:
     ) -> list[Hit]:
         """The best `k` passages, best first; fewer where fewer fit the query, none where nothing does.
 
-        `k` is 6, of at most 1,600 characters with their headings (`passage`). `tokens` is a budget for all of them,
-        4 characters each: `k` passages share it, and without `k` there are as many short ones as it has room for.
-        `fusion` joins the legs by reciprocal ranks, or by `vector_weight` (0.7) x cosine + `text_weight` (0.3) x text
-        score. Days that the query names ("on 14 March", "last week", 三天前) count, relative to `today`. `recency` is
-        a half-life in days: with it, a file whose path has a date counts up to half less the older it is. `within`
-        says of a path whether it may be found.
+        k: 6 without a budget.
+        legs: which ways to search: "exact" (identifiers), "words" (stemmed), "grams" (similar words), "vector".
+        fusion: "rank" joins the legs by reciprocal ranks, "weight" by `vector_weight` (0.7) x cosine +
+            `text_weight` (0.3) x text score.
+        recency: a half-life in days; a file whose path has a date counts up to half less the older it is.
+        today: what days in the query ("on 14 March", "last week", 三天前) are relative to.
+        within: a function of a path that says whether it may be found.
+        passage: characters of a passage with its heading, 1,600 at most by default.
+        tokens: a budget for all passages, 4 characters each; `k` passages share it, and without `k` there are as many
+            short ones as it has room for.
+
+        Errors: `InvalidError` for an option that is unknown or of another type.
         """
-        request = Request(
-            str(query), k, legs, fusion, vector_weight, text_weight, recency, today, within, passage, tokens
-        )
+        request = Request(query, k, legs, fusion, vector_weight, text_weight, recency, today, within, passage, tokens)
         return self._mended(lambda: self._search(request))
 
     def _search(self, request: Request) -> list[Hit]:
@@ -241,12 +263,12 @@ class Index:
         found: dict[str, Leg] = {}
         if "exact" in legs and query.names:
             found["exact"] = reader.exact(query)
-        documents = reader.documents(query)
+        documents, (fine, coarse) = reader.documents(query), document_weights(len(query.words))
         for name in ("words", "grams"):
             if name in legs:
                 scored: Scored = getattr(reader, name)(query)
-                found[name] = Leg(scored.keys, scored.fine)
-                found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
+                found[name] = reader.leg(scored.keys, scored.fine, fine)
+                found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, coarse)
         if vector is not None and self.embedder is not None:
             found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
         return found
@@ -285,6 +307,8 @@ class Index:
             raise InvalidError(f"{self.path} is a directory", "give the path of a file in it, such as index.db")
         if not os.path.isdir(folder):
             raise NotFoundError(f"{folder} is not a directory", "create it first, or give another path")
+        if not fresh and not _is_sqlite(self.path):
+            raise RefusedError(f"{self.path} is no database", "give the index its own path")
         self._place = _place(self.path)
         try:
             self._connect()
@@ -303,7 +327,7 @@ class Index:
             older = migrate(db)
             read_anew(db)
             if older:
-                db.vacuum()
+                vacuum(db, always=True)
         except BaseException as error:
             db.close()
             if "fts5" in str(error) and not has_fts5():
@@ -358,12 +382,27 @@ def _checked(files: Mapping[str, str | None]) -> dict[str, str | None]:
     return found
 
 
+def _database(path: str | os.PathLike[str] | None) -> str:
+    if path is None:
+        return ":memory:"
+    found = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(found, str) or "\0" in found:
+        raise InvalidError(f"the path of an index can't be {path!r}", "give a str or a Path, such as index.db")
+    return found
+
+
 def _place(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _is_sqlite(path: str) -> bool:
+    """Whether a file is empty or begins as sqlite.org/fileformat.html says."""
+    with open(path, "rb") as file:
+        return file.read(16) in (b"", b"SQLite format 3\0")
 
 
 def _has_log(path: str) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 
 from deepnb.search.database import Database
 from deepnb.search.forms import other_forms
-from deepnb.search.fusion import EXACT, Leg
+from deepnb.search.fusion import EXACT, Leg, focus
 from deepnb.search.grams import LONGEST, Vocabulary
 from deepnb.search.keys import Keys, Scores, among, chunks_of
 from deepnb.search.passages import Row
@@ -38,7 +38,7 @@ class Reader:
     def __init__(self, db: Database) -> None:
         self.db = db
         self.vocabulary = Vocabulary()
-        self._last_word = 0
+        self._words_read = -1
         self._generation = -1
         self._size = Size(0, 0)
         self.paths: dict[int, str] = {}
@@ -79,17 +79,22 @@ class Reader:
         """The units of documents that are in the best windows, with the scores of these."""
         if not len(self._documents):
             return np.empty(0, np.int64), np.empty(0)
-        found = windows([self._postings(word, *other_forms(word)) for word in query.words], self._chunks_of_documents())
+        self._read_vocabulary()
+        found = windows(list(map(self._soft, query.words)), self._chunks_of_documents())
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
         rows = units_of(self.db, list(score_of))
         return np.array([unit for _, unit in rows], np.int64), np.array([score_of[chunk] for chunk, _ in rows])
+
+    def leg(self, keys: Keys, scores: Scores, weight: float) -> Leg:
+        """Units with this weight in documents, and 1 elsewhere."""
+        return Leg(keys, scores, np.where(among(keys >> 43, self._documents), weight, 1.0))
 
     def around(self, keys: Keys, scores: Scores, documents: tuple[Keys, Scores], weight: float) -> Leg:
         """The coarse score of a leg; in documents it is that of the windows."""
         other = ~among(keys >> 43, self._documents)
         every = np.concatenate([keys[other], documents[0]])
         order = np.argsort(every)
-        return Leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
+        return self.leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
 
     def exact(self, query: Query) -> Leg:
         """Units with an identifier of the query, each by how rare it is."""
@@ -104,7 +109,7 @@ class Reader:
             for unit in found:
                 gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units)
         keys = np.array(sorted(gains), np.int64)
-        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT)
+        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * focus(len(query.words)))
 
     def vector(self, model: str, query: Vectors) -> Leg:
         if not self.db.vectors and model not in self._vectors:
@@ -203,18 +208,19 @@ class Reader:
         return self._close[word]
 
     def _read_vocabulary(self) -> None:
-        rows = self.db.rows("SELECT id, word FROM vocabulary WHERE id > ? ORDER BY id", (self._last_word,))
+        if self._words_read == self._generation:
+            return
+        rows = self.db.rows("SELECT word FROM vocabulary WHERE added >= ?", (self._words_read,))
+        self._words_read = self._generation
         if rows:
-            self._last_word = rows[-1][0]
             self._close.clear()
-            self.vocabulary.extend([word for _, word in rows])
+            self.vocabulary.extend([word for (word,) in rows])
 
 
 def within(leg: Leg, paths: dict[int, str], allowed: Callable[[str], bool]) -> Leg:
     """The leg without the files that are not allowed."""
     files = np.array(sorted(number for number, path in paths.items() if allowed(path)), np.int64)
-    kept = among(leg.keys >> 43, files)
-    return Leg(leg.keys[kept], leg.scores[kept], leg.weight)
+    return leg.where(among(leg.keys >> 43, files))
 
 
 def _chunk(key: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from difflib import get_close_matches
+from numbers import Integral, Real
 
 from deepnb.core.errors import InvalidError
 from deepnb.search.hits import LEGS, Room
@@ -26,7 +27,9 @@ WEIGHTS = (0.7, 0.3)
 
 @dataclass(frozen=True)
 class Request:
-    """Errors: `DeepnbError` for a leg or a fusion that is unknown, and for weights that would count for nothing."""
+    """Errors: `InvalidError` for a leg or a fusion that is unknown, for an option of another type, and for weights that
+    would count for nothing.
+    """
 
     query: str
     k: int | None = None
@@ -41,8 +44,16 @@ class Request:
     tokens: int | None = None
 
     def __post_init__(self) -> None:
+        for name, (kind, example) in _KINDS.items():
+            value = getattr(self, name)
+            if not (isinstance(value, kind) or (value is None and name not in _REQUIRED)):
+                raise InvalidError(f"{name} can't be {value!r}", f"give {example}")
+            if isinstance(value, Real) and value < 0 and name != "k":
+                raise InvalidError(f"{name} can't be negative: {value!r}", f"give {example}")
         if isinstance(self.legs, str):
             raise InvalidError(f"legs can't be {self.legs!r}", f'give a list, such as legs=["{LEGS[0]}"]')
+        if self.within is not None and not callable(self.within):
+            raise InvalidError(f"within can't be {self.within!r}", "give a function of a path, which returns a bool")
         for leg in self.legs:
             _known("leg", leg, LEGS)
         _known("fusion", self.fusion, FUSIONS)
@@ -70,6 +81,21 @@ class Request:
             return Room(longest, float("inf"))
         share = self.tokens * TOKEN // min(self.most or SHARE, SHARE)
         return Room(min(longest, max(share, SHORTEST)), self.tokens * TOKEN)
+
+
+_KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "query": (str, "a str"),
+    "k": (Integral, "a number of hits, such as k=6"),
+    "legs": (Sequence, f'a list, such as legs=["{LEGS[0]}"]'),
+    "vector_weight": (Real, "a number, such as vector_weight=0.7"),
+    "text_weight": (Real, "a number, such as text_weight=0.3"),
+    "recency": (Real, "a half-life in days, such as recency=30"),
+    "today": (date, "a datetime.date"),
+    "passage": (Integral, "a number of characters, such as passage=1600"),
+    "tokens": (Integral, "a number of tokens, such as tokens=2000"),
+}
+"""What an option is, and what to write; all but `query` and `legs` may be None."""
+_REQUIRED = ("query", "legs")
 
 
 def check_options(how: Iterable[str]) -> None:

@@ -60,7 +60,29 @@ def _days_and_erasure(db: Database) -> None:
     read_again(db)
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (_texts, _names_and_vocabulary, _embeddings, _days_and_erasure)
+def _fewer_trees(db: Database) -> None:
+    """One B-tree a table, and a full-text index without places in the text, which nothing asks for."""
+    db.rows("DROP INDEX names_unit")
+    db.rows("DROP INDEX chunks_hash")
+    db.rows("DROP TABLE vocabulary")
+    db.rows(  # `added` is the generation of the index that a word came with: readers ask for those after theirs
+        "CREATE TABLE vocabulary (word TEXT PRIMARY KEY, files INTEGER NOT NULL, added INTEGER NOT NULL) WITHOUT ROWID"
+    )
+    db.rows("DROP TABLE words")
+    db.rows(
+        "CREATE VIRTUAL TABLE words USING"
+        " fts5(body, tokenize = 'porter unicode61', content = '', columnsize = 0, detail = none)"
+    )
+    read_again(db)
+
+
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    _texts,
+    _names_and_vocabulary,
+    _embeddings,
+    _days_and_erasure,
+    _fewer_trees,
+)
 
 
 def read_again(db: Database) -> None:

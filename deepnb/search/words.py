@@ -7,6 +7,7 @@ pairs, and in single characters only by the n-gram leg.
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _STOP = """
@@ -23,6 +24,7 @@ STOP = frozenset(_STOP.split())
 
 _CJK = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 CJK = re.compile(f"[{_CJK}]+")
+_EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
 _CJK_STOP = re.compile(
     "为什么|什么时候|什么|怎么样|怎么|怎样|多少|哪里|哪儿|哪个|哪些|哪天|哪位|哪|谁|几|吗|呢|吧|啊|的|了|是|在|和|与|被|把|"
     "ですか|ました|ません|どこ|いつ|だれ|なに|です|ます|입니까|습니까|무엇|언제|어디"
@@ -78,6 +80,7 @@ def indexed(text: str) -> str:
     text = folded(text)
     if not text.isascii():
         text = CJK.sub(lambda run: f" {' '.join((*run[0], *pairs(run[0])))} ", text)
+        text = _EMOJI.sub(lambda found: f" {_emoji(found[0])} ", text)
     if not _HUMP.search(text):
         return text
     return f"{text} {' '.join(' '.join(_CAMEL.split(word)) for word in _WORD.findall(text) if _HUMP.search(word))}"
@@ -85,6 +88,8 @@ def indexed(text: str) -> str:
 
 def label(line: str) -> str:
     """Who or what a line is of: "Ana" of "- **Ana**: I keep bees", nothing of a line without such a label."""
+    if ":" not in line and "：" not in line:
+        return ""
     found = _LABEL.match(line)
     return found["label"] if found and len(found["label"].split()) <= 3 else ""
 
@@ -99,6 +104,11 @@ def labelling(word: str) -> str:
     return _MARK + word
 
 
+def _emoji(character: str) -> str:
+    """The term of the index for a character that FTS5 leaves out."""
+    return f"{_MARK}{ord(character):x}"
+
+
 def terms(text: str) -> list[str]:
     """Words, and pairs of characters of Chinese, Japanese and Korean."""
     return [*words(text), *(pair for run in CJK.findall(folded(text)) for pair in pairs(run) or [run])]
@@ -106,7 +116,8 @@ def terms(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """Words in lower case, in order; runs of Chinese, Japanese and Korean are left out."""
-    return _WORD.findall(CJK.sub(" ", folded(text)).lower())
+    text = text if text.isascii() else CJK.sub(" ", folded(text))
+    return _WORD.findall(text.lower())
 
 
 def pairs(run: str) -> list[str]:
@@ -117,24 +128,41 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> set[str]:
     """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
     its last part."""
-    found: set[str] = set()
-    text = folded(text)
-    if not _MARKED.search(text):
-        return found
-    for run in _RUN.findall(text):
+    return {name for found in named_tokens(more_than_words(set(text.split()))).values() for name in found}
+
+
+def named_tokens(tokens: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Of what is between spaces, each that may be an identifier, with the `names` in it."""
+    return {token: _names(fold) for token in tokens if _MARKED.search(fold := folded(token))}
+
+
+def more_than_words(tokens: Iterable[str]) -> list[str]:
+    """Those of the tokens that are not just a word in small letters, or with one capital."""
+    return [token for token in tokens if not (token.isalpha() and (token.islower() or token.istitle()))]
+
+
+def _names(token: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for run in _RUN.findall(token):
         name = run.strip(_EDGES).rstrip("/\\#@")
-        if not _is_name(name):
-            continue
-        found.add(name.lower())
-        found |= {part.lower() for part in (_PATH.split(name)[-1], _DOTTED.split(name)[-1]) if _is_name(part)}
-    return found
+        if _is_name(name):
+            parts = (_PATH.split(name)[-1], _DOTTED.split(name)[-1])
+            found += [name.lower(), *(part.lower() for part in parts if part != name and _is_name(part))]
+    return tuple(found)
+
+
+def are_plain(tokens: Iterable[str]) -> bool:
+    """Whether `indexed` gives a text of these tokens as it is."""
+    return all(token.isascii() and not _HUMP.search(token) for token in tokens)
 
 
 def read_query(text: str) -> Query:
     """A query in terms; never empty where the text has a letter or a digit in it."""
     text = plain(text[:QUERY])
     found = words(text)
-    asked = [word for word in found if word not in STOP] or found
+    emoji = [_emoji(character) for character in _EMOJI.findall(text)]
+    asked = [word for word in found if word not in STOP] or (found if not emoji else [])
+    asked += emoji
     runs = [part for run in CJK.findall(folded(text)) for part in list(filter(None, _CJK_STOP.split(run))) or [run]]
     bigrams = [pair for run in runs for pair in (pairs(run) or [run])]
     return Query(

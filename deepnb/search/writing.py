@@ -2,8 +2,10 @@
 
 import json
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from deepnb.core.errors import LimitError
@@ -12,10 +14,13 @@ from deepnb.search.database import Database
 from deepnb.search.days import day_of, is_date
 from deepnb.search.grams import LONGEST
 from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
-from deepnb.search.words import indexed, label, labelled, names, plain, words
+from deepnb.search.words import are_plain, indexed, label, labelled, more_than_words, named_tokens, plain, words
 
-READING = 3
+READING = 4
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
+
+PROSE = 0.1
+"""The part of a document that is paragraphs of prose, at least; talks and lists of notes have none."""
 
 _BATCH = 4_000_000
 """Characters of text that one transaction writes, about."""
@@ -40,12 +45,15 @@ class Prepared:
 
     @property
     def is_document(self) -> bool:
-        """Whether there is a paragraph in it that was wrapped at a column."""
-        return any(unit.end > unit.start for unit in self.cut.units)
+        """Whether there are paragraphs of prose in it."""
+        return self.cut.prose >= PROSE
 
-    def postings(self, number: int) -> Iterator[tuple[int, str]]:
-        """The rows of the full-text index for this file, which has this number there."""
-        yield from zip(self.keys(number), self.bodies, strict=True)
+    def unit_postings(self, number: int) -> Iterator[tuple[int, str]]:
+        """The rows of the full-text index for the units of this file, which has this number there."""
+        return zip(self.keys(number), self.bodies, strict=True)
+
+    def head_postings(self, number: int) -> Iterator[tuple[int, str]]:
+        """Those for its headings."""
         for chunk, head in zip(self.cut.chunks, self.heads, strict=True):
             yield HEAD | chunk_key(number, chunk.number), head
 
@@ -68,14 +76,17 @@ def content_hash(text: str) -> bytes:
 def prepared(path: str, text: str, hash_: bytes) -> Prepared:
     found = cut(text)
     pieces = [text[unit.a : unit.b] for unit in found.units]
+    tokens = text.split()
+    different = set(tokens)
+    odd = more_than_words(different)
     return Prepared(
         path=path,
         hash=hash_,
         text=text,
         cut=found,
-        bodies=tuple(_bodies(found.units, pieces)),
-        names=tuple((i, name) for i, piece in enumerate(pieces) for name in sorted(names(piece))),
-        words=frozenset(word for word in set(words(text)) if len(word) <= LONGEST),
+        bodies=tuple(_bodies(found.units, pieces, text.isascii() and are_plain(odd))),
+        names=tuple(_names(text, tokens, found.units, named_tokens(odd))),
+        words=_words(different, odd),
         heads=tuple(indexed(f"{_title(path)} {chunk.heading}") for chunk in found.chunks),
         days=tuple(_days(path, found, pieces)),
     )
@@ -101,8 +112,28 @@ def batches(
         yield batch
 
 
-def write_file(db: Database, file: Prepared) -> Written:
-    """Put a file into the index, in a transaction of the caller's; whatever is erased is to be followed by `purge`."""
+@dataclass
+class Changes:
+    """What a transaction still has to write, which is cheaper done once than file by file."""
+
+    files: dict[int, Prepared] = field(default_factory=dict)
+    """By number: those whose words are not in the full-text index yet."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """In how many files more, or fewer, a word is."""
+
+    def write(self, db: Database) -> None:
+        """FTS5 writes out what it has in memory whenever a number is below the one before, so they come in order."""
+        sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
+        files = sorted(self.files.items())
+        db.many(sql, (row for number, file in files for row in file.unit_postings(number)))
+        db.many(sql, (row for number, file in files for row in file.head_postings(number)))
+        _count_words(db, self.counts)
+
+
+def write_file(db: Database, file: Prepared, changes: Changes) -> Written:
+    """Put a file into the index, in a transaction of the caller's; `changes` must be written in it, too, and whatever
+    is erased is to be followed by `purge`.
+    """
     old = None
     number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
     if number is None:
@@ -118,19 +149,21 @@ def write_file(db: Database, file: Prepared) -> Written:
         "INSERT INTO units VALUES (?, ?, ?, ?, ?)",
         ((k, u.start, u.a, u.b, day) for k, u, day in zip(keys, file.cut.units, file.days, strict=True)),
     )
-    db.many("INSERT INTO words (rowid, body) VALUES (?, ?)", file.postings(number))
+    changes.files[number] = file
     db.many("INSERT OR IGNORE INTO names VALUES (?, ?)", ((name, keys[i]) for i, name in file.names))
     db.many("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", _chunk_rows(file, number, keys))
-    _count_words(db, file.words, old.words if old else frozenset())
+    changes.counts.update(file.words)
+    if old:
+        changes.counts.subtract(old.words)
     return Written(len(file.cut.chunks), old is not None and not set(old.bodies) <= set(file.bodies))
 
 
-def erase_file(db: Database, path: str) -> bool:
+def erase_file(db: Database, path: str, changes: Changes) -> bool:
     """Take a file out of the index, in a transaction of the caller's; whether it was in there. `purge` comes next."""
     number = db.value("SELECT id FROM files WHERE path = ?", (path,))
     if number is None:
         return False
-    _count_words(db, frozenset(), _erase(db, number, path).words)
+    changes.counts.subtract(_erase(db, number, path).words)
     db.rows("DELETE FROM files WHERE id = ?", (number,))
     return True
 
@@ -143,10 +176,26 @@ def read_anew(db: Database) -> None:
         if db.value("SELECT value FROM meta WHERE name = 'reading'") != READING:
             every = list(texts(db))
             clear(db)
+            changes = Changes()
             for path, text in every:
-                write_file(db, prepared(path, text, content_hash(text)))
+                write_file(db, prepared(path, text, content_hash(text)), changes)
+            changes.write(db)
             db.rows("UPDATE meta SET value = ? WHERE name = 'reading'", (READING,))
             bump(db)
+
+
+def _count_words(db: Database, counts: Counter[str]) -> None:
+    """Keep the vocabulary to the words that some file has, in a transaction of the caller's."""
+    generation = db.value("SELECT value FROM meta WHERE name = 'generation'")
+    more = {word: counts[word] for word in sorted(counts) if counts[word] > 0}
+    less = [(-n, word) for word, n in counts.items() if n < 0]
+    db.rows(
+        "INSERT INTO vocabulary SELECT key, value, ? FROM json_each(?) WHERE true"
+        " ON CONFLICT (word) DO UPDATE SET files = files + excluded.files",
+        (generation, json.dumps(more)),
+    )
+    db.many("UPDATE vocabulary SET files = files - ? WHERE word = ?", less)
+    db.many("DELETE FROM vocabulary WHERE word = ? AND files < 1", ((word,) for _, word in less))
 
 
 def purge(db: Database) -> None:
@@ -155,6 +204,18 @@ def purge(db: Database) -> None:
     FTS5 keeps a word beside the note that it was deleted until both are merged: 0.1 s for 10 MB.
     """
     db.rows("INSERT INTO words (words) VALUES ('optimize')")
+    db.rows("INSERT OR REPLACE INTO meta VALUES ('erased', 1)")
+
+
+def vacuum(db: Database, *, always: bool = False) -> None:
+    """Write the file anew where something was erased since the last time; while others use it, it waits for a later call.
+
+    SQLite overwrites what it deletes, but moves rows between pages, and their old places keep their bytes.
+    """
+    if db.path == ":memory:" or not (always or db.value("SELECT value FROM meta WHERE name = 'erased'")):
+        return
+    if db.vacuum():
+        db.rows("DELETE FROM meta WHERE name = 'erased'")
 
 
 def clear(db: Database) -> None:
@@ -179,8 +240,11 @@ def _erase(db: Database, number: int, path: str) -> Prepared:
     """Delete what is there of a file; gives that."""
     old = prepared(path, _text(db, number), b"")
     units, chunks = file_range(number), chunk_range(number)
-    db.many("INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)", old.postings(number))
-    db.rows("DELETE FROM names WHERE unit BETWEEN ? AND ?", units)
+    sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)"
+    db.many(sql, old.unit_postings(number))
+    db.many(sql, old.head_postings(number))
+    keys = old.keys(number)
+    db.many("DELETE FROM names WHERE name = ? AND unit = ?", ((name, keys[i]) for i, name in old.names))
     db.rows("DELETE FROM units WHERE id BETWEEN ? AND ?", units)
     db.rows("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunks)
     return old
@@ -189,19 +253,6 @@ def _erase(db: Database, number: int, path: str) -> Prepared:
 def _text(db: Database, number: int) -> str:
     rows = db.rows("SELECT text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id", chunk_range(number))
     return "".join(part for (part,) in rows)
-
-
-def _count_words(db: Database, new: frozenset[str], old: frozenset[str]) -> None:
-    """Keep the vocabulary to the words that some file has."""
-    gone = json.dumps(sorted(old - new))
-    db.many(
-        "INSERT INTO vocabulary (word, files) VALUES (?, 1) ON CONFLICT (word) DO UPDATE SET files = files + 1",
-        ((word,) for word in sorted(new - old)),
-    )
-    if old - new:
-        named = "word IN (SELECT value FROM json_each(?))"
-        db.rows(f"UPDATE vocabulary SET files = files - 1 WHERE {named}", (gone,))
-        db.rows(f"DELETE FROM vocabulary WHERE files < 1 AND {named}", (gone,))
 
 
 def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
@@ -254,13 +305,35 @@ def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[
         )
 
 
-def _bodies(units: tuple[Unit, ...], pieces: list[str]) -> Iterator[str]:
-    """What FTS5 is given for each unit; all the parts of a long line have its label."""
+def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator[str]:
+    """What FTS5 is given for each unit; all the parts of a long line have its label. `plain`: the text as it is."""
     line, of = 0, ""
     for unit, piece in zip(units, pieces, strict=True):
         if unit.start != line:
             line, of = unit.start, labelled(label(piece))
-        yield indexed(piece) + of
+        yield (piece if plain else indexed(piece)) + of
+
+
+def _words(tokens: set[str], odd: list[str]) -> frozenset[str]:
+    """The words in the tokens; those that are not odd are words as they are."""
+    simple = " ".join(tokens.difference(odd))
+    found = {*(simple.lower().split() if simple.isascii() else words(simple)), *words(" ".join(odd))}
+    return frozenset(found if max(map(len, found), default=0) <= LONGEST else (w for w in found if len(w) <= LONGEST))
+
+
+def _names(
+    text: str, tokens: list[str], units: tuple[Unit, ...], of: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[int, str]]:
+    """The identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
+    ends = [unit.b for unit in units]
+    at, found = 0, set[tuple[int, str]]()
+    for token in filter(of.__contains__, tokens):
+        at = text.index(token, at)
+        unit = bisect_right(ends, at)
+        if unit < len(units):
+            found.update((unit, name) for name in of[token])
+        at += len(token)
+    yield from sorted(found)
 
 
 def _title(path: str) -> str:

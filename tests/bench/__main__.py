@@ -22,6 +22,7 @@ NAMES = (
     "disk",
     "persist",
     "talks",
+    "documents",
     "speed",
     "credentials",
     "cache",

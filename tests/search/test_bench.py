@@ -11,7 +11,9 @@ import pytest
 from deepnb.search import Index
 from deepnb.search.hits import Hit
 from tests import DATA
+from tests.bench import documents
 from tests.bench import talks as bench
+from tests.data.documents import Question
 
 TALKS = DATA / "talks.json"
 SAMPLE = {
@@ -142,3 +144,16 @@ def test_a_mistake_is_one_line(arguments: list[str], said: str, capsys: pytest.C
     assert bench.main(arguments) == 1
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1
+
+
+def test_documents_are_ranked_as_well_as_by_plain_full_text_search() -> None:
+    """On the frozen set, by nDCG@10 and by recall@6."""
+    assert [row.what for row in documents.rows() if not row.ok] == []
+
+
+def test_gains_are_discounted_by_rank_and_recall_is_of_the_first_six() -> None:
+    asked = [Question("x", {"a": 2, "b": 1})]
+    best = documents.measure(lambda query, k: ["a", "b", "c"][:k], asked)
+    worse = documents.measure(lambda query, k: ["c", "b", "a"][:k], asked)
+    late = documents.measure(lambda query, k: ["c", "d", "e", "f", "g", "h", "a", "b"][:k], asked)
+    assert best == (1.0, 1.0) and 0 < worse[0] < 1 and worse[1] == 1.0 and 0 < late[0] < worse[0] and late[1] == 0.0

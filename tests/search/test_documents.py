@@ -10,7 +10,7 @@ import pytest
 from deepnb.search import Index
 from deepnb.search.chunks import UNIT, cut
 from deepnb.search.keys import chunk_key, unit_key
-from deepnb.search.scoring import Postings
+from deepnb.search.scoring import Concept, Postings
 from deepnb.search.windows import Chunks, windows
 from deepnb.search.words import read_query
 
@@ -75,11 +75,11 @@ def test_a_window_is_scored_by_how_often_words_stand_in_it_and_by_its_length() -
     files = (1, 2, 3)
     keys = [unit_key(1, 0, 0, 300), unit_key(1, 1, 0, 300), unit_key(2, 0, 0, 300), unit_key(3, 0, 0, 100)]
     chunks = Chunks(np.array([chunk_key(n, 0) for n in files]), np.array([600.0, 600.0, 200.0]))
-    found, scores = windows([Postings(np.array(keys))], chunks)
+    found, scores = windows([Concept(((Postings(np.array(keys)), 1.0),))], chunks)
     assert found.tolist() == chunks.keys.tolist()
     twice, once, short = scores.tolist()
     assert twice > once and short > once
-    assert windows([Postings(np.empty(0, np.int64))], chunks)[0].tolist() == []
+    assert windows([Concept(((Postings(np.empty(0, np.int64)), 1.0),))], chunks)[0].tolist() == []
 
 
 def test_a_document_counts_by_its_windows() -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
+from string import ascii_lowercase
+from typing import Literal
 
 import pytest
 
 from deepnb.search import Index, schema
 from deepnb.search.database import Database
+from tests.bench.speed import markdown
 
 GONE = ("quetzalcoatlus", "hoatzinbrut", "ERR_GONE_77")
 SECRET = f"# Nest\n\n- the {GONE[0]} sat on the {GONE[1]}, said {GONE[2]}\n- and 蜂鸟鹤鸵 was with it\n"
@@ -46,6 +50,41 @@ def test_what_was_removed_is_in_no_file_of_the_index(tmp_path: Path, change: str
     again = Index(path)
     assert again.search(" ".join(GONE)) == [] and again.search("bees", 1)
     assert not [word for (word,) in again._rows("SELECT word FROM vocabulary") if word in GONE]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("library", "change"), [("sqlite3", "gone"), ("apsw", None)])
+def test_no_word_that_only_a_removed_file_had_is_left_after_closing(
+    tmp_path: Path, library: Literal["sqlite3", "apsw"], change: str | None
+) -> None:
+    """Among texts that fill many pages of the database, where SQLite moves rows and leaves their bytes behind."""
+    if library == "apsw":
+        pytest.importorskip("apsw")
+    random = Random(5)
+    only = ["".join(random.choices(ascii_lowercase, k=random.randint(6, 14))) for _ in range(3000)]
+    others = markdown(3.0, 5)
+    half = dict(list(others.items())[:30])
+    index = Index(tmp_path / "i.db", library=library)
+    index.update(half)
+    index.update({"only.md": "\n".join(" ".join(only[i : i + 12]) for i in range(0, len(only), 12))})
+    index.update({**others})
+    index.update({"only.md": change})
+    index.close()
+    data = b"".join(file.read_bytes().lower() for file in tmp_path.iterdir())
+    shared = " ".join(others.values())
+    assert [word for word in only if word.encode() in data and word not in shared] == []
+    assert Index(tmp_path / "i.db").search(next(iter(others.values()))[:60], 1)
+
+
+def test_what_a_process_left_that_never_closed_goes_when_another_one_closes(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    index = Index(path)
+    index.update({**OTHERS, "memory/nest.md": SECRET})
+    index.update({"memory/nest.md": None})
+    assert index._rows("SELECT value FROM meta WHERE name = 'erased'") == [(1,)]
+    other = Index(path)
+    other.close()
+    assert Index(path)._rows("SELECT value FROM meta WHERE name = 'erased'") == [] and left(path) == []
 
 
 def test_words_that_other_files_have_stay_known(tmp_path: Path) -> None:
@@ -97,6 +136,7 @@ def test_a_log_that_a_killed_process_left_is_cut(tmp_path: Path) -> None:
 import os, sys
 from deepnb.search import Index
 from deepnb.search.database import Database
+from tests.bench.speed import markdown
 Database.empty_log = lambda self: False
 index = Index(sys.argv[1])
 index.update({"nest.md": sys.argv[2]})

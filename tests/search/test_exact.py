@@ -18,13 +18,13 @@ def planted(random: Random) -> dict[str, list[str]]:
     """Identifiers by kind; within a kind they differ in a letter or a digit."""
     verbs, nouns = ["load", "parse", "merge", "flush", "index"], ["config", "thread", "journal", "chunk", "budget"]
     return {
-        "error codes": [f"ERR_CONN_{n}" for n in range(1000, 1040)] + [f"0x8007{n:04X}" for n in range(40)],
+        "error codes": [f"ERR_CONN_{n}" for n in range(1000, 1120)] + [f"0x8007{n:04X}" for n in range(100)],
         "paths": [f"/srv/app{n}/etc/{noun}.toml" for n in range(8) for noun in nouns],
         "windows paths": [f"C:\\Data\\run{n}\\out.csv" for n in range(20)],
         "functions": [f"{verb}_{noun}_v{n}" for verb, noun in product(verbs, nouns) for n in (1, 2)],
         "camel": [f"{verb}{noun.title()}By{n}Id" for verb, noun in product(verbs, nouns) for n in ("User", "Turn")],
-        "tickets": [f"NEO-{n}" for n in random.sample(range(1000, 9999), 40)],
-        "numbers": [f"#{n}" for n in range(20_100, 20_120)],
+        "tickets": [f"NEO-{n}" for n in random.sample(range(1000, 9999), 100)],
+        "numbers": [f"#{n}" for n in range(20_100, 20_162)],
         "versions": [f"{a}.{b}.{c}" for a, b, c in product((1, 2), range(3), range(3))],
         "names": [family + given for family, given in product(FAMILY, GIVEN[:4])],
     }
@@ -63,7 +63,7 @@ def ranks(files: dict[str, str], most: int = 10_000) -> tuple[list[tuple[str, st
 def test_there_are_enough_of_them() -> None:
     kinds = planted(Random(3))
     every = [name for names in kinds.values() for name in names]
-    assert len(every) >= 300 and len(set(every)) == len(every)
+    assert len(every) >= 600 and len(set(every)) == len(every)
 
 
 def test_they_are_found_first_among_two_thousand_chunks() -> None:

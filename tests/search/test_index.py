@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, RefusedError
 from deepnb.search import Index, Updated, schema
 from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import Database
@@ -186,20 +186,28 @@ def test_a_comment_in_a_code_fence_is_no_heading() -> None:
 def test_a_damaged_index_is_made_anew_and_it_is_said(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     made(path).close()
-    path.write_bytes(b"this is no database at all, " * 400)
+    path.write_bytes(b"SQLite format 3\0" + b"this is no database at all, " * 400)
     index = Index(path, source=lambda: NOTES)
     assert index.search("hoopoe", 1)[0].path == "memory/2026-02-15.md"
     assert index.notices == [
         "the search index was damaged and it is rebuilt from its files; the old one is i.db.damaged",
         "the search index was made from 3 files",
     ]
-    assert (tmp_path / "i.db.damaged").read_bytes().startswith(b"this is no database")
+    assert (tmp_path / "i.db.damaged").read_bytes().startswith(b"SQLite format 3\0this is no database")
+
+
+def test_a_file_that_is_no_database_is_refused_and_left(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("bees")
+    with pytest.raises(RefusedError, match=r"notes\.txt is no database: give the index its own path"):
+        Index(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"] and path.read_text() == "bees"
 
 
 def test_without_a_source_a_damaged_index_is_filled_by_the_next_update(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     made(path).close()
-    path.write_bytes(b"garbage" * 1000)
+    path.write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
     index = Index(path)
     assert index.search("hoopoe") == []
     assert index.update(dict(NOTES)).changed == 3

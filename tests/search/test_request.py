@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.search import Index, writing
 from deepnb.search import index as index_module
 
@@ -47,12 +47,48 @@ def test_short_notes_fill_a_budget_by_their_number() -> None:
         ({"legs": ["word"]}, "unknown leg 'word': did you mean words?"),
         ({"legs": "words"}, "legs can't be 'words': give a list"),
         ({"vector_weight": 0.9}, "vector_weight and text_weight count with fusion='weight' only"),
+        ({"legs": None}, "legs can't be None: give a list"),
+        ({"k": "6"}, "k can't be '6': give a number of hits, such as k=6"),
+        ({"tokens": "many"}, "tokens can't be 'many': give a number of tokens"),
+        ({"passage": -1}, "passage can't be negative: -1: give a number of characters"),
+        ({"today": "2026-02-16"}, "today can't be '2026-02-16': give a datetime.date"),
+        ({"recency": -1.0}, "recency can't be negative"),
+        ({"within": "memory/"}, "within can't be 'memory/': give a function"),
         ({"text_weight": 0.9, "fusion": "rank"}, "vector_weight and text_weight count with fusion='weight' only"),
     ],
 )
 def test_an_unknown_name_is_not_ignored(how: dict[str, Any], says: str) -> None:
-    with pytest.raises(DeepnbError, match="^" + says.replace("(", r"\(").replace("?", r"\?")):
+    with pytest.raises(InvalidError, match="^" + says.replace("(", r"\(").replace("?", r"\?")):
         Index().search("bees", **how)
+
+
+def test_what_is_no_text_is_no_query() -> None:
+    with pytest.raises(InvalidError, match="query can't be None: give a str"):
+        Index().search(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"path": 3}, "the path of an index can't be 3: give a str or a Path"),
+        ({"path": "a\0b"}, "the path of an index can't be 'a.*b'"),
+        ({"library": "mysql"}, "unknown library 'mysql': use sqlite3 or apsw"),
+        ({"embedder": "openai"}, "embedder can't be 'openai': give a LangChain Embeddings"),
+        ({"source": {}}, "source can't be {}: give a function"),
+    ],
+)
+def test_an_index_is_made_of_what_it_can_use(how: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidError, match=says):
+        Index(**how)
+
+
+@pytest.mark.parametrize(
+    ("query", "path"), [("🐝", "bees.md"), ("what of the 🚀?", "launch.md"), ("☕ and tea", "tea.md")]
+)
+def test_an_emoji_is_a_word(query: str, path: str) -> None:
+    index = Index()
+    index.update({"bees.md": "they are back 🐝🐝", "launch.md": "Monday: 🚀 it is up", "tea.md": "no ☕ today"})
+    assert index.search(query, 1)[0].path == path
 
 
 @pytest.mark.parametrize(
