@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from deepnb.reference import source
 from deepnb.reference.entry import Entry
 
-MODULES = ("deepnb", "deepnb.search", "deepnb.middleware", "deepnb.testing", "deepnb.formats.protocol")
+MODULES = ("deepnb.course", "deepnb", "deepnb.search", "deepnb.middleware", "deepnb.testing", "deepnb.formats.protocol")
 """Where the public names are."""
 PARTS = {
     "session.memory": ("deepnb.session.memory", "SessionMemory"),
