@@ -1,7 +1,8 @@
 """A Markdown text as chunks along its headings and paragraphs, and as the finer units that are scored.
 
-A unit is a line, some sentences of a long one, or the lines of a paragraph that was wrapped at a column. A chunk is some 800 characters of a section. A passage
-that is returned is put together from units when it is asked for, around those that fit the query.
+A unit is a line, some sentences of a long one, or the lines of a paragraph that was wrapped at a column. A chunk is
+some 800 characters of a section. A passage that is returned is put together from units when it is asked for, around
+those that fit the query.
 """
 
 import re
@@ -24,12 +25,13 @@ FULL = 0.75
 LONG = 120
 """Characters of a line that is a paragraph by itself."""
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*)|#*)")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}[:：]|\s*[-=~_*`]{3,}\s*$")
+_OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}+[:：]|\s*[-=~_*`]{3,}\s*$")
 """The beginning of a line that is a thing by itself: an item, a row, a quotation, somebody's words."""
 _ENDS = re.compile(r"[.!?:;。！？：；…][\"'”’」』)）\]*_]*$")
-_SENTENCE = re.compile(r"[.!?;。！？；](?:(?<=[。！？；])|\s+)")
+_SENTENCE = re.compile(r"[.!?;]\s+|[。！？；]")
+_ASCII_SENTENCE = re.compile(r"[.!?;]\s+")
 
 
 class Unit(NamedTuple):
@@ -65,7 +67,7 @@ class Cut:
 
 
 class Piece(NamedTuple):
-    """Lines of a text, or a part of one: what a unit is made of. A blank line has a == b."""
+    """Lines of a text, or a part of one: what a unit is made of."""
 
     start: int
     end: int
@@ -75,6 +77,10 @@ class Piece(NamedTuple):
     """Whether it is of a paragraph: wrapped lines, or a long one that is no item and nobody's words."""
 
 
+_BLANK = Piece(0, 0, 0, 0)
+"""Stands for a blank line."""
+
+
 def cut(text: str) -> Cut:
     """The chunks and units of a text; numbers skip one between sections, so that neighbours are of one section."""
     chunks: list[Chunk] = []
@@ -82,16 +88,16 @@ def cut(text: str) -> Cut:
     number = ordinal = 0
     prose = every = 0
     for heading, pieces in _sections(text):
-        prose += sum(piece.b - piece.a for piece in pieces if piece.prose)
-        every += sum(piece.b - piece.a for piece in pieces)
         for group in _groups(pieces):
             if number >= MOST - 2 or ordinal + len(group) >= MOST * 4 - 2:
-                return Cut(tuple(chunks), tuple(units), prose / every, whole=False)
+                return Cut(tuple(chunks), tuple(units), prose / max(every, 1), whole=False)
             first, last = group[0], group[-1]
             chunks.append(Chunk(number, heading, first.start, last.end, first.a, last.b))
-            for piece in group:
-                units.append(Unit(ordinal, number, piece.start, piece.end, piece.a, piece.b))
+            for start, end, a, b, of_prose in group:
+                units.append(Unit(ordinal, number, start, end, a, b))
                 ordinal += 1
+                every += b - a
+                prose += b - a if of_prose else 0
             number += 1
         number += 1
         ordinal += 1
@@ -102,7 +108,7 @@ def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """The pieces of a section in chunks, parted at blank lines where that can be."""
     held: list[Piece] = []
     for piece in pieces:
-        if piece.a == piece.b:  # a blank line: a good place to part
+        if piece is _BLANK:  # a good place to part
             if held and held[-1].b - held[0].a > CHUNK * 0.6:
                 yield held
                 held = []
@@ -122,14 +128,17 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
     paragraph: list[Piece] = []
     fence = ""
     at = 0
+    fences = "```" in text or "~~~" in text
     for number, line in enumerate(text.split("\n"), 1):
         bare = line.rstrip()
         if not bare:
-            pieces += [*_unwrapped(text, paragraph), Piece(number, number, at, at)]
-            paragraph = []
+            if paragraph:
+                pieces += _unwrapped(text, paragraph)
+                paragraph = []
+            pieces.append(_BLANK)
             at += len(line) + 1
             continue
-        if opened := ("```" in bare or "~~~" in bare) and _FENCE.match(bare):
+        if opened := fences and _FENCE.match(bare):
             fence = "" if fence and opened[1].startswith(fence) else fence or opened[1]
         found = None if fence or "#" not in bare[:4] or len(bare) > UNIT else _HEADING.fullmatch(bare)
         prose = not (found or fence or opened) and len(bare) <= UNIT
@@ -140,7 +149,10 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
             if pieces:
                 yield " > ".join(title for _, title in above), pieces
             level = len(found[1])
-            above = [*((n, title) for n, title in above if n < level), (level, (found[2] or "")[:200])]
+            above = [
+                *((n, title) for n, title in above if n < level),
+                (level, (found[2] or "").rstrip("#").rstrip(" \t")[:200]),
+            ]
             pieces = [Piece(number, number, at, at + len(bare))]
         elif len(bare) <= UNIT:
             long = prose and len(bare) >= LONG and not _OWN.match(bare)
@@ -197,7 +209,8 @@ def _indent(text: str, piece: Piece) -> int:
 def _sentences(line: str) -> Iterator[tuple[int, int]]:
     """A long line in parts of at most UNIT characters, between sentences where that can be."""
     a = len(line) - len(line.lstrip())
-    ends = [found.end() for found in _SENTENCE.finditer(line)]
+    pattern = _ASCII_SENTENCE if line.isascii() else _SENTENCE
+    ends = [found.end() for found in pattern.finditer(line)]
     i = 0
     while len(line) - a > UNIT:
         while i < len(ends) and ends[i] <= a:

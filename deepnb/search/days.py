@@ -56,7 +56,7 @@ _FULL = (
     rf"\b{_MONTH} {_DAY},? {_YEAR}",
     rf"(?P<year>(?:19|20)\d\d)年{_ZH_MONTH}{_ZH_DAY}",
 )
-_IN_FIGURES = re.compile(r"(?:19|20)\d\d")
+IN_FIGURES = re.compile(r"(?:19|20)\d\d")
 _FULL_DATE = [re.compile(pattern, re.IGNORECASE) for pattern in _FULL]
 _BESIDE = re.compile(
     rf"\b(?:{'|'.join(_DAYS)}|am|pm|at|on)\b|(?:星期|周)[一二三四五六日天]|[上下]午|\d+", re.IGNORECASE
@@ -99,7 +99,7 @@ def asked_days(question: str, today: date) -> Asked:
 
 def day_of(text: str, before: int | None = None) -> date | None:
     """The first whole date in a heading or a path; or, in a line, one that begins `before` so many characters."""
-    if not _IN_FIGURES.search(text):
+    if not IN_FIGURES.search(text):
         return None
     found = next(filter(None, (pattern.search(text) for pattern in _FULL_DATE)), None)
     if found is None or (before is not None and found.start() >= before):

@@ -27,13 +27,14 @@ from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
 from deepnb.search.fusion import Leg, by_rank, by_weight, dated, document_weights
 from deepnb.search.hits import LEGS, Hit, fading, filled, hit
+from deepnb.search.keys import content_hash
 from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.request import Request
 from deepnb.search.schema import migrate
 from deepnb.search.scoring import Scored
 from deepnb.search.words import QUERY, Query, plain, read_query
-from deepnb.search.writing import Changes, batches, bump, content_hash, erase_file, purge, read_anew, vacuum, write_file
+from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
 
 _T = TypeVar("_T")
 
@@ -322,6 +323,7 @@ class Index:
             self.notices.append(f"the search index was made from {len(files)} files")
 
     def _connect(self) -> None:
+        left = _has_log(self.path)
         db = Database(self.path, self._library)
         try:
             older = migrate(db)
@@ -336,7 +338,7 @@ class Index:
                 ) from None
             raise
         self._db, self._reader, self._place = db, Reader(db), _place(self.path)
-        self._log_has_erased = _has_log(self.path)
+        self._log_has_erased = left or older
 
     def _set_aside(self) -> None:
         """Put the damaged file beside the new one, so that nothing is lost if it was no index."""

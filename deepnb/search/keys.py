@@ -1,8 +1,11 @@
-"""The number a unit has in the index: file, place in the file, chunk and length in one integer.
+"""What texts are known by: a hash, and the number a unit has in the index: file, place in the file, chunk and length in
+one integer.
 
 Postings are rows of such numbers, so that scoring by unit, by neighbours and by chunk needs no other look
 into the database: 18 bits of file, 20 of ordinal, 18 of chunk, 5 of length in sixteens of characters.
 """
+
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +14,14 @@ Keys = NDArray[np.int64]
 Scores = NDArray[np.float64]
 
 FILES = 1 << 18
+LAST = (1 << 63) - 1
+"""No key is higher."""
 HEAD = 1 << 61
 """Marks the posting of a chunk's heading: HEAD | chunk key."""
+
+
+def content_hash(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=16).digest()
 
 
 def unit_key(file: int, ordinal: int, chunk: int, chars: int) -> int:

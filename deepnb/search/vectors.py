@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepnb.search.database import Database
+from deepnb.search.keys import LAST, content_hash
 
 BATCH = 256
 """Texts that an embedder is given at once."""
@@ -44,12 +45,30 @@ def unit_vectors(found: Sequence[Sequence[float]]) -> Vectors:
 
 def missing(db: Database, model: str) -> list[tuple[bytes, str]]:
     """Hash and text of each chunk that has no embedding by this model yet."""
+    if db.value("SELECT EXISTS (SELECT 1 FROM chunks WHERE hash IS NULL)"):
+        with db.transaction(write=True):
+            hash_chunks(db, 0, LAST)
     found = db.rows(
         "SELECT hash, heading, text FROM chunks WHERE NOT EXISTS"
         " (SELECT 1 FROM embeddings e WHERE e.hash = chunks.hash AND e.model = ?) GROUP BY hash",
         (model,),
     )
-    return [(hash_, f"{heading}\n{text.strip()}".strip()) for hash_, heading, text in found]
+    return [(hash_, _meaning(heading, text)) for hash_, heading, text in found]
+
+
+def hash_chunks(db: Database, first: int, last: int) -> None:
+    """Give the chunks from first to last the hashes that their embeddings are found by, in a transaction of the caller's.
+
+    An index without embeddings has none: they take a twentieth of the time of building it.
+    """
+    rows = db.rows("SELECT id, heading, text FROM chunks WHERE hash IS NULL AND id BETWEEN ? AND ?", (first, last))
+    hashes = ((content_hash(_meaning(heading, text)), id_) for id_, heading, text in rows)
+    db.many("UPDATE chunks SET hash = ? WHERE id = ?", hashes)
+
+
+def _meaning(heading: str, text: str) -> str:
+    """What is embedded of a chunk."""
+    return f"{heading}\n{text.strip()}".strip()
 
 
 def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -> None:

@@ -7,7 +7,6 @@ pairs, and in single characters only by the n-gram leg.
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 _STOP = """
@@ -46,9 +45,16 @@ _EDGES = ".,:;!?-=+&~%$"
 _MARKED = re.compile(r"[0-9_/\\:#@]|\.[A-Za-z]|[a-z][A-Z]|-[A-Z]")
 """What a line without an identifier does not have."""
 _PATH, _DOTTED = re.compile(r"[/\\]"), re.compile(r"[/\\.:#]")
-_LONG = 5
-"""A plain number of fewer digits is a word, not an identifier."""
-_MARKS = frozenset("0123456789_/\\.:#@")
+_NAME = re.compile(
+    r"[0-9]{5,}"  # a plain number of fewer digits is a word
+    r"|(?=.*[A-Za-z]).*[0-9_/\\.:#@].*"
+    r"|#.*[0-9].*|.*[0-9].*\..*|.*\..*[0-9].*"
+    r"|(?=.*-).*([A-Z]).*(?!\1)[A-Z].*|.*[a-z][A-Z].*"
+)
+"""A run of ASCII that is more than a word: with a digit, a slash, an underscore, humps."""
+
+_KNOWN = 200_000
+"""As many tokens are kept in memory at most, some 20 MB."""
 
 TERMS = 48
 """A query is asked with this many different terms at most, its first ones."""
@@ -128,32 +134,66 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> set[str]:
     """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
     its last part."""
-    return {name for found in named_tokens(more_than_words(set(text.split()))).values() for name in found}
+    read = Tokens()
+    read.read(set(text.split()))
+    return {name for found in read.names.values() for name in found}
 
 
-def named_tokens(tokens: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Of what is between spaces, each that may be an identifier, with the `names` in it."""
-    return {token: _names(fold) for token in tokens if _MARKED.search(fold := folded(token))}
+class Tokens:
+    """What is between the spaces of texts, each read once however many texts it is in."""
 
+    def __init__(self, longest: int = 400) -> None:
+        self.longest = longest
+        """Characters of a word; longer ones are left out."""
+        self.names: dict[str, tuple[str, ...]] = {}
+        """Of each token that may be an identifier, the `names` in it."""
+        self._bare: set[str] = set()
+        """Those that are a word in small letters."""
+        self._words: dict[str, tuple[str, ...]] = {}
+        """The words in each of the others."""
+        self._humps: set[str] = set()
 
-def more_than_words(tokens: Iterable[str]) -> list[str]:
-    """Those of the tokens that are not just a word in small letters, or with one capital."""
-    return [token for token in tokens if not (token.isalpha() and (token.islower() or token.istitle()))]
+    def read(self, tokens: set[str]) -> set[str]:
+        """Take in the tokens of a text; gives all the `words` of it."""
+        if len(self._bare) + len(self._words) > _KNOWN:
+            for known in (self.names, self._bare, self._words, self._humps):
+                known.clear()
+        found = tokens & self._bare
+        others = tokens - found
+        new = others.difference(self._words)
+        bare = {t for t in new if t.isalpha() and t.islower() and t.isascii() and len(t) <= self.longest}
+        self._bare |= bare
+        found |= bare
+        others -= bare
+        for token in new - bare:
+            self._read(token)
+        return found.union(*map(self._words.__getitem__, others))
+
+    def _read(self, token: str) -> None:
+        found = words(token)
+        if len(token) > self.longest or not token.isascii():
+            found = [word for word in found if len(word) <= self.longest]
+        self._words[token] = tuple(found)
+        if _MARKED.search(fold := folded(token)):
+            self.names[token] = _names(fold)
+            if _HUMP.search(token):
+                self._humps.add(token)
+
+    def are_plain(self, text: str, tokens: set[str]) -> bool:
+        """Whether `indexed` gives the text of these tokens as it is."""
+        return text.isascii() and self._humps.isdisjoint(tokens)
 
 
 def _names(token: str) -> tuple[str, ...]:
     found: list[str] = []
     for run in _RUN.findall(token):
         name = run.strip(_EDGES).rstrip("/\\#@")
-        if _is_name(name):
-            parts = (_PATH.split(name)[-1], _DOTTED.split(name)[-1])
-            found += [name.lower(), *(part.lower() for part in parts if part != name and _is_name(part))]
+        if _NAME.fullmatch(name):
+            found.append(name.lower())
+            if _DOTTED.search(name):
+                parts = (_PATH.split(name)[-1], _DOTTED.split(name)[-1])
+                found += [part.lower() for part in parts if part != name and _NAME.fullmatch(part)]
     return tuple(found)
-
-
-def are_plain(tokens: Iterable[str]) -> bool:
-    """Whether `indexed` gives a text of these tokens as it is."""
-    return all(token.isascii() and not _HUMP.search(token) for token in tokens)
 
 
 def read_query(text: str) -> Query:
@@ -174,15 +214,3 @@ def read_query(text: str) -> Query:
 
 def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term[:100] for term in terms))[:TERMS]
-
-
-def _is_name(name: str) -> bool:
-    """Whether a run of ASCII without a space is more than a word: with a digit, a slash, an underscore, humps."""
-    if name.isdigit():
-        return len(name) >= _LONG
-    letters = set(name)
-    if any(c.isalpha() for c in letters) and not letters.isdisjoint(_MARKS):
-        return len(name) > 1
-    if any(c.isdigit() for c in letters) and (name[0] == "#" or "." in name):
-        return True
-    return bool("-" in letters and sum(c.isupper() for c in letters) > 1) or bool(_HUMP.search(name))

@@ -1,20 +1,19 @@
 """A file's way into the index: cut, read, and put in the place of what was there, in one transaction."""
 
-import json
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
 from deepnb.core.errors import LimitError
+from deepnb.search import vectors
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import Database
-from deepnb.search.days import day_of, is_date
+from deepnb.search.days import IN_FIGURES, day_of, is_date
 from deepnb.search.grams import LONGEST
-from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
-from deepnb.search.words import are_plain, indexed, label, labelled, more_than_words, named_tokens, plain, words
+from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, content_hash, file_range, unit_key
+from deepnb.search.words import Tokens, indexed, label, labelled, plain
 
 READING = 4
 """How texts are cut and read. A change of `words` or `chunks` is a higher number: indexes are then read again."""
@@ -37,7 +36,7 @@ class Prepared:
     bodies: tuple[str, ...]
     names: tuple[tuple[int, str], ...]
     """Place of the unit in `cut.units`, and the identifier."""
-    words: frozenset[str]
+    words: set[str]
     heads: tuple[str, ...]
     """What FTS5 is given for each chunk: the words of the file's name and of the headings."""
     days: tuple[int | None, ...]
@@ -48,17 +47,14 @@ class Prepared:
         """Whether there are paragraphs of prose in it."""
         return self.cut.prose >= PROSE
 
-    def unit_postings(self, number: int) -> Iterator[tuple[int, str]]:
-        """The rows of the full-text index for the units of this file, which has this number there."""
-        return zip(self.keys(number), self.bodies, strict=True)
+    def keys(self, number: int) -> list[int]:
+        """Of its units, as the file of this number in the index."""
+        return [unit_key(number, u.ordinal, u.chunk, u.b - u.a) for u in self.cut.units]
 
     def head_postings(self, number: int) -> Iterator[tuple[int, str]]:
-        """Those for its headings."""
+        """The rows of the full-text index for its headings."""
         for chunk, head in zip(self.cut.chunks, self.heads, strict=True):
             yield HEAD | chunk_key(number, chunk.number), head
-
-    def keys(self, number: int) -> list[int]:
-        return [unit_key(number, u.ordinal, u.chunk, u.b - u.a) for u in self.cut.units]
 
 
 @dataclass(frozen=True)
@@ -69,25 +65,24 @@ class Written:
     erased: bool
 
 
-def content_hash(text: str) -> bytes:
-    return blake2b(text.encode(), digest_size=16).digest()
-
-
-def prepared(path: str, text: str, hash_: bytes) -> Prepared:
+def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
+    """`read` keeps what was read of the files before."""
     found = cut(text)
     pieces = [text[unit.a : unit.b] for unit in found.units]
     tokens = text.split()
     different = set(tokens)
-    odd = more_than_words(different)
+    words = read.read(different)
+    as_is, title = read.are_plain(text, different), _title(path)
+    heads = [f"{title} {chunk.heading}" for chunk in found.chunks]
     return Prepared(
         path=path,
         hash=hash_,
         text=text,
         cut=found,
-        bodies=tuple(_bodies(found.units, pieces, text.isascii() and are_plain(odd))),
-        names=tuple(_names(text, tokens, found.units, named_tokens(odd))),
-        words=_words(different, odd),
-        heads=tuple(indexed(f"{_title(path)} {chunk.heading}") for chunk in found.chunks),
+        bodies=tuple(_bodies(found.units, pieces, as_is)),
+        names=tuple(_names(text, tokens, found.units, read.names)),
+        words=words,
+        heads=tuple(heads if as_is and indexed(title) == title else map(indexed, heads)),
         days=tuple(_days(path, found, pieces)),
     )
 
@@ -97,13 +92,13 @@ def batches(
 ) -> Iterator[list[tuple[str, Prepared | None]]]:
     """What must be written, some megabytes at a time: a file whose hash is known is left out."""
     batch: list[tuple[str, Prepared | None]] = []
-    size = 0
+    size, read = 0, Tokens(LONGEST)
     for path, text in files.items():
         if text is None:
             if path in known:
                 batch.append((path, None))
         elif (hash_ := hash_of(path, text)) != known.get(path):
-            batch.append((path, prepared(path, plain(text), hash_)))
+            batch.append((path, prepared(path, plain(text), hash_, read)))
             size += len(text)
         if size > _BATCH:
             yield batch
@@ -116,8 +111,8 @@ def batches(
 class Changes:
     """What a transaction still has to write, which is cheaper done once than file by file."""
 
-    files: dict[int, Prepared] = field(default_factory=dict)
-    """By number: those whose words are not in the full-text index yet."""
+    files: dict[int, tuple[list[int], Prepared]] = field(default_factory=dict)
+    """By number: those whose words are not in the full-text index yet, with the keys of their units."""
     counts: Counter[str] = field(default_factory=Counter)
     """In how many files more, or fewer, a word is."""
 
@@ -125,8 +120,8 @@ class Changes:
         """FTS5 writes out what it has in memory whenever a number is below the one before, so they come in order."""
         sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
         files = sorted(self.files.items())
-        db.many(sql, (row for number, file in files for row in file.unit_postings(number)))
-        db.many(sql, (row for number, file in files for row in file.head_postings(number)))
+        db.many(sql, (row for _, (keys, file) in files for row in zip(keys, file.bodies, strict=True)))
+        db.many(sql, (row for number, (_, file) in files for row in file.head_postings(number)))
         _count_words(db, self.counts)
 
 
@@ -149,9 +144,11 @@ def write_file(db: Database, file: Prepared, changes: Changes) -> Written:
         "INSERT INTO units VALUES (?, ?, ?, ?, ?)",
         ((k, u.start, u.a, u.b, day) for k, u, day in zip(keys, file.cut.units, file.days, strict=True)),
     )
-    changes.files[number] = file
+    changes.files[number] = keys, file
     db.many("INSERT OR IGNORE INTO names VALUES (?, ?)", ((name, keys[i]) for i, name in file.names))
     db.many("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", _chunk_rows(file, number, keys))
+    if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
+        vectors.hash_chunks(db, *chunk_range(number))
     changes.counts.update(file.words)
     if old:
         changes.counts.subtract(old.words)
@@ -176,9 +173,9 @@ def read_anew(db: Database) -> None:
         if db.value("SELECT value FROM meta WHERE name = 'reading'") != READING:
             every = list(texts(db))
             clear(db)
-            changes = Changes()
+            changes, read = Changes(), Tokens(LONGEST)
             for path, text in every:
-                write_file(db, prepared(path, text, content_hash(text)), changes)
+                write_file(db, prepared(path, text, content_hash(text), read), changes)
             changes.write(db)
             db.rows("UPDATE meta SET value = ? WHERE name = 'reading'", (READING,))
             bump(db)
@@ -187,12 +184,12 @@ def read_anew(db: Database) -> None:
 def _count_words(db: Database, counts: Counter[str]) -> None:
     """Keep the vocabulary to the words that some file has, in a transaction of the caller's."""
     generation = db.value("SELECT value FROM meta WHERE name = 'generation'")
-    more = {word: counts[word] for word in sorted(counts) if counts[word] > 0}
+    more = sorted([word for word, n in counts.items() if n > 0])  # a B-tree is quickest filled in order
     less = [(-n, word) for word, n in counts.items() if n < 0]
     db.rows(
         "INSERT INTO vocabulary SELECT key, value, ? FROM json_each(?) WHERE true"
         " ON CONFLICT (word) DO UPDATE SET files = files + excluded.files",
-        (generation, json.dumps(more)),
+        (generation, "{" + ",".join([f'"{word}":{counts[word]}' for word in more]) + "}"),
     )
     db.many("UPDATE vocabulary SET files = files - ? WHERE word = ?", less)
     db.many("DELETE FROM vocabulary WHERE word = ? AND files < 1", ((word,) for _, word in less))
@@ -238,12 +235,12 @@ def bump(db: Database) -> None:
 
 def _erase(db: Database, number: int, path: str) -> Prepared:
     """Delete what is there of a file; gives that."""
-    old = prepared(path, _text(db, number), b"")
+    old = prepared(path, _text(db, number), b"", Tokens(LONGEST))
     units, chunks = file_range(number), chunk_range(number)
     sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)"
-    db.many(sql, old.unit_postings(number))
-    db.many(sql, old.head_postings(number))
     keys = old.keys(number)
+    db.many(sql, zip(keys, old.bodies, strict=True))
+    db.many(sql, old.head_postings(number))
     db.many("DELETE FROM names WHERE name = ? AND unit = ?", ((name, keys[i]) for i, name in old.names))
     db.rows("DELETE FROM units WHERE id BETWEEN ? AND ?", units)
     db.rows("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunks)
@@ -261,17 +258,19 @@ def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
     A line that is a date and nothing else is as good as a heading for those below it.
     """
     of_file = day_of(path)
-    headings = {chunk.number: chunk.heading for chunk in found.chunks}
-    of_heading = {h: next(filter(None, map(day_of, reversed(h.split(" > ")))), of_file) for h in headings.values()}
-    section, below = "", None
+    chunks = iter(found.chunks)
+    section = below = of_heading = None
+    number = -1
     for unit, piece in zip(found.units, pieces, strict=True):
-        heading = headings[unit.chunk]
-        if heading != section:
-            section, below = heading, None
-        own = day_of(piece[:40], before=10)
+        if unit.chunk != number:
+            number, heading, *_ = next(chunks)
+            if heading != section:
+                section, below = heading, None
+                of_heading = next(filter(None, map(day_of, reversed(heading.split(" > ")))), of_file)
+        own = day_of(piece[:40], before=10) if IN_FIGURES.search(piece, 0, 40) else None
         if own and is_date(piece):
             below = own
-        day = own or below or of_heading[heading]
+        day = own or below or of_heading
         yield day.toordinal() if day else None
 
 
@@ -293,7 +292,6 @@ def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[
     for i, chunk in enumerate(chunks):
         a = chunk.a if i else 0
         b = chunks[i + 1].a if i + 1 < len(chunks) else len(file.text)
-        meaning = f"{chunk.heading}\n{file.text[chunk.a : chunk.b]}"
         yield (
             chunk_key(number, chunk.number),
             chunk.heading,
@@ -301,7 +299,7 @@ def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[
             file.text[a:b],
             first[chunk.number],
             last[chunk.number],
-            content_hash(meaning),
+            None,
         )
 
 
@@ -310,30 +308,25 @@ def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator
     line, of = 0, ""
     for unit, piece in zip(units, pieces, strict=True):
         if unit.start != line:
-            line, of = unit.start, labelled(label(piece))
+            line, own = unit.start, label(piece)
+            of = own and labelled(own)
         yield (piece if plain else indexed(piece)) + of
-
-
-def _words(tokens: set[str], odd: list[str]) -> frozenset[str]:
-    """The words in the tokens; those that are not odd are words as they are."""
-    simple = " ".join(tokens.difference(odd))
-    found = {*(simple.lower().split() if simple.isascii() else words(simple)), *words(" ".join(odd))}
-    return frozenset(found if max(map(len, found), default=0) <= LONGEST else (w for w in found if len(w) <= LONGEST))
 
 
 def _names(
     text: str, tokens: list[str], units: tuple[Unit, ...], of: Mapping[str, tuple[str, ...]]
-) -> Iterator[tuple[int, str]]:
+) -> Iterable[tuple[int, str]]:
     """The identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
     ends = [unit.b for unit in units]
-    at, found = 0, set[tuple[int, str]]()
-    for token in filter(of.__contains__, tokens):
+    at, found = 0, dict[tuple[int, str], None]()
+    for token in [token for token in tokens if token in of]:
         at = text.index(token, at)
         unit = bisect_right(ends, at)
         if unit < len(units):
-            found.update((unit, name) for name in of[token])
+            for name in of[token]:
+                found[unit, name] = None
         at += len(token)
-    yield from sorted(found)
+    return found
 
 
 def _title(path: str) -> str:

@@ -14,7 +14,7 @@ from deepnb.core.errors import DeepnbError, RefusedError
 from deepnb.search import Index, Updated, schema
 from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import Database
-from deepnb.search.writing import content_hash
+from deepnb.search.keys import content_hash
 
 NOTES = {
     "memory/2026-02-14.md": "# Saturday\n\n## Garden\n\nThe bees came by post.\n\n## Work\n\nThe certificate has run out.\n",

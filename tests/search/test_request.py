@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from deepnb.core.errors import DeepnbError, InvalidError
-from deepnb.search import Index, writing
+from deepnb.search import Index
 from deepnb.search import index as index_module
+from deepnb.search.keys import content_hash
 
 MANY = {
     f"memory/{n}.md": "".join(f"- the bees of hive {n}-{i} are well and at work\n" for i in range(40))
@@ -122,7 +123,7 @@ def test_only_what_changed_is_hashed_again(monkeypatch: pytest.MonkeyPatch) -> N
 
     def counted(text: str) -> bytes:
         hashed.append(len(text))
-        return writing.content_hash(text)
+        return content_hash(text)
 
     monkeypatch.setattr(index_module, "content_hash", counted)
     index = Index()
