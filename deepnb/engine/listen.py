@@ -284,7 +284,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._forget_tool(run_id)
         elif isinstance(error, KeyboardInterrupt):
             self._tool_ended(run_id, "interrupted", "cut")
-        else:
+        elif isinstance(error, Exception):  # not every LangChain says more; `ToolErrorsMiddleware` tells of the others
             self._tool_ended(run_id, failure_text(error), "error", own_traceback(error))
 
     def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **_: Any) -> None:

@@ -46,7 +46,7 @@ def _result(call: Any, error: BaseException, began: float) -> ToolMessage:
     if is_invalid_resume(error):  # nothing the model could put right
         raise error
     text = failure_text(error)
-    if not isinstance(error, Exception):  # LangChain says of these only that the tool began
+    if not isinstance(error, Exception):  # of these the Listener hears from some versions of LangChain only
         id_, name, took = call["id"] or "", call["name"], time.perf_counter() - began
         tell(lambda path: ToolEnded(id_, name, text, "error", took, path, own_traceback(error)))
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"], status="error")
