@@ -37,6 +37,8 @@ from deepnb.search.words import QUERY, Query, plain, read_query
 from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
 
 _T = TypeVar("_T")
+_LONG_LOG = 4_194_304
+"""Bytes; from 1,000 pages on SQLite writes what is in the log over into the file (sqlite.org/wal.html)."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,11 @@ class Index:
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
 
     def _empty_log(self, db: Database) -> None:
-        """Cut the log that still holds what was erased; where a reader is in the way, the next update tries again."""
-        if self._log_has_erased and self.path != ":memory:":
+        """Cut the log that still holds what was erased, or that has grown long; SQLite would use its room again, not free it.
+
+        Where a reader is in the way, the next update tries again.
+        """
+        if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
             self._log_has_erased = not db.empty_log()
 
     def _hash(self, path: str, text: str) -> bytes:
@@ -323,7 +328,7 @@ class Index:
             self.notices.append(f"the search index was made from {len(files)} files")
 
     def _connect(self) -> None:
-        left = _has_log(self.path)
+        left = _log_bytes(self.path) > 0
         db = Database(self.path, self._library)
         try:
             older = migrate(db)
@@ -407,12 +412,12 @@ def _is_sqlite(path: str) -> bool:
         return file.read(16) in (b"", b"SQLite format 3\0")
 
 
-def _has_log(path: str) -> bool:
-    """Whether there is a log that another process, or one that was killed, has left: what was erased may be in it."""
+def _log_bytes(path: str) -> int:
+    """How long the log is; of one that another process, or one that was killed, has left, what was erased may be in it."""
     try:
-        return os.stat(f"{path}-wal").st_size > 0
+        return os.stat(f"{path}-wal").st_size
     except OSError:
-        return False
+        return 0
 
 
 def _line(error: Exception) -> str:
