@@ -16,11 +16,12 @@ from deepnb.search.keys import Keys, Scores
 from deepnb.search.scoring import unique
 
 RANK = 10
-FINE, FINE_OF_FACT = 0.2, 1.5
-"""The weight of a leg's fine score in documents for a long query, where it only says which passage of a window is the
-best; with that of the coarse score it makes 2, and for a query of one fact it is 1.5. In talks and notes each is 1."""
+FINE, COARSE = 0.2, 1.8
+"""The weights of a leg's scores in documents, whose coarse score knows of the unit, too. In talks and notes each is 1."""
 EXACT = 8.0
 """The weight of an exact identifier: more than all the others, so that none hides it."""
+RARE = 5
+"""In how many files an identifier may be to have all of that weight beside other words."""
 FACT = 6
 """Words of a query that asks for one fact. In a longer one an identifier is a word beside others."""
 DATED = 4.0
@@ -53,10 +54,9 @@ def focus(words: int) -> float:
     return min(1.0, FACT / max(words, 1)) ** 2
 
 
-def document_weights(words: int) -> tuple[float, float]:
-    """Of the fine and of the coarse score in documents, for a query of so many words."""
-    fine = FINE + (FINE_OF_FACT - FINE) * focus(words)
-    return fine, 2 - fine
+def rarity(files: int) -> float:
+    """What an identifier in so many files counts: "I/O" and "X11" are words, though they look like one."""
+    return min(1.0, RARE / max(files, 1)) ** 3
 
 
 def by_rank(legs: Mapping[str, Leg]) -> tuple[Keys, Scores]:

@@ -25,14 +25,13 @@ from deepnb.core.errors import BusyError, InvalidError, NotFoundError, NotInstal
 from deepnb.search import vectors
 from deepnb.search.database import Damaged, Database, has_fts5
 from deepnb.search.days import asked_days, nearness
-from deepnb.search.fusion import Leg, by_rank, by_weight, dated, document_weights
+from deepnb.search.fusion import COARSE, FINE, Leg, by_rank, by_weight, dated
 from deepnb.search.hits import LEGS, Hit, fading, filled, hit
 from deepnb.search.keys import content_hash
 from deepnb.search.passages import passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.request import Request
 from deepnb.search.schema import migrate
-from deepnb.search.scoring import Scored
 from deepnb.search.words import QUERY, Query, plain, read_query
 from deepnb.search.writing import Changes, batches, bump, erase_file, purge, read_anew, vacuum, write_file
 
@@ -259,7 +258,7 @@ class Index:
                 scores = scores * np.array([faded[key >> 43] for key in keys.tolist()])
             keys, scores = keys[scores > 0], scores[scores > 0]
             room = request.room
-            spans = passages(keys, scores, reader.near, lambda key: room.below(reader.heading(key)))
+            spans = passages(keys, scores, reader.near, lambda key: room.below(reader.heading(key)), reader.documents)
             return list(filled((hit(reader, span, found, room.passage) for span in spans), room, request.most))
 
     def _found(
@@ -267,14 +266,16 @@ class Index:
     ) -> dict[str, Leg]:
         """What each leg finds, by name."""
         found: dict[str, Leg] = {}
-        if "exact" in legs and query.names:
+        if "exact" in legs and (query.names or query.runs):
             found["exact"] = reader.exact(query)
-        documents, (fine, coarse) = reader.documents(query), document_weights(len(query.words))
-        for name in ("words", "grams"):
-            if name in legs:
-                scored: Scored = getattr(reader, name)(query)
-                found[name] = reader.leg(scored.keys, scored.fine, fine)
-                found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, coarse)
+        if "words" in legs or "grams" in legs:
+            words = reader.words(query)
+            documents = reader.windows(query, words)
+            for name in ("words", "grams"):
+                if name in legs:
+                    scored = words if name == "words" else reader.grams(query)
+                    found[name] = reader.leg(scored.keys, scored.fine, FINE)
+                    found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
         if vector is not None and self.embedder is not None:
             found["vector"] = reader.vector(vectors.model_name(self.embedder), vector)
         return found

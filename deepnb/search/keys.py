@@ -58,6 +58,14 @@ def lengths_of(keys: Keys) -> Scores:
     return ((keys & 31) * 16 + 8).astype(np.float64)
 
 
+def values_at(keys: Keys, some: Keys, values: Scores) -> Scores:
+    """The value of each key, 0 for those that are not in `some`, which is in order."""
+    if not len(some):
+        return np.zeros(len(keys))
+    at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
+    return np.where(some[at] == keys, values[at], 0.0)
+
+
 def among(keys: Keys, some: Keys) -> NDArray[np.bool_]:
     """Which of the keys are in `some`, which is in order; numpy's own `isin` takes several times as long."""
     if not len(some):

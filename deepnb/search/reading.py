@@ -7,14 +7,14 @@ import numpy as np
 
 from deepnb.search.database import Database
 from deepnb.search.forms import other_forms
-from deepnb.search.fusion import EXACT, Leg, focus
+from deepnb.search.fusion import EXACT, Leg, focus, rarity
 from deepnb.search.grams import LONGEST, Vocabulary
-from deepnb.search.keys import Keys, Scores, among, chunks_of
+from deepnb.search.keys import Keys, Scores, among, chunks_of, values_at
 from deepnb.search.passages import Row
 from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
 from deepnb.search.vectors import Embeddings, Vectors, embeddings, nearest, units_of
-from deepnb.search.windows import Chunks, windows
-from deepnb.search.words import CJK, Query, labelling
+from deepnb.search.windows import UNIT, Chunks, windows
+from deepnb.search.words import CJK, Query, labelling, pairs, terms
 
 ALIKE = 0.25
 """Words with a lower cosine of their n-grams are not taken for each other."""
@@ -42,6 +42,8 @@ class Reader:
         self._generation = -1
         self._size = Size(0, 0)
         self.paths: dict[int, str] = {}
+        self.documents: frozenset[int] = frozenset()
+        """The files that are documents, by number."""
         self._documents: Keys = np.empty(0, np.int64)
         self._chunks: Chunks | None = None
         self._vectors: dict[str, Embeddings] = {}
@@ -59,7 +61,8 @@ class Reader:
         self._size = Size(units, self.db.value("SELECT count(*) FROM chunks"))
         rows = self.db.rows("SELECT id, path, document FROM files ORDER BY id")
         self.paths = {number: path for number, path, _ in rows}
-        self._documents = np.array([number for number, _, document in rows if document], np.int64)
+        self.documents = frozenset(number for number, _, document in rows if document)
+        self._documents = np.array(sorted(self.documents), np.int64)
         self._chunks = None
         self._vectors.clear()
         self._forget_postings()
@@ -75,15 +78,16 @@ class Reader:
         self._read_vocabulary()
         return scored([*map(self._soft, query.soft), *self._labels(query)], self._size)
 
-    def documents(self, query: Query) -> tuple[Keys, Scores]:
-        """The units of documents that are in the best windows, with the scores of these."""
-        if not len(self._documents):
+    def windows(self, query: Query, words: Scored) -> tuple[Keys, Scores]:
+        """The units of documents that are in the best windows, with the scores of these and, of `words`, their own."""
+        if not self.documents:
             return np.empty(0, np.int64), np.empty(0)
         self._read_vocabulary()
-        found = windows(list(map(self._soft, query.words)), self._chunks_of_documents())
+        found = windows(list(map(self._soft, query.words)), query.counts, self._chunks_of_documents())
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
         rows = units_of(self.db, list(score_of))
-        return np.array([unit for _, unit in rows], np.int64), np.array([score_of[chunk] for chunk, _ in rows])
+        keys = np.array([unit for _, unit in rows], np.int64)
+        return keys, np.array([score_of[chunk] for chunk, _ in rows]) + UNIT * values_at(keys, words.keys, words.fine)
 
     def leg(self, keys: Keys, scores: Scores, weight: float) -> Leg:
         """Units with this weight in documents, and 1 elsewhere."""
@@ -97,19 +101,46 @@ class Reader:
         return self.leg(every[order], np.concatenate([scores[other], documents[1]])[order], weight)
 
     def exact(self, query: Query) -> Leg:
-        """Units with an identifier of the query, each by how rare it is."""
+        """Units with an identifier of the query, each by how rare it is.
+
+        Beside other words, one that is in many files is a word, too, whatever it looks like: the leg counts less then.
+        """
         rows = self.db.rows(
             "SELECT name, unit FROM names WHERE name IN (SELECT value FROM json_each(?))", (json.dumps(query.names),)
         )
         units: dict[str, list[int]] = {}
         for name, unit in rows:
             units.setdefault(name, []).append(unit)
+        for run in query.runs:
+            if len(keys := self._longest(run)):
+                units[run] = keys.tolist()
+        alone = {word for name in units for word in terms(name)}.issuperset(query.words)
         gains: dict[int, float] = {}
+        rarest = 0.0
         for found in units.values():
+            rare = 1.0 if alone else rarity(len({unit >> 43 for unit in found}))
+            rarest = max(rarest, rare)
             for unit in found:
-                gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units)
+                gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units) * rare
         keys = np.array(sorted(gains), np.int64)
-        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * focus(len(query.words)))
+        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * rarest * focus(len(query.words)))
+
+    def _longest(self, run: str) -> Keys:
+        """The units with the longest part of a run that is in any, where that has three characters or more.
+
+        No space says where a name begins and ends.
+        """
+        postings = [self._postings(pair).units for pair in pairs(run)]
+        most, best = 1, np.empty(0, np.int64)
+        for first in range(len(postings)):
+            keys, size = postings[first], 1
+            for other in postings[first + 1 :]:
+                if not len(keys := keys[among(keys, other)]):
+                    break
+                size += 1
+                if size > most:
+                    most, best = size, keys
+        return best
 
     def vector(self, model: str, query: Vectors) -> Leg:
         if not self.db.vectors and model not in self._vectors:

@@ -49,8 +49,17 @@ class Postings:
         return self.keys[len(self.units) :] - HEAD
 
     @cached_property
+    def files(self) -> Keys:
+        """The file of each unit, in order, and after it once more those with the word in a heading."""
+        return np.sort(np.concatenate([self.units >> 43, unique(self.heads >> 18)]))
+
+    @cached_property
     def chunk_count(self) -> int:
-        return int(np.count_nonzero(np.diff(self.chunks))) + 1 if len(self.chunks) else 0
+        return _different(self.chunks)
+
+    @cached_property
+    def file_count(self) -> int:
+        return _different(self.files)
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,11 @@ def scored(concepts: Sequence[Concept], size: Size) -> Scored:
 def idf(found: int, of: int) -> float:
     """ln(1 + (N - n + 0.5) / (n + 0.5)): never negative, as in Lucene."""
     return float(np.log1p((max(of, found) - found + 0.5) / (found + 0.5)))
+
+
+def _different(keys: Keys) -> int:
+    """How many there are of keys in order."""
+    return int(np.count_nonzero(np.diff(keys))) + 1 if len(keys) else 0
 
 
 def unique(keys: Keys) -> Keys:

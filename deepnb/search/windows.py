@@ -1,26 +1,32 @@
-"""Documents by BM25 over windows: how often words are in two neighbouring chunks, and how long these are.
+"""Documents by BM25 at three scales: a window of two neighbouring chunks, the file it is in, and the unit itself.
 
 In talks and notes each line is a thing by itself, and a score over a window harms: it joins lines that only happen to be
-neighbours. Prose is about one thing for a page, and a window finds what a long question is about. Words that look like one
-of the query count a little: `LIKE` of one that is there.
+neighbours. Prose is about one thing for a page: a file tells what it is about, a window where, and a unit which of its
+passages answers. At each scale it counts how often a word stands there, and how long the text is. Words that look like
+one of the query count a little: `LIKE` of one that is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from deepnb.search.keys import Keys, Scores, among
-from deepnb.search.scoring import ENOUGH, K1, Concept, Postings, how_often, idf, unique
+from deepnb.search.keys import Keys, Scores, among, values_at
+from deepnb.search.scoring import ENOUGH, Concept, Postings, how_often, idf, unique
 
-B = 0.75
+K1, B = 1.5, 0.8
+"""Higher than for lines: how often a word stands in a page, and how long that is, says more."""
 BEST = 60
 """Windows that count, the best ones."""
+UNIT = 0.3
+"""What the score of a unit counts beside that of its window and its file."""
 LIKE, SURE = 0.3, 0.4
 """What a word that looks like one of the query counts, times how much it does, and from where on."""
+AGAIN = 0.5
+"""What a word counts for each time that the query has it again."""
 
 
 @dataclass(frozen=True)
@@ -39,40 +45,73 @@ class Chunks:
         """The mean length of the longer of the two windows that each chunk is in."""
         return float(np.maximum(self.of(self.keys), self.of(self.keys - 1)).mean())
 
+    @cached_property
+    def files(self) -> Keys:
+        return unique(self.keys >> 18)
+
+    @cached_property
+    def file_lengths(self) -> Scores:
+        return np.asarray(np.bincount(np.searchsorted(self.files, self.keys >> 18), self.lengths), np.float64)
+
     def _length(self, keys: Keys) -> Scores:
-        return _at(keys, self.keys, self.lengths)
+        return values_at(keys, self.keys, self.lengths)
 
 
-def windows(words: Sequence[Concept], chunks: Chunks) -> tuple[Keys, Scores]:
-    """The chunks in the best windows, in order, each with the score of the better one."""
+@dataclass(frozen=True)
+class _Scale:
+    """The texts that are scored: how long each is beside the usual one, and where the words are counted."""
+
+    lengths: Scores
+    texts: int
+    count: Callable[[Postings], Scores]
+    texts_with: Callable[[Postings], int]
+
+    def scores(self, words: Sequence[Concept], counts: Sequence[int]) -> Scores:
+        norm = K1 * (1 - B + B * self.lengths)
+        total = np.zeros(len(self.lengths))
+        for word, asked in zip(words, counts, strict=True):
+            (own, _), *alike = word.sets
+            there = self.count(own)
+            for postings, sure in alike:
+                if sure >= SURE:
+                    there = there + LIKE * sure * self.count(postings)
+            found = next(filter(None, (self.texts_with(postings) for postings, _ in word.sets)), 0)
+            weight = idf(min(found, self.texts), self.texts) * (1 + AGAIN * (asked - 1))
+            total += weight * there * (K1 + 1) / (there + norm)
+        return total
+
+
+def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> tuple[Keys, Scores]:
+    """The chunks in the best windows, in order, each with the score of the better one and of its file.
+
+    counts: how often each of the words is asked.
+    """
     pairs = _candidates([word.sets[0][0] for word in words], chunks)
     if not len(pairs):
         return pairs, np.empty(0)
-    norm = K1 * (1 - B + B * chunks.of(pairs) / chunks.usual)
-    total = np.zeros(len(pairs))
-    for word in words:
-        (own, _), *alike = word.sets
-        counts = _counts(own, pairs)
-        for postings, sure in alike:
-            if sure >= SURE:
-                counts += LIKE * sure * _counts(postings, pairs)
-        found = next((postings.chunk_count for postings, _ in word.sets if postings.chunk_count), 0)
-        total += idf(min(found, len(chunks.keys)), len(chunks.keys)) * counts * (K1 + 1) / (counts + norm)
+    file_of = pairs + 1 >> 18  # by the second chunk: what stands before a file's first one is of no file
+    files = unique(file_of)
+    lengths = chunks.file_lengths[np.searchsorted(chunks.files, files)] / chunks.file_lengths.mean()
+    near = _Scale(
+        chunks.of(pairs) / chunks.usual, len(chunks.keys), lambda of: _counts(of, pairs), lambda of: of.chunk_count
+    )
+    whole = _Scale(lengths, len(chunks.files), lambda of: _how_many(of.files, files), lambda of: of.file_count)
+    total = near.scores(words, counts) + values_at(file_of, files, whole.scores(words, counts))
     best = np.sort(np.lexsort((pairs, -total))[:BEST])
     both = np.concatenate([pairs[best], pairs[best] + 1])
     keys = unique(both[among(both, chunks.keys)])
-    return keys, np.maximum(*(_at(windows, pairs[best], total[best]) for windows in (keys, keys - 1)))
-
-
-def _at(keys: Keys, some: Keys, values: Scores) -> Scores:
-    """The value of each key, 0 for those that are not in `some`, which is in order."""
-    at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
-    return np.where(some[at] == keys, values[at], 0.0)
+    return keys, np.maximum(*(values_at(windows, pairs[best], total[best]) for windows in (keys, keys - 1)))
 
 
 def _counts(postings: Postings, pairs: Keys) -> Scores:
     counts = how_often(postings.chunks, pairs)
     return counts + how_often(postings.heads, pairs) if len(postings.heads) else counts
+
+
+def _how_many(keys: Keys, some: Keys) -> Scores:
+    """How often each of `some` stands in keys that are in order."""
+    ends = np.searchsorted(keys, some, side="right") - np.searchsorted(keys, some, side="left")
+    return ends.astype(np.float64)
 
 
 def _candidates(words: Sequence[Postings], chunks: Chunks) -> Keys:

@@ -7,6 +7,7 @@ pairs, and in single characters only by the n-gram leg.
 
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 
 _STOP = """
@@ -69,6 +70,10 @@ class Query:
     words: tuple[str, ...]
     soft: tuple[str, ...]
     names: tuple[str, ...]
+    counts: tuple[int, ...]
+    """How often each of `words` is asked."""
+    runs: tuple[str, ...]
+    """Runs of Chinese, Japanese and Korean, which may have a name in them: of three characters and more."""
 
 
 def plain(text: str) -> str:
@@ -205,10 +210,13 @@ def read_query(text: str) -> Query:
     asked += emoji
     runs = [part for run in CJK.findall(folded(text)) for part in list(filter(None, _CJK_STOP.split(run))) or [run]]
     bigrams = [pair for run in runs for pair in (pairs(run) or [run])]
+    counts = Counter(term[:100] for term in (*asked, *bigrams))
     return Query(
         words=_first((*asked, *bigrams)),
         soft=_first((*asked, *bigrams, *(c for run in runs for c in run))),
         names=_first([*sorted(names(text)), *asked]),
+        counts=tuple(counts.values())[:TERMS],
+        runs=_first([run for run in runs if len(run) > 2]),
     )
 
 

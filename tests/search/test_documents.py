@@ -10,6 +10,7 @@ import pytest
 from deepnb.search import Index
 from deepnb.search.chunks import UNIT, cut
 from deepnb.search.keys import chunk_key, unit_key
+from deepnb.search.passages import Row, passages
 from deepnb.search.scoring import Concept, Postings
 from deepnb.search.windows import Chunks, windows
 from deepnb.search.words import read_query
@@ -70,16 +71,58 @@ def test_a_hit_in_a_wrapped_paragraph_names_all_its_lines() -> None:
     assert hit.text == "\n".join(text.split("\n")[hit.start - 1 : hit.end]) and "in eight steps" in hit.text
 
 
+def scores(*files: list[tuple[int, int]], chunks: int = 1, size: float = 600.0) -> list[float]:
+    """Of files with so many chunks, each given by its units with the word: (ordinal, chunk); the best of each file."""
+    every = np.array([chunk_key(n, chunk) for n in range(len(files)) for chunk in range(chunks)])
+    units = [unit_key(n, ordinal, chunk, 300) for n, units in enumerate(files) for ordinal, chunk in units]
+    word = Concept(((Postings(np.array(units, np.int64)), 1.0),))
+    found = windows([word], [1], Chunks(every, np.full(len(every), size)))
+    best = dict.fromkeys(range(len(files)), 0.0)
+    for key, score in zip(*(part.tolist() for part in found), strict=True):
+        best[key >> 18] = max(best[key >> 18], score)
+    return list(best.values())
+
+
 def test_a_window_is_scored_by_how_often_words_stand_in_it_and_by_its_length() -> None:
     """Of three documents of one chunk: the word twice in the first, once in the others, of which one is short."""
-    files = (1, 2, 3)
-    keys = [unit_key(1, 0, 0, 300), unit_key(1, 1, 0, 300), unit_key(2, 0, 0, 300), unit_key(3, 0, 0, 100)]
-    chunks = Chunks(np.array([chunk_key(n, 0) for n in files]), np.array([600.0, 600.0, 200.0]))
-    found, scores = windows([Concept(((Postings(np.array(keys)), 1.0),))], chunks)
-    assert found.tolist() == chunks.keys.tolist()
-    twice, once, short = scores.tolist()
-    assert twice > once and short > once
-    assert windows([Concept(((Postings(np.empty(0, np.int64)), 1.0),))], chunks)[0].tolist() == []
+    twice, once = scores([(0, 0), (1, 0)], [(0, 0)])
+    assert twice > once > 0
+    keys = np.array([chunk_key(n, 0) for n in (1, 2)])
+    word = Concept(((Postings(np.array([unit_key(n, 0, 0, 300) for n in (1, 2)])), 1.0),))
+    found, (long, short) = windows([word], [1], Chunks(keys, np.array([600.0, 200.0])))
+    assert found.tolist() == keys.tolist() and short > long
+    assert (
+        windows([Concept(((Postings(np.empty(0, np.int64)), 1.0),))], [1], Chunks(keys, np.ones(2)))[0].tolist() == []
+    )
+
+
+def test_a_window_counts_more_in_a_file_that_has_the_word_elsewhere_too() -> None:
+    """Each file has it once in its first window; the second again, far from there."""
+    once, again, never = scores([(0, 0)], [(0, 0), (9, 9)], [], chunks=10)
+    assert again > once > never == 0
+
+
+def test_a_word_that_is_asked_twice_counts_more() -> None:
+    files = {
+        "kiln.md": textwrap.fill(f"The kiln. {STORY}", 75),
+        "glaze.md": textwrap.fill(f"The glaze. {STORY}", 75),
+        **{f"{n}.md": textwrap.fill(STORY, 75) for n in range(3)},
+    }
+    index = Index()
+    index.update(files)
+    for first, word in (("kiln.md", "kiln"), ("glaze.md", "glaze")):
+        assert index.search(f"how a kiln and a glaze behave, and the {word} above all")[0].path == first
+
+
+def test_what_looks_like_an_identifier_and_is_in_many_files_is_a_word_beside_others() -> None:
+    """One of many files about "I/O" answers; the identifier of a single file stays the first."""
+    files = {f"{n}.md": textwrap.fill(f"Some I/O of disk {n} waits for a while. {STORY}", 75) for n in range(20)}
+    files["streams.md"] = textwrap.fill(f"The standard streams of a program are opened as it starts. {STORY}", 75)
+    files["4411.md"] = textwrap.fill(f"Ticket KX-4411 was closed. {STORY}", 75)
+    index = Index()
+    index.update(files)
+    assert index.search("standard streams for I/O")[0].path == "streams.md"
+    assert index.search("standard streams in KX-4411")[0].path == "4411.md"
 
 
 def test_a_document_counts_by_its_windows() -> None:
@@ -90,11 +133,29 @@ def test_a_document_counts_by_its_windows() -> None:
     reader = index._reader
     assert reader is not None
     index.search("kilns")
-    keys, scores = reader.documents(read_query("kilns"))
+    query = read_query("kilns")
+    keys, scores = reader.windows(query, reader.words(query))
     (units,) = index._rows("SELECT count(*) FROM units")[0]
     assert len(keys) == units and (scores > 0).all()
     leg = reader.around(keys[:1], np.array([99.0]), (keys, scores), 1.0)
     assert leg.keys.tolist() == keys.tolist() and leg.scores.tolist() == scores.tolist()
+
+
+@pytest.mark.parametrize(("documents", "order"), [({1, 2}, [1, 2, 1]), ({2}, [1, 1, 2]), (set(), [1, 1, 2])])
+def test_a_second_passage_of_a_document_counts_less(documents: set[int], order: list[int]) -> None:
+    """Of two passages of file 1 and one of file 2, which fits a little less than both."""
+    rows = [Row(unit_key(file, ordinal, 0, 300), ordinal, 0, 300) for file, ordinal in ((1, 0), (1, 500), (2, 0))]
+    keys = np.array([row.key for row in rows])
+    spans = passages(
+        keys,
+        np.array([1.0, 0.9, 0.85]),
+        lambda low, high: [row for row in rows if low <= row.key <= high],
+        lambda key: 600,
+        documents,
+    )
+    found = [(span.best >> 43, span.score) for span in spans]
+    assert [file for file, _ in found] == order
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
 
 
 def test_talks_and_notes_are_scored_as_before() -> None:
