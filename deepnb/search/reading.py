@@ -9,9 +9,10 @@ from deepnb.search.database import Database
 from deepnb.search.forms import other_forms
 from deepnb.search.fusion import EXACT, Leg, focus, rarity
 from deepnb.search.grams import LONGEST, Vocabulary
-from deepnb.search.keys import Keys, Scores, among, chunks_of, values_at
+from deepnb.search.keys import LAST, Keys, Scores, among, chunk_range, chunks_of, values_at
 from deepnb.search.passages import Row
-from deepnb.search.scoring import Concept, Postings, Scored, Size, idf, scored
+from deepnb.search.postings import FEW, KeptPostings
+from deepnb.search.scoring import Concept, Scored, Size, idf, scored
 from deepnb.search.vectors import Embeddings, Vectors, embeddings, nearest, units_of
 from deepnb.search.windows import UNIT, Chunks, windows
 from deepnb.search.words import CJK, Query, labelling, pairs, terms
@@ -24,8 +25,6 @@ EXPANSIONS = 12
 """How many words of the vocabulary a word of the query stands for at most."""
 PLENTY = 1000
 """Units a word may be in, and still be asked for with those that look like it, however small the index is."""
-KEPT = 8_000_000
-"""Postings kept in memory at most, of eight bytes."""
 LABEL = 1.0
 """A word in the label of a line, as a part of one in its text; it counts besides that one."""
 NEAREST = 200
@@ -47,8 +46,7 @@ class Reader:
         self._documents: Keys = np.empty(0, np.int64)
         self._chunks: Chunks | None = None
         self._vectors: dict[str, Embeddings] = {}
-        self._kept: dict[tuple[str, ...], Postings] = {}
-        self._kept_size = 0
+        self._postings = KeptPostings(db)
         self._headings: dict[int, str] = {}
         self._close: dict[str, list[tuple[str, float]]] = {}
 
@@ -57,21 +55,32 @@ class Reader:
         generation = self.db.value("SELECT value FROM meta WHERE name = 'generation'")
         if generation == self._generation:
             return
-        units = self.db.value("SELECT count(*) FROM units")
-        self._size = Size(units, self.db.value("SELECT count(*) FROM chunks"))
-        rows = self.db.rows("SELECT id, path, document FROM files ORDER BY id")
-        self.paths = {number: path for number, path, _ in rows}
-        self.documents = frozenset(number for number, _, document in rows if document)
+        rows = self.db.rows("SELECT id, path, document, changed FROM files ORDER BY id")
+        self._size = Size(*self.db.rows("SELECT total(units), total(chunks) FROM files")[0])
+        before = self.paths
+        self.paths = {number: path for number, path, *_ in rows}
+        self.documents = frozenset(number for number, _, document, _ in rows if document)
         self._documents = np.array(sorted(self.documents), np.int64)
-        self._chunks = None
+        touched = {number for number, *_, changed in rows if changed > self._generation}
+        self._touch(generation, frozenset(touched | (before.keys() - self.paths.keys())))
         self._vectors.clear()
-        self._forget_postings()
         self._generation = generation
+
+    def _touch(self, generation: int, files: frozenset[int]) -> None:
+        """Forget what is known of files that have changed or gone."""
+        self._postings.touch(generation, files)
+        self._headings = {chunk: heading for chunk, heading in self._headings.items() if chunk >> 18 not in files}
+        if len(files) > FEW:
+            self._chunks = None
+        if (chunks := self._chunks) is not None:
+            for file in files:
+                chunks = chunks.instead(file, self._read_chunks(*chunk_range(file)))
+            self._chunks = chunks
 
     # -- legs
 
     def words(self, query: Query) -> Scored:
-        found = [Concept(((self._postings(word, *other_forms(word)), 1.0),)) for word in query.words]
+        found = [Concept(((self._postings.of(word, *other_forms(word)), 1.0),)) for word in query.words]
         return scored([*found, *self._labels(query)], self._size)
 
     def grams(self, query: Query) -> Scored:
@@ -130,7 +139,7 @@ class Reader:
 
         No space says where a name begins and ends.
         """
-        postings = [self._postings(pair).units for pair in pairs(run)]
+        postings = [self._postings.of(pair).units for pair in pairs(run)]
         most, best = 1, np.empty(0, np.int64)
         for first in range(len(postings)):
             keys, size = postings[first], 1
@@ -178,39 +187,25 @@ class Reader:
         return "".join(text for _, text in rows)[first.a - begin : last.b - begin]
 
     def _chunks_of_documents(self) -> Chunks:
-        """Read when first asked for, and again when the index has changed."""
         if self._chunks is None:
-            sql = "SELECT id, length(text) FROM chunks WHERE id >> 18 IN (SELECT id FROM files WHERE document) ORDER BY id"
-            rows = np.array(self.db.rows(sql), np.int64).reshape(-1, 2)
-            self._chunks = Chunks(rows[:, 0], rows[:, 1].astype(np.float64))
+            self._chunks = self._read_chunks()
         return self._chunks
 
+    def _read_chunks(self, first: int = 0, last: int = LAST) -> Chunks:
+        """Those of documents from one key to another."""
+        sql = "SELECT id, length(text) FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
+        rows = np.array(self.db.rows(sql, (first, last)), np.int64).reshape(-1, 2)
+        rows = rows[among(rows[:, 0] >> 18, self._documents)]
+        return Chunks(rows[:, 0], rows[:, 1].astype(np.float64))
+
     # -- postings
-
-    def _postings(self, *words: str) -> Postings:
-        """Units and headings with one of the words; kept until the index changes."""
-        if words in self._kept:
-            return self._kept[words]
-        asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
-        found = self.db.value("SELECT group_concat(rowid) FROM words WHERE words MATCH ?", (asked,))
-        postings = Postings(np.fromstring(found, np.int64, sep=",") if found else np.empty(0, np.int64))
-        self._kept_size += len(postings.keys) + 50
-        if self._kept_size > KEPT:
-            self._forget_postings()
-        self._kept[words] = postings
-        return postings
-
-    def _forget_postings(self) -> None:
-        self._kept.clear()
-        self._headings.clear()
-        self._kept_size = 0
 
     def _labels(self, query: Query) -> list[Concept]:
         """The lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
         marked = [labelling(word) for word in query.words]
-        if not marked or not len(self._postings(*marked).keys):  # one look for all: most texts have no such labels
+        if not marked or not len(self._postings.of(*marked).keys):  # one look for all: most texts have no such labels
             return []
-        found = map(self._postings, marked)
+        found = map(self._postings.of, marked)
         return [Concept(((postings, LABEL),)) for postings in found if len(postings.keys)]
 
     def _soft(self, word: str) -> Concept:
@@ -218,7 +213,7 @@ class Reader:
 
         A word that stands everywhere, in a large index, is not worth those that look like it.
         """
-        own = self._postings(word, *other_forms(word))
+        own = self._postings.of(word, *other_forms(word))
         sets = [(own, 1.0)]
         if len(word) > 2 and not CJK.search(word) and len(own.units) <= max(PLENTY, self._size.units // 20):
             close = self._alike(word[:LONGEST])
@@ -227,7 +222,7 @@ class Reader:
                 group = [(other, cosine) for other, cosine in close if step <= cosine < high]
                 high = step
                 if group:
-                    sets.append((self._postings(*sorted(other for other, _ in group)), group[0][1]))
+                    sets.append((self._postings.of(*sorted(other for other, _ in group)), group[0][1]))
         return Concept(tuple(sets))
 
     def _alike(self, word: str) -> list[tuple[str, float]]:

@@ -36,6 +36,15 @@ class Chunks:
     keys: Keys
     lengths: Scores
 
+    def instead(self, file: int, others: Chunks) -> Chunks:
+        """These chunks, with `others` in place of those of the file."""
+        low, high = np.searchsorted(self.keys, [file << 18, file + 1 << 18])
+        keys, lengths = (
+            np.concatenate([old[:low], new, old[high:]])
+            for old, new in ((self.keys, others.keys), (self.lengths, others.lengths))
+        )
+        return Chunks(keys, lengths)
+
     def of(self, pairs: Keys) -> Scores:
         """The characters of pairs, each named by its first chunk."""
         return self._length(pairs) + self._length(pairs + 1)
@@ -43,7 +52,8 @@ class Chunks:
     @cached_property
     def usual(self) -> float:
         """The mean length of the longer of the two windows that each chunk is in."""
-        return float(np.maximum(self.of(self.keys), self.of(self.keys - 1)).mean())
+        beside = (np.diff(self.keys) == 1) * self.lengths[1:], (np.diff(self.keys) == 1) * self.lengths[:-1]
+        return float((self.lengths + np.maximum(np.append(beside[0], 0), np.insert(beside[1], 0, 0))).mean())
 
     @cached_property
     def files(self) -> Keys:

@@ -138,7 +138,11 @@ def write_file(db: Database, file: Prepared, changes: Changes) -> Written:
         db.rows("INSERT INTO files (id, path, hash) VALUES (?, ?, ?)", (number, file.path, file.hash))
     else:
         old = _erase(db, number, file.path)
-    db.rows("UPDATE files SET hash = ?, document = ? WHERE id = ?", (file.hash, file.is_document, number))
+    db.rows(
+        "UPDATE files SET hash = ?, document = ?, chunks = ?, units = ?,"
+        " changed = 1 + (SELECT value FROM meta WHERE name = 'generation') WHERE id = ?",
+        (file.hash, file.is_document, len(file.cut.chunks), len(file.cut.units), number),
+    )
     keys = file.keys(number)
     db.many(
         "INSERT INTO units VALUES (?, ?, ?, ?, ?)",
@@ -198,8 +202,10 @@ def _count_words(db: Database, counts: Counter[str]) -> None:
 def purge(db: Database) -> None:
     """Take what was erased out of the full-text index for good, in a transaction of the caller's.
 
-    FTS5 keeps a word beside the note that it was deleted until both are merged: 0.1 s for 10 MB.
+    FTS5 keeps a word beside the note that it was deleted until both are merged: 0.1 s for 10 MB. In memory they may stay.
     """
+    if db.path == ":memory:":
+        return
     db.rows("INSERT INTO words (words) VALUES ('optimize')")
     db.rows("INSERT OR REPLACE INTO meta VALUES ('erased', 1)")
 
