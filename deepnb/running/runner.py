@@ -82,7 +82,8 @@ class Arrivals:
     async def wait(self) -> None:
         """Until there may be an event."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._event.wait(), _LOOK_UP)
+            async with asyncio.timeout(_LOOK_UP):  # wait_for of Python 3.11 can lose a cancellation that comes with it
+                await self._event.wait()
         self._event.clear()
 
 

@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 
 from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import loop
-from deepnb.running.runner import AsyncTurnStream
+from deepnb.running.runner import Arrivals, AsyncTurnStream
 from tests.support.scripted import Scripted, call, unasked
 
 
@@ -101,6 +101,25 @@ def test_a_cancelled_turn_keeps_what_was_reached():
     assert s.turns[-1].interrupted == "interrupted in the tool wait"
     assert s.pending is not None and s.workspace.current.is_idle
     assert [type(e) for e in s.resume("skip")][-1] and s.text == "after"
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_a_cancellation_as_an_event_arrives_is_not_lost(steps: int):
+    """At whichever step of the event loop; `asyncio.wait_for` of Python 3.11 loses one there."""
+
+    async def cancelled() -> bool:
+        arrivals = Arrivals()
+        arrivals.begin()
+        task = asyncio.create_task(arrivals.wait())
+        await asyncio.sleep(0.01)
+        arrivals.notify()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        ended = task.done() or not task.cancel()
+        await asyncio.wait([task])
+        return ended or task.cancelled()
+
+    assert asyncio.run(cancelled())
 
 
 def test_a_stream_that_is_closed_or_dropped_stops():
