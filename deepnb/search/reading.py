@@ -81,11 +81,11 @@ class Reader:
 
     def words(self, query: Query) -> Scored:
         found = [Concept(((self._postings.of(word, *other_forms(word)), 1.0),)) for word in query.words]
-        return scored([*found, *self._labels(query)], self._size)
+        return scored([*found, *self._labels(query)], self._size, self._documents)
 
     def grams(self, query: Query) -> Scored:
         self._read_vocabulary()
-        return scored([*map(self._soft, query.soft), *self._labels(query)], self._size)
+        return scored([*map(self._soft, query.soft), *self._labels(query)], self._size, self._documents)
 
     def windows(self, query: Query, words: Scored) -> tuple[Keys, Scores]:
         """The units of documents that are in the best windows, with the scores of these and, of `words`, their own."""

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from deepnb.search.keys import HEAD, Keys, Scores, chunks_of, lengths_of
+from deepnb.search.keys import HEAD, Keys, Scores, among, chunks_of, lengths_of
 
 K1, B = 1.2, 0.4
 BEFORE, AFTER = 0.3, 0.15
@@ -25,6 +25,7 @@ ENOUGH, FEW = 2000, 100
 to their scores. In a small index, every unit with a word of the query is scored."""
 
 
+NONE: Keys = np.empty(0, np.int64)
 Places = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
@@ -49,17 +50,12 @@ class Postings:
         return self.keys[len(self.units) :] - HEAD
 
     @cached_property
-    def files(self) -> Keys:
-        """The file of each unit, in order, and after it once more those with the word in a heading."""
-        return np.sort(np.concatenate([self.units >> 43, unique(self.heads >> 18)]))
-
-    @cached_property
     def chunk_count(self) -> int:
         return _different(self.chunks)
 
     @cached_property
     def file_count(self) -> int:
-        return _different(self.files)
+        return _different(self.units >> 43)
 
 
 @dataclass(frozen=True)
@@ -92,8 +88,11 @@ class Size:
     chunks: int
 
 
-def scored(concepts: Sequence[Concept], size: Size) -> Scored:
-    """The units that have one of the rarer concepts in them; all that have any, where that is few enough."""
+def scored(concepts: Sequence[Concept], size: Size, documents: Keys = NONE) -> Scored:
+    """The units that have one of the rarer concepts in them; all that have any, where that is few enough.
+
+    The coarse score of the files that are `documents` is left at 0.
+    """
     keys = _candidates(concepts, size)
     if not len(keys):
         return Scored(keys, np.empty(0), np.empty(0))
@@ -107,7 +106,11 @@ def scored(concepts: Sequence[Concept], size: Size) -> Scored:
     fine *= (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
     fine = _with_neighbours(keys, fine)
     best = np.sort(np.argpartition(-fine, DEEP)[:DEEP]) if len(keys) > DEEP else np.arange(len(keys))
-    return Scored(keys[best], fine[best], _coarse(concepts, keys[best], size))
+    keys, fine = keys[best], fine[best]
+    coarse, others = np.zeros(len(keys)), ~among(keys >> 43, documents)
+    if others.any():
+        coarse[others] = _coarse(concepts, keys[others], size)
+    return Scored(keys, fine, coarse)
 
 
 def idf(found: int, of: int) -> float:

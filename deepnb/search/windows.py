@@ -105,7 +105,7 @@ def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> 
     near = _Scale(
         chunks.of(pairs) / chunks.usual, len(chunks.keys), lambda of: _counts(of, pairs), lambda of: of.chunk_count
     )
-    whole = _Scale(lengths, len(chunks.files), lambda of: _how_many(of.files, files), lambda of: of.file_count)
+    whole = _Scale(lengths, len(chunks.files), lambda of: _counts_in(of, files), lambda of: of.file_count)
     total = near.scores(words, counts) + values_at(file_of, files, whole.scores(words, counts))
     best = np.sort(np.lexsort((pairs, -total))[:BEST])
     both = np.concatenate([pairs[best], pairs[best] + 1])
@@ -118,10 +118,13 @@ def _counts(postings: Postings, pairs: Keys) -> Scores:
     return counts + how_often(postings.heads, pairs) if len(postings.heads) else counts
 
 
-def _how_many(keys: Keys, some: Keys) -> Scores:
-    """How often each of `some` stands in keys that are in order."""
-    ends = np.searchsorted(keys, some, side="right") - np.searchsorted(keys, some, side="left")
-    return ends.astype(np.float64)
+def _counts_in(postings: Postings, files: Keys) -> Scores:
+    """The units of each file, and one more where the word is in a heading."""
+    units = np.searchsorted(postings.units, files + 1 << 43) - np.searchsorted(postings.units, files << 43)
+    if not len(postings.heads):
+        return units.astype(np.float64)
+    heads = np.searchsorted(postings.heads, files + 1 << 18) > np.searchsorted(postings.heads, files << 18)
+    return (units + heads).astype(np.float64)
 
 
 def _candidates(words: Sequence[Postings], chunks: Chunks) -> Keys:

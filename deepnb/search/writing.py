@@ -325,7 +325,7 @@ def _names(
     """The identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
     ends = [unit.b for unit in units]
     at, found = 0, dict[tuple[int, str], None]()
-    for token in [token for token in tokens if token in of]:
+    for token in filter(of.__contains__, tokens):
         at = text.index(token, at)
         unit = bisect_right(ends, at)
         if unit < len(units):
