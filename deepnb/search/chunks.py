@@ -29,7 +29,8 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*)|#*)")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _OWN = re.compile(r"\s*(?:[-*+•>|#]|\d+[.)]\s|\[)|\s*\W{0,6}[^\W\d_][^:：]{0,30}+[:：]|\s*[-=~_*`]{3,}\s*$")
 """The beginning of a line that is a thing by itself: an item, a row, a quotation, somebody's words."""
-_ENDS = re.compile(r"[.!?:;。！？：；…][\"'”’」』)）\]*_]*$")
+_ENDS, _AFTER = frozenset(".!?:;。！？：；…"), "\"'”’」』)）]*_"
+"""The characters that end a sentence, and those that may stand behind one."""
 _SENTENCE = re.compile(r"[.!?;]\s+|[。！？；]")
 _ASCII_SENTENCE = re.compile(r"[.!?;]\s+")
 
@@ -126,6 +127,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
     above: list[tuple[int, str]] = []
     pieces: list[Piece] = []
     paragraph: list[Piece] = []
+    said: list[str] = []
     fence = ""
     at = 0
     fences = "```" in text or "~~~" in text
@@ -133,8 +135,8 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
         bare = line.rstrip()
         if not bare:
             if paragraph:
-                pieces += _unwrapped(text, paragraph)
-                paragraph = []
+                pieces += _unwrapped(paragraph, said)
+                paragraph, said = [], []
             pieces.append(_BLANK)
             at += len(line) + 1
             continue
@@ -143,8 +145,8 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
         found = None if fence or "#" not in bare[:4] or len(bare) > UNIT else _HEADING.fullmatch(bare)
         prose = not (found or fence or opened) and len(bare) <= UNIT
         if paragraph and (not prose or _OWN.match(bare)):
-            pieces += _unwrapped(text, paragraph)
-            paragraph = []
+            pieces += _unwrapped(paragraph, said)
+            paragraph, said = [], []
         if found:
             if pieces:
                 yield " > ".join(title for _, title in above), pieces
@@ -156,21 +158,27 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
             pieces = [Piece(number, number, at, at + len(bare))]
         elif len(bare) <= UNIT:
             long = prose and len(bare) >= LONG and not _OWN.match(bare)
-            (paragraph if prose else pieces).append(
-                Piece(number, number, at + len(bare) - len(bare.lstrip()), at + len(bare), long)
-            )
+            piece = Piece(number, number, at + len(bare) - len(bare.lstrip()), at + len(bare), long)
+            if prose:
+                paragraph.append(piece)
+                said.append(bare)
+            else:
+                pieces.append(piece)
         else:
             long = not (fence or _OWN.match(bare))
             pieces += [Piece(number, number, at + a, at + b, long) for a, b in _sentences(bare)]
         at += len(line) + 1
-    pieces += _unwrapped(text, paragraph)
+    pieces += _unwrapped(paragraph, said)
     if pieces:
         yield " > ".join(title for _, title in above), pieces
 
 
-def _unwrapped(text: str, lines: list[Piece]) -> list[Piece]:
-    """Lines that follow each other; as one piece, or some of at most UNIT characters, if they were wrapped."""
-    if len(lines) < 2 or not _wrapped([text[line.a : line.b] for line in lines], [_indent(text, one) for one in lines]):
+def _unwrapped(lines: list[Piece], said: list[str]) -> list[Piece]:
+    """Lines that follow each other; as one piece, or some of at most UNIT characters, if they were wrapped.
+
+    `said` are the lines with their indents.
+    """
+    if len(lines) < 2 or not _wrapped(said):
         return lines
     size = lines[-1].b - lines[0].a
     share = size / -(-size // UNIT)
@@ -184,26 +192,23 @@ def _unwrapped(text: str, lines: list[Piece]) -> list[Piece]:
     return found
 
 
-def _wrapped(lines: list[str], indents: list[int]) -> bool:
+def _wrapped(lines: list[str]) -> bool:
     """Whether lines were broken at a column: nowhere is there room for the next word, and sentences run over.
 
     Lines that somebody broke by hand are nearly as long as the longest, and most sentences run over.
     """
-    widths = [indent + len(line) for indent, line in zip(indents, lines, strict=True)]
+    widths = list(map(len, lines))
     width, breaks = max(widths), len(lines) - 1
-    if width < (COLUMN // 2 if CJK.match(lines[1]) else COLUMN):
+    if width < (COLUMN // 2 if CJK.match(lines[1].lstrip()) else COLUMN):
         return False
     over = fit = 0
     for before, line, size in zip(lines, lines[1:], widths, strict=False):
-        over += not _ENDS.search(before) and not line[0].isupper()
-        fit += size + (2 if CJK.match(line) else 1 + len(line.split(None, 1)[0])) > width
+        first = line.split(None, 1)[0]
+        over += before.rstrip(_AFTER)[-1:] not in _ENDS and not first[0].isupper()
+        fit += size + (1 + len(first) if first.isascii() or not CJK.match(first) else 2) > width
     if fit == breaks:
         return over * 5 >= 2 * breaks
     return breaks > 1 and over * 5 >= 3 * breaks and sum(widths[:-1]) >= FULL * width * breaks
-
-
-def _indent(text: str, piece: Piece) -> int:
-    return piece.a - (text.rfind("\n", 0, piece.a) + 1)
 
 
 def _sentences(line: str) -> Iterator[tuple[int, int]]:

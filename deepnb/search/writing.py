@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from deepnb.core.errors import LimitError
@@ -112,14 +112,49 @@ class Changes:
     """What a transaction still has to write, which is cheaper done once than file by file."""
 
     files: dict[int, tuple[list[int], Prepared]] = field(default_factory=dict)
-    """By number: those whose words are not in the full-text index yet, with the keys of their units."""
+    """By number: those that are not in the index yet, with the keys of their units."""
     counts: Counter[str] = field(default_factory=Counter)
     """In how many files more, or fewer, a word is."""
+    _last: int = 0
+
+    def number(self, db: Database) -> int:
+        """One that no file has."""
+        self._last = max(self._last, db.value("SELECT max(id) FROM files") or 0) + 1
+        return self._last if self._last < FILES else _gap(db, self.files)
 
     def write(self, db: Database) -> None:
-        """FTS5 writes out what it has in memory whenever a number is below the one before, so they come in order."""
-        sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
+        """Rows go in by their keys, which fills a B-tree fastest; FTS5 even writes out what it has in memory whenever a
+        number is below the one before.
+        """
         files = sorted(self.files.items())
+        changed = 1 + db.value("SELECT value FROM meta WHERE name = 'generation'")
+        db.many(
+            "INSERT INTO files (id, path, hash, document, chunks, units, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, document = excluded.document,"
+            " chunks = excluded.chunks, units = excluded.units, changed = excluded.changed",
+            (
+                (number, f.path, f.hash, f.is_document, len(f.cut.chunks), len(f.cut.units), changed)
+                for number, (_, f) in files
+            ),
+        )
+        db.many(
+            "INSERT INTO units VALUES (?, ?, ?, ?, ?)",
+            (
+                (key, unit.start, unit.a, unit.b, day)
+                for _, (keys, f) in files
+                for key, unit, day in zip(keys, f.cut.units, f.days, strict=True)
+            ),
+        )
+        names = sorted([(name, keys[i]) for keys, file in self.files.values() for i, name in file.names])
+        db.many("INSERT OR IGNORE INTO names VALUES (?, ?)", names)
+        db.many(
+            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (row for number, (keys, file) in files for row in _chunk_rows(file, number, keys)),
+        )
+        if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
+            for number in self.files:
+                vectors.hash_chunks(db, *chunk_range(number))
+        sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
         db.many(sql, (row for _, (keys, file) in files for row in zip(keys, file.bodies, strict=True)))
         db.many(sql, (row for number, (_, file) in files for row in file.head_postings(number)))
         _count_words(db, self.counts)
@@ -129,30 +164,10 @@ def write_file(db: Database, file: Prepared, changes: Changes) -> Written:
     """Put a file into the index, in a transaction of the caller's; `changes` must be written in it, too, and whatever
     is erased is to be followed by `purge`.
     """
-    old = None
     number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
-    if number is None:
-        number = 1 + (db.value("SELECT max(id) FROM files") or 0)
-        if number >= FILES:
-            number = _gap(db)
-        db.rows("INSERT INTO files (id, path, hash) VALUES (?, ?, ?)", (number, file.path, file.hash))
-    else:
-        old = _erase(db, number, file.path)
-    db.rows(
-        "UPDATE files SET hash = ?, document = ?, chunks = ?, units = ?,"
-        " changed = 1 + (SELECT value FROM meta WHERE name = 'generation') WHERE id = ?",
-        (file.hash, file.is_document, len(file.cut.chunks), len(file.cut.units), number),
-    )
-    keys = file.keys(number)
-    db.many(
-        "INSERT INTO units VALUES (?, ?, ?, ?, ?)",
-        ((k, u.start, u.a, u.b, day) for k, u, day in zip(keys, file.cut.units, file.days, strict=True)),
-    )
-    changes.files[number] = keys, file
-    db.many("INSERT OR IGNORE INTO names VALUES (?, ?)", ((name, keys[i]) for i, name in file.names))
-    db.many("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", _chunk_rows(file, number, keys))
-    if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
-        vectors.hash_chunks(db, *chunk_range(number))
+    old = None if number is None else _erase(db, number, file.path)
+    number = changes.number(db) if number is None else number
+    changes.files[number] = file.keys(number), file
     changes.counts.update(file.words)
     if old:
         changes.counts.subtract(old.words)
@@ -280,11 +295,13 @@ def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
         yield day.toordinal() if day else None
 
 
-def _gap(db: Database) -> int:
-    found = db.value("SELECT min(id) + 1 FROM files a WHERE NOT EXISTS (SELECT 1 FROM files b WHERE b.id = a.id + 1)")
-    if found >= FILES:
+def _gap(db: Database, taken: Container[int]) -> int:
+    """The first number that is free in the index and not taken."""
+    used = {number for (number,) in db.rows("SELECT id FROM files")}
+    found = next((n for n in range(1, FILES) if n not in used and n not in taken), None)
+    if found is None:
         raise LimitError(f"an index holds at most {FILES - 1:,} files", "create a second Index")
-    return int(found)
+    return found
 
 
 def _chunk_rows(file: Prepared, number: int, keys: list[int]) -> Iterable[tuple[object, ...]]:

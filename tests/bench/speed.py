@@ -16,6 +16,7 @@ from deepnb.search.database import Database
 from deepnb.search.index import Index
 from deepnb.search.words import read_query
 from tests.bench.row import Row, below, held
+from tests.data.documents import documents
 
 QUICK = False
 SIZES = (0.7, 6.5, 32.0)
@@ -69,6 +70,19 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         for megabytes in SIZES:
             yield from _at(markdown(megabytes), Path(folder) / f"{megabytes}")
+        yield _small(documents(), Path(folder))
+
+
+def _small(files: dict[str, str], folder: Path) -> Row:
+    """Short files of real words, each with its own rows in five tables, where plain FTS5 has one row a line."""
+    built, plain = [], []
+    for i in range(TRIES):
+        with Index(folder / f"{i}.db") as index:
+            built.append(_timed(partial(index.update, dict(files)))[0])
+        bare = _fts(f"{folder}/plain_{i}.db")
+        plain.append(_timed(partial(_plain, bare, files))[0])
+        bare.close()
+    return Row(f"{len(files)} short documents: build", min(built), "ms", min(plain), min(built) / min(plain))
 
 
 def _at(files: dict[str, str], folder: Path) -> Iterator[Row]:
