@@ -33,6 +33,7 @@ _NAMED = (
 )
 HIGH = r"\b(?:highest|strongest|largest|biggest|greatest|most|max(?:imum)?|hottest|warmest|longest|heaviest|fastest|tallest|farthest|furthest|densest|oldest|best)\b|最(?:高|大|强|重|热|长|快|多|远|密|老)"
 LOW = r"\b(?:lowest|weakest|smallest|least|min(?:imum)?|fewest|coldest|coolest|shortest|lightest|slowest|closest|nearest|youngest|worst)\b|最(?:低|小|弱|轻|冷|短|慢|少|近|年轻)"
+_HIGHEST = {"max": "highest", "min": "lowest"}
 MEAN = r"\b(?:mean|average|avg)\b|平均"
 _TOTAL = r"\b(?:most|fewest|least|best|worst|total|overall|altogether|in all|sum)\b|最(?:多|少)|总|合计|一共"
 _HINTS = (
@@ -340,12 +341,20 @@ def _first_group(result: str) -> tuple[str, str] | None:
 
 
 def _group_figure(c: Conversation, frame: Frame, groups: Groups, name: str, value: str) -> str:
-    """`North has the highest units in sales by region: 11 (sum).`"""
-    english, han = ("highest", "最大") if groups.descending else ("lowest", "最小")
+    """`North has the most units in sales by region: 11 (sum).`"""
+    english, han = _extreme(c.request, groups.column, groups.descending), "最大" if groups.descending else "最小"
     return c.tell(
         f"{name} has the {english} {groups.column} in {frame.name} by {groups.by}: {value} ({groups.how}).",
         f"{frame.name} 按 {groups.by} 计算 {groups.column}（{groups.how}），{name} {han}：{value}。",
     )
+
+
+def _extreme(question: str, column: str, high: bool) -> str:
+    """The adjective of the largest or the smallest value: of what is counted, that of the question."""
+    counted = "|".join(map(re.escape, words(column.replace("_", " "))))
+    asked = "most" if high else "fewest|least"
+    found = re.search(rf"\b({asked})\s+(?:\w+\s+)?(?:{counted or '$'})", question, re.IGNORECASE)
+    return found[1].lower() if found else _HIGHEST["max" if high else "min"]
 
 
 def _grouped(c: Conversation, frame: Frame, groups: Groups) -> str:
@@ -402,7 +411,7 @@ def _figure(c: Conversation, frame: Frame, column: Column | None, what: str) -> 
             f"我只按规则比对词语，看不出这问的是 {frame.name} 的哪一列。数值列有：{numeric}。",
         )
     value, label = figure
-    english = {"max": "highest", "min": "lowest", "mean": "mean"}[what]
+    english = "mean" if what == "mean" else _extreme(c.request, column.name, what == "max") if label else _HIGHEST[what]
     han = {"max": "最大值", "min": "最小值", "mean": "平均值"}[what]
     if not label:
         return c.tell(

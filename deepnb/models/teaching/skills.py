@@ -55,12 +55,12 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
     )
     if wanted := wants_code(c):
         done = yield from compute(c, wanted)
-        return lead + c.tell("\nWith the data:\n", "\n用这些数据：\n") + done
+        return lead + c.tell("\n\nWith the data:\n\n", "\n\n用这些数据：\n\n") + done
     name = wants_frame(c) if "inspect_variable" in c.tools else None
     if name is None:
         return lead
     seen = yield from look(c, name)
-    return lead + c.tell("\nWhat they are about:\n", "\n所涉及的数据：\n") + seen
+    return lead + c.tell("\n\nWhat they are about:\n\n", "\n\n所涉及的数据：\n\n") + seen
 
 
 def _instructions(text: str) -> list[str]:
