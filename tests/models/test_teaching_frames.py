@@ -78,6 +78,13 @@ def test_a_question_that_one_row_answers_is(question, says):
     assert answer(question) == says
 
 
+def test_of_two_tables_that_a_question_names_it_looks_at_the_one_it_is_asked_in():
+    other = SALES.assign(units=[1, 1, 1, 1, 99])
+    question = "which region has the most units of sales in my_table?"
+    assert answer(question, sales=SALES, my_table=other) == "West has the most units in my_table by region: 99 (sum)."
+    assert answer(question, my_table=other, sales=SALES) == "West has the most units in my_table by region: 99 (sum)."
+
+
 def test_it_says_how_many_values_are_missing():
     assert "- price (float64): min 1 (North), mean 2, max 3 (West), 2 missing" in answer("describe sales")
     assert answer("tell me about the price column of sales").endswith("max 3 (West), 2 missing.")

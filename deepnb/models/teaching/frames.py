@@ -248,8 +248,13 @@ def _choose(c: Conversation, names: list[str], types: dict[str, str]) -> str:
 
 
 def _said(c: Conversation, names: Iterable[str]) -> list[str]:
-    """The variables that the request names."""
-    return [n for n in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(n)}(?![A-Za-z0-9_])", c.request)]
+    """The variables that the request names; first those behind "in" or "from": "the heaviest penguins in my_table"."""
+
+    def named(name: str, before: str) -> bool:
+        return bool(re.search(rf"{before}{re.escape(name)}(?![A-Za-z0-9_])", c.request))
+
+    said = [name for name in names if named(name, "(?<![A-Za-z0-9_])")]
+    return sorted(said, key=lambda name: not named(name, r"\b(?:in|from)\s+"))
 
 
 def _fit(description: str, question: str) -> int:
