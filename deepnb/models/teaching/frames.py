@@ -217,7 +217,7 @@ def _inspect(c: Conversation, name: str) -> Generator[Use, Step, Step | str]:
     names, types = variables(step.result)
     name = _choose(c, names, types)
     frames = [n for n in names if types[n] == "DataFrame"][:LOOKED_AT]
-    if len(frames) > 1 and not _said(c, names) and first_match(c.request, HIGH, LOW, MEAN):
+    if len(frames) > 1 and not said(c.request, names) and first_match(c.request, HIGH, LOW, MEAN):
         best = yield Use("inspect_variable", {"name": frames[0]})
         for one in frames[1:]:
             step = yield Use("inspect_variable", {"name": one})
@@ -236,8 +236,8 @@ def variables(listing: str) -> tuple[list[str], dict[str, str]]:
 def _choose(c: Conversation, names: list[str], types: dict[str, str]) -> str:
     """The variable that the request means; none where it only asks which there are, or where that is open."""
     asked = words(c.request)
-    if said := _said(c, names):
-        return said[0]
+    if named := said(c.request, names):
+        return named[0]
     if first_match(c.request, r"\bvariables\b|\bdata ?frames\b|变量|哪些数据") and not first_match(
         c.request, HIGH, LOW, MEAN
     ):
@@ -247,14 +247,11 @@ def _choose(c: Conversation, names: list[str], types: dict[str, str]) -> str:
     return close[0] if close else frames[0] if len(frames) == 1 else ""
 
 
-def _said(c: Conversation, names: Iterable[str]) -> list[str]:
-    """The variables that the request names; first those behind "in" or "from": "the heaviest penguins in my_table"."""
-
-    def named(name: str, before: str) -> bool:
-        return bool(re.search(rf"{before}{re.escape(name)}(?![A-Za-z0-9_])", c.request))
-
-    said = [name for name in names if named(name, "(?<![A-Za-z0-9_])")]
-    return sorted(said, key=lambda name: not named(name, r"\b(?:in|from)\s+"))
+def said(request: str, names: Iterable[str]) -> list[str]:
+    """The variables that a request names, in its order, but first those it asks in: "the heaviest penguins in my_table"."""
+    known = set(names)
+    found = [name for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", request, re.ASCII)) if name in known]
+    return sorted(found, key=lambda name: not re.search(rf"\b(?:in|from)\s+{name}\b", request, re.ASCII))
 
 
 def _fit(description: str, question: str) -> int:
@@ -266,8 +263,8 @@ def _fit(description: str, question: str) -> int:
 
 def _which(c: Conversation, names: list[str], listing: str) -> str:
     if not names:
-        said = short(listing, 120) or "(nothing)"
-        return c.tell(f"`list_variables` says: {said}", f"`list_variables` 说：{said}")
+        told = short(listing, 120) or "(nothing)"
+        return c.tell(f"`list_variables` says: {told}", f"`list_variables` 说：{said}")
     lines = "\n".join(f"- {short(line.strip(), 120)}" for line in listing.splitlines()[:20] if line.strip())
     return c.tell(f"`list_variables` gives:\n{lines}", f"`list_variables` 给出：\n{lines}")
 
