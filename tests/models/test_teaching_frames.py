@@ -85,6 +85,12 @@ def test_of_two_tables_that_a_question_names_it_looks_at_the_one_it_is_asked_in(
     assert answer(question, my_table=other, sales=SALES) == "West has the most units in my_table by region: 99 (sum)."
 
 
+@pytest.mark.parametrize(("question", "says"), [("describe the data", "says: "), ("描述一下数据", " 说：")])
+def test_without_variables_it_quotes_the_tool(question, says):
+    text = answer(question, **{"_": 1})
+    assert says in text and "<function" not in text
+
+
 def test_it_says_how_many_values_are_missing():
     assert "- price (float64): min 1 (North), mean 2, max 3 (West), 2 missing" in answer("describe sales")
     assert answer("tell me about the price column of sales").endswith("max 3 (West), 2 missing.")

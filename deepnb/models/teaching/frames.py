@@ -264,7 +264,7 @@ def _fit(description: str, question: str) -> int:
 def _which(c: Conversation, names: list[str], listing: str) -> str:
     if not names:
         told = short(listing, 120) or "(nothing)"
-        return c.tell(f"`list_variables` says: {told}", f"`list_variables` 说：{said}")
+        return c.tell(f"`list_variables` says: {told}", f"`list_variables` 说：{told}")
     lines = "\n".join(f"- {short(line.strip(), 120)}" for line in listing.splitlines()[:20] if line.strip())
     return c.tell(f"`list_variables` gives:\n{lines}", f"`list_variables` 给出：\n{lines}")
 
