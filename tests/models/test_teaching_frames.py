@@ -87,7 +87,7 @@ def test_of_two_tables_that_a_question_names_it_looks_at_the_one_it_is_asked_in(
 
 @pytest.mark.parametrize(("question", "says"), [("describe the data", "says: "), ("描述一下数据", " 说：")])
 def test_without_variables_it_quotes_the_tool(question, says):
-    text = answer(question, **{"_": 1})
+    text = answer(question, _=1)
     assert says in text and "<function" not in text
 
 
