@@ -155,8 +155,12 @@ def test_between_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.processes
 @pytest.mark.parametrize("seed", range(5))
 def test_between_processes_200_rounds(tmp_path: Path, seed: int) -> None:
+    """Known to fail in about one of twenty-five runs on a busy machine: where two writers know the same lines in another
+    order, a merge can tell of a conflict that is none, or keep a line twice. No text was lost in those looked at.
+    """
     conflicts = between_processes(str(tmp_path), rounds=200, seed=seed)
     print(f"200 rounds of two processes: {conflicts} conflicts, each kept and named")
     assert conflicts
