@@ -43,8 +43,6 @@ _RUN = re.compile(
 )
 """A run of ASCII that may be an identifier: plain words, the most of a text, are passed over at once."""
 _EDGES = ".,:;!?-=+&~%$"
-_BESIDE = ".,;!?()\"'"
-"""What may stand beside a word, and makes no identifier of it."""
 _MARKED = re.compile(r"[0-9_/\\:#@]|\.[A-Za-z]|[a-z][A-Z]|-[A-Z]")
 """What a line without an identifier does not have."""
 _PATH, _DOTTED = re.compile(r"[/\\]"), re.compile(r"[/\\.:#]")
@@ -177,10 +175,6 @@ class Tokens:
         return found.union(*map(self._words.__getitem__, others))
 
     def _read(self, token: str) -> None:
-        bare = token.strip(_BESIDE)
-        if bare.isalpha() and bare.isascii() and (bare[1:].islower() or bare.isupper()) and len(bare) <= self.longest:
-            self._words[token] = (bare.lower(),)
-            return
         found = words(token)
         if len(token) > self.longest or not token.isascii():
             found = [word for word in found if len(word) <= self.longest]
