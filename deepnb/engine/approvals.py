@@ -15,13 +15,14 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, AgentState, HumanInTheLoopMiddleware
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, interrupt
 
 from deepnb.core.approvals import Decision, Effect, PendingCall, Policy, decide, digest
 from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
-from deepnb.engine.listen import is_heard, tell
+from deepnb.engine.listen import is_heard, tell, tell_waits
 from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, unreadable, with_all_calls
 from deepnb.engine.request import tool_name
 
@@ -140,8 +141,12 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             return request, None
         if not answers and (problem := misfit(request) or unreadable(call) or self._problem(name, args)):
             return _not_run(call, problem)
-        while (given := self._given(value, interrupt(value))) is None:
-            pass
+        try:
+            while (given := self._given(value, interrupt(value))) is None:
+                pass
+        except GraphInterrupt:
+            tell_waits(id_)
+            raise
         shown, reason = value["args"], str(given.get("reason") or "")
         changed = {k: args[k] if k in args and v == shown.get(k) else v for k, v in (given.get("args") or {}).items()}
         waited = to_call(value, str(given.get("key", "")), str(get_config()["configurable"].get("thread_id", "")))

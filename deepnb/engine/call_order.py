@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from deepnb.core.messages import Added
 from deepnb.core.values import Decided, Event, Path
 
-WAIT = 0.1
-"""Seconds that a call is held for one before it which has not begun: that one may need an approval, and never begin."""
+
+@dataclass(frozen=True)
+class Waits:
+    """A call waits for the user: the calls after it are told of without it."""
+
+    id: str
+    path: Path
 
 
 class CallOrder:
@@ -18,16 +24,13 @@ class CallOrder:
     It is told of events by the threads that the tools run in, and hands on one at a time.
     """
 
-    def __init__(
-        self, emit: Callable[[Event], None], added: Callable[[Added], None] = lambda message: None, wait: float = WAIT
-    ) -> None:
+    def __init__(self, emit: Callable[[Event], None], added: Callable[[Added], None] = lambda message: None) -> None:
         """`emit` takes events, `added` messages."""
-        self._emit, self._added, self._wait = emit, added, wait
+        self._emit, self._added = emit, added
         self._lock = threading.RLock()
         self._expected: dict[Path, list[str]] = {}
         """Agent -> the calls of its last answer that have not begun, in their order; none where it made but one."""
-        self._held: dict[str, list[Event | Added]] = {}
-        self._timer: threading.Timer | None = None
+        self._held: dict[str, list[Event | Added | Waits]] = {}
 
     def expect(self, path: Path, ids: Iterable[str]) -> None:
         """An agent's answer made these calls; those of its last one are all done with."""
@@ -37,35 +40,30 @@ class CallOrder:
             if len(calls := list(ids)) > 1:
                 self._expected[path] = calls
 
-    def add(self, event: Event | Added) -> None:
+    def add(self, event: Event | Added | Waits) -> None:
         """Hand an event on, or hold it."""
         with self._lock:
-            waits = self._call(event) if self._expected else None
-            if waits is None:
-                self._added(event) if isinstance(event, Added) else self._emit(event)
-                return
-            path, call = waits
-            self._held.setdefault(call, []).append(event)
-            while (left := self._expected[path]) and left[0] in self._held:
-                self._hand_on(left.pop(0))
-            if not self._held:
-                self._stop()
-            elif self._timer is None:
-                self._timer = threading.Timer(self._wait, self.release)
-                self._timer.daemon = True
-                self._timer.start()
+            place = self._call(event) if self._expected else None
+            if place is not None:
+                path, call = place
+                self._held.setdefault(call, []).append(event)
+                while (left := self._expected[path]) and left[0] in self._held:
+                    self._hand_on(left.pop(0))
+            elif isinstance(event, Added):
+                self._added(event)
+            elif not isinstance(event, Waits):
+                self._emit(event)
 
     def release(self) -> None:
-        """Hand on all that is held: no call before it begins any more."""
+        """Hand on all that is held: the step has ended, and no call before it begins any more."""
         with self._lock:
             while self._held:
                 for path in tuple(self._expected):
                     self._release(path)
                 for call in tuple(self._held):  # an interrupt may have met a call between two lines
                     self._hand_on(call)
-            self._stop()
 
-    def _call(self, event: Event | Added) -> tuple[Path, str] | None:
+    def _call(self, event: Event | Added | Waits) -> tuple[Path, str] | None:
         """The agent that made the call which an event is of, and its id; None where that has begun, or is unknown."""
         ids = (*event.path, _id(event))
         places = ((ids[:at], ids[at]) for at in range(len(ids)))
@@ -83,13 +81,8 @@ class CallOrder:
         for event in self._held.pop(call, ()):
             self.add(event)
 
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
-
-def _id(event: Event | Added) -> str:
+def _id(event: Event | Added | Waits) -> str:
     """The id of the call that an event or a message belongs to; empty for one that belongs to no call."""
     if isinstance(event, Added):
         return event.message.tool_call_id or ""

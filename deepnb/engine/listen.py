@@ -24,7 +24,7 @@ from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
 from deepnb.engine.answer import answer_begun, cut_short, usage
-from deepnb.engine.call_order import CallOrder
+from deepnb.engine.call_order import CallOrder, Waits
 from deepnb.engine.ledger import Ledger
 from deepnb.engine.probe import to_message
 from deepnb.engine.refused_calls import ArgumentTexts
@@ -378,6 +378,12 @@ def tell(event: Callable[[values.Path], values.Event]) -> None:
 def tell_notice(line: str) -> None:
     """Send one line the user should see from inside a run."""
     tell(lambda path: values.Notice(line, path))
+
+
+def tell_waits(id_: str) -> None:
+    """Say that a call waits for the user, so that those beside it are told of without it."""
+    if is_heard():
+        dispatch_custom_event(keys.TELL, lambda path: Waits(id_, path))
 
 
 def is_heard() -> bool:

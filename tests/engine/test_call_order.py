@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from deepnb import Session
 from deepnb.core.messages import Added, Message
 from deepnb.core.values import Notice, ToolEnded, ToolStarted
-from deepnb.engine.call_order import CallOrder
+from deepnb.engine.call_order import CallOrder, Waits
 from tests.support.scripted import Scripted, call
-
-NEVER = 3600.0
 
 
 def started(id_: str, path: tuple[str, ...] = ()) -> ToolStarted:
@@ -25,9 +23,9 @@ def ended(id_: str, path: tuple[str, ...] = ()) -> ToolEnded:
     return ToolEnded(id_, "tool", "", "ok", 0.0, path)
 
 
-def order(*, wait: float = NEVER) -> tuple[CallOrder, list[Any]]:
+def order() -> tuple[CallOrder, list[Any]]:
     told: list[Any] = []
-    return CallOrder(told.append, told.append, wait), told
+    return CallOrder(told.append, told.append), told
 
 
 def test_a_call_waits_for_the_ones_before_it_and_what_is_of_it_with_it():
@@ -43,12 +41,35 @@ def test_a_call_waits_for_the_ones_before_it_and_what_is_of_it_with_it():
     assert told[-1] == ended("c")
 
 
-def test_a_call_that_never_begins_is_waited_for_a_moment_only():
-    told = threading.Event()
-    calls = CallOrder(lambda event: told.set(), wait=0.01)
-    calls.expect((), ["needs approval", "b"])
+def test_a_call_that_waits_for_the_user_is_not_waited_for():
+    calls, told = order()
+    calls.expect((), ["a", "asks", "b"])
     calls.add(started("b"))
-    assert told.wait(60)
+    calls.add(Waits("asks", ()))
+    assert told == []
+    calls.add(started("a"))
+    assert told == [started("a"), started("b")]
+    calls.add(Waits("unknown", ()))
+    assert told == [started("a"), started("b")]
+
+
+def test_in_a_real_run_a_call_is_told_of_while_the_one_before_it_waits_for_approval():
+    told = threading.Event()
+
+    def quick() -> str:
+        """Wait until the user sees that this has begun."""
+        return "seen" if told.wait(60) else "unseen"
+
+    made = call("write_file", id="asks", file_path="/a.txt", content="x")
+    made.tool_calls += call("quick", id="quick").tool_calls
+    rules: Any = {"write_file": "ask", "quick": "allow"}
+    with Session(Scripted(answers=[made, "done"]), tools=[quick], approve=rules) as session:
+        results = []
+        for event in session.stream("both"):
+            if isinstance(event, ToolStarted) and event.id == "quick":
+                told.set()
+            results += [event.result] if isinstance(event, ToolEnded) else []
+        assert results == ["seen"] and [one.id for one in session.asked] == ["asks"]
 
 
 def test_what_is_of_a_subagent_waits_with_the_call_that_it_is_for_in_its_own_order():
