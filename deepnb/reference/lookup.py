@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from deepnb.reference.entry import Entry
 from deepnb.search import Index
@@ -30,10 +31,8 @@ class Found:
 def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[Found]:
     """The best entries; those of `magic` before those of the other magics, where a name is the same."""
     asked = " ".join(words.replace("%", " ").split())
-    pieces = {f"{n}/{i}": piece for n, one in enumerate(entries) for i, piece in enumerate(_pieces(one.text))}
-    with Index() as index:
-        index.update({path: f"# {_head(entries, path)}\n\n{piece}" for path, piece in pieces.items()})
-        hits = [hit.path for hit in index.search(asked, 4 * MOST, legs=("exact", "words"))]
+    pieces, index = _indexed(tuple(entries))
+    hits = [hit.path for hit in index.search(asked, 4 * MOST, legs=("exact", "words"))]
     best = {int(path.partition("/")[0]): pieces[path] for path in reversed(hits)}
     ranks = {n: rank for rank, n in enumerate(reversed(best))}
     named = [n for n, one in enumerate(entries) if _has_name(one, asked)]
@@ -41,6 +40,15 @@ def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[
         {*named, *best}, key=lambda n: (*_nearness(entries[n], asked, magic), _rank(entries[n], ranks.get(n)))
     )
     return [_found(entries[n], asked, best.get(n, "")) for n in order[:MOST]]
+
+
+@lru_cache(maxsize=1)
+def _indexed(entries: tuple[Entry, ...]) -> tuple[dict[str, str], Index]:
+    """(path -> passage, the index of them) of entries, made once: the second question costs no more than the search."""
+    pieces = {f"{n}/{i}": piece for n, one in enumerate(entries) for i, piece in enumerate(_pieces(one.text))}
+    index = Index()
+    index.update({path: f"# {_head(entries, path)}\n\n{piece}" for path, piece in pieces.items()})
+    return pieces, index
 
 
 def _head(entries: Sequence[Entry], path: str) -> str:

@@ -7,6 +7,7 @@ import io
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -75,7 +76,8 @@ class Shell:
     def close(self) -> None:
         """Unload, and give the place to the next."""
         self.run("%unload_ext deepnb")
-        self.ip.atexit_operations()
+        with patch("gc.collect"):  # IPython asks for one, which is half of the time of a test with a shell
+            self.ip.atexit_operations()
         atexit.unregister(self.ip.atexit_operations)
         InteractiveShell.clear_instance()
 
