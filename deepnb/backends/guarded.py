@@ -12,6 +12,7 @@ from typing import Any
 from deepagents.backends import protocol
 from deepagents.backends.utils import slice_read_response
 
+from deepnb.backends.disk import NOT_TEXT
 from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
@@ -76,11 +77,15 @@ class GuardedBackend(protocol.BackendProtocol):
         if not self.is_guarded(file_path):
             return self.inner.read(file_path, offset, limit)
         text = self.record.text(file_path)
+        if text is None or NOT_TEXT.search(file_path):
+            found = self.inner.read(file_path, offset, limit)
+            if text is None and found.file_data is not None and found.file_data.get("encoding") == "utf-8":
+                return self.read(file_path, offset, limit)  # it was written just now
+            self._last_read.set(file_path, text)
+            return found
+        # what is shown is what is noted as seen: read once, since another process may write at any time
         self._last_read.set(file_path, text)
-        shown = text if text is None else _masked(text)
-        if shown is None or shown == self.record.raw(file_path):
-            return self.inner.read(file_path, offset, limit)
-        return slice_read_response(protocol.FileData(content=shown, encoding="utf-8"), offset, limit)
+        return slice_read_response(protocol.FileData(content=_masked(text), encoding="utf-8"), offset, limit)
 
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None

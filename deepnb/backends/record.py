@@ -88,7 +88,8 @@ class Record:
 
     def is_binary(self, path: str) -> bool:
         """Whether there is a file that is not UTF-8 text."""
-        return self.raw(path) is None and self.inner.download_files([path])[0].content is not None
+        found = self.inner.download_files([path])[0]
+        return found.content is not None and _decoded(found) is None
 
     def newest_text(self, path: str, text: str | None) -> str | None:
         """A text of a file, or the one that was written in its place since."""

@@ -26,7 +26,7 @@ _WIDEST, _NARROWEST = 40, 4
 _MARKER = re.compile(r" {0,3}(?:(?P<bullet>[-*+])|(?P<digits>\d{1,9})[.)])(?P<gap> {1,4}(?! )| (?= )|$)")
 _WORD = re.compile(r"\s(?=[^\W\d_])")
 _SENTENCE = re.compile(r"[.!?:;…]\s(?=[^\W\d_])")
-_CLOSED = ("`", "*", "_", "~~")
+_CLOSED = ("`", "**", "*", "__", "_", "~~")
 _FENCE_LINE = re.compile(r"[\s>]*(?:`{3,}|~{3,})\s*")
 
 

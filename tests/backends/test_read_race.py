@@ -1,0 +1,92 @@
+"""What is noted as seen is what is shown, also where another process writes between two looks at a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from deepnb import DeepnbError, Session
+from deepnb.backends.writer import writing
+from deepnb.engine.keys import MEMORY
+from deepnb.magics.pictures import memory_picture
+from deepnb.memory.middleware import MemoryMiddleware
+from tests.support.tables import every_row
+
+PATH = "/AGENTS.md"
+
+
+def read_by_agent(s: Session) -> str:
+    with writing(origin="agent"):
+        return str(s.backend.read(PATH).file_data["content"])  # type: ignore[index]
+
+
+def read_by_middleware(s: Session) -> str:
+    """What is injected is what is taken to have been seen."""
+    with writing(origin="agent"):
+        layer = MemoryMiddleware(s.backend, (PATH,), 4000, len, lambda: "2026-01-01")
+        return str(layer.before_agent({}, None)[MEMORY][PATH])  # type: ignore[index]
+
+
+READS: dict[str, Any] = {
+    "a tool of the agent's": read_by_agent,
+    "the memory block": read_by_middleware,
+    "session.memory.read": lambda s: s.memory.read(PATH),
+    "session.files": lambda s: s.files[PATH],
+    "%memory": lambda s: memory_picture(s.memory) and s.memory.snapshot.files[PATH],
+}
+
+
+@every_row("how", READS)
+@every_row("nth", range(1, 5))
+@every_row("before", ["- tabs\n", None, b"\xff"], ids=repr)
+def test_what_is_shown_is_what_is_noted_as_seen_whenever_another_process_writes(
+    tmp_path: Path, how: str, nth: int, before: Any
+) -> None:
+    """Another kernel writes just before the `nth` look at the disk; then the reader changes a line of what it was shown."""
+    s, other = Session(), Session()
+    for one in (s, other):
+        one.memory.keep(tmp_path)
+    if isinstance(before, bytes):
+        (tmp_path / PATH[1:]).write_bytes(before)
+    elif before:
+        other.memory.write(PATH, before)
+    looks = Looks(s.backend.inner, nth, lambda: other.memory.write(PATH, "- spaces\n- kept\n"))
+    s.backend.record.inner = looks
+    try:
+        shown = READS[how](s)
+    except (KeyError, TypeError, DeepnbError):  # not there yet, or no text: there is nothing to write on top of
+        return
+    finally:
+        looks.at = 0
+        s.backend.record.inner = looks.inner
+    if nth > looks.seen:
+        return
+    there = other.memory.read(PATH)
+    origin = "agent" if how in ("a tool of the agent's", "the memory block") else "user"
+    with writing(origin=origin):
+        meant = shown.replace("- ", "- two ", 1)
+        assert not s.backend.write(PATH, meant).error
+    after = other.memory.read(PATH)
+    lines = after.splitlines()
+    assert "- kept" in lines and len(lines) == len({*lines}), (shown, after)
+    assert after == meant or shown != there, (shown, after)
+
+
+class Looks:
+    """A backend that tells of each look at its files."""
+
+    def __init__(self, inner: Any, at: int, act: Any) -> None:
+        self.inner, self.at, self.act, self.seen = inner, at, act, 0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.inner, name)
+        if name not in ("read", "download_files", "grep"):
+            return found
+
+        def look(*args: Any, **options: Any) -> Any:
+            self.seen += 1
+            if self.seen == self.at:
+                self.act()
+            return found(*args, **options)
+
+        return look
