@@ -9,7 +9,6 @@ from dataclasses import fields
 from pathlib import Path
 from pkgutil import resolve_name
 
-import pytest
 import yaml
 
 import deepnb
@@ -17,6 +16,7 @@ from deepnb.reference.document import anchor
 from deepnb.wiring.options import Options
 from tests import ROOT
 from tests.support.environments import PROJECT
+from tests.support.tables import every_row
 
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "notebooks/REFERENCE.md")
 LINKED = (
@@ -65,14 +65,14 @@ def prose(name: str) -> str:
     return re.sub(r"^```.*?^```", "", said, flags=re.S | re.M)
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@every_row("name", DOCUMENTS)
 def test_every_path_is_there(name: str) -> None:
     paths = [word for word in code(name) if re.match(r"(?:deepnb|tests|notebooks|binder|\.ci)/[\w./-]+$", word)]
     assert len(paths) > 3 or name == "README.md"
     assert [path for path in paths if not (ROOT / path).exists() and "NAME" not in path] == []
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@every_row("name", DOCUMENTS)
 def test_every_module_and_name_is_there(name: str) -> None:
     dotted = {word for word in code(name) if re.fullmatch(r"(?:deepnb|tests)(?:\.\w+)+", word)}
     for word in dotted:
@@ -80,7 +80,7 @@ def test_every_module_and_name_is_there(name: str) -> None:
     assert dotted or name in ("README.md", "ARCHITECTURE.md")
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@every_row("name", DOCUMENTS)
 def test_every_name_of_a_file_is_in_it(name: str) -> None:
     """`SUBCOMMANDS` of `deepnb/magics/usage.py`."""
     found = re.findall(r"`(\w+)`[^`.;]{1,12}(?:of|in|from) `((?:deepnb|tests)/[\w/]+\.py)`", text(name))
@@ -88,7 +88,7 @@ def test_every_name_of_a_file_is_in_it(name: str) -> None:
     assert [(word, path) for word, path in found if word not in text(path)] == []
 
 
-@pytest.mark.parametrize("name", LINKED)
+@every_row("name", LINKED)
 def test_every_link_leads_somewhere(name: str) -> None:
     folder = (ROOT / name).parent
     for target in links(name):

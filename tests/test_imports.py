@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.support.tables import every_row
+
 HEAVY = ("deepagents", "langchain", "langchain_core", "langgraph", "ipywidgets", "pandas", "numpy", "tiktoken", "pydantic", "nbformat")  # fmt: skip
 
 LOADED = """
@@ -34,7 +36,7 @@ def run(code: str, *flags: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("code", ["import deepnb", "import deepnb.magics.extension", LOADED, USED])
+@every_row("code", ["import deepnb", "import deepnb.magics.extension", LOADED, USED])
 def test_nothing_heavy_is_imported(code: str) -> None:
     assert run(code).stderr.splitlines()[-1] == ""
 
@@ -46,7 +48,7 @@ def test_importing_deepnb_imports_nothing_of_anybodys() -> None:
     assert not names & {*HEAVY, "IPython", "traitlets", "yaml", "nh3", "markdown_it"}
 
 
-@pytest.mark.parametrize("later", ["", "%config DeepNB", "%config DeepNB.stream_hz = 5"])
+@every_row("later", ["", "%config DeepNB", "%config DeepNB.stream_hz = 5"])
 def test_loading_makes_no_session_and_imports_what_makes_one_only_when_a_magic_runs(later: str) -> None:
     loaded = _modules(f"{LOADED}shell.run_cell({later!r})")
     says = "=" in later  # a setting says what it does

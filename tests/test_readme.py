@@ -17,6 +17,7 @@ from deepnb.tour.places import notebooks
 from tests import ROOT
 from tests.support.badges import MARK, badges, project_urls, with_badges
 from tests.support.kernels import Kernel, Ran
+from tests.support.tables import every_row
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"^<!-- (\w+) -->\n```\w*\n(.*?)```$", README, re.DOTALL | re.MULTILINE))
@@ -158,6 +159,6 @@ def test_badges_for_an_address() -> None:
     assert with_badges(written, "") == with_badges(README, "")
 
 
-@pytest.mark.parametrize("urls", [{}, {"Documentation": "https://docs.example.org"}])
+@every_row("urls", [{}, {"Documentation": "https://docs.example.org"}])
 def test_without_an_address_there_are_no_badges(urls: dict[str, str]) -> None:
     assert badges(urls) == ""

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import deepnb
+from tests.support.tables import every_row
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(deepnb.__file__).parent
@@ -91,26 +90,26 @@ def test_what_the_package_shows() -> None:
     assert seen > 1_000, "the walk sees the strings"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+@every_row("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_what_a_notebook_says_of_itself(path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     assert strange(enumerate("".join(cell["source"]) for cell in cells), path.name) == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "notebooks/REFERENCE.md"])
+@every_row("name", ["README.md", "CHANGELOG.md", "notebooks/REFERENCE.md"])
 def test_what_a_document_says(name: str) -> None:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     assert strange(enumerate(lines, 1), name) == []
 
 
-@pytest.mark.parametrize("path", sorted((*NOT_TEMPLATES, *PROMPTS)))
+@every_row("path", sorted((*NOT_TEMPLATES, *PROMPTS)))
 def test_what_is_left_out_exists(path: str) -> None:
     source = (PACKAGE / path).read_text(encoding="utf-8")
     for name in PROMPTS.get(path, ()):
         assert re.search(rf"^{name}\b", source, re.MULTILINE), f"{path} has no {name}"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "source",
     [
         'raise DeepnbError(f"{name} is no thread", "mend it and go on")',
@@ -123,7 +122,7 @@ def test_a_strange_word_is_found(source: str) -> None:
     assert strange(literals(source), "x.py")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "source",
     [
         '"""What the user is told."""',

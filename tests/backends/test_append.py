@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-import pytest
 from deepagents.backends import FilesystemBackend
 from langchain.agents.middleware import AgentMiddleware
 
@@ -15,6 +14,7 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.split import SplitBackend
 from deepnb.engine.file_extras import append_text
 from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 HISTORY = "/conversation_history/main.md"
 
@@ -23,7 +23,7 @@ def text_of(backend, path: str) -> str:
     return str(backend.download_files([path])[0].content, "utf-8")
 
 
-@pytest.mark.parametrize("kind", ["disk", "mounted", "split", "upstream"])
+@every_row("kind", ["disk", "mounted", "split", "upstream"])
 def test_what_is_added_stands_at_the_end(tmp_path: Path, kind: str):
     disk = DiskBackend(tmp_path)
     backend = {

@@ -18,6 +18,7 @@ import pytest
 from deepnb.backends import disk as disk_module
 from deepnb.backends import tree
 from deepnb.backends.disk import DiskBackend
+from tests.support.tables import every_row
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and users of POSIX")
 
@@ -65,7 +66,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("number", ERRORS)
+@every_row("number", ERRORS)
 def test_a_disk_that_refuses_is_one_line_and_leaves_what_was_there(tmp_path, monkeypatch, number):
     backend = DiskBackend(tmp_path)
     backend.write("/a.md", "before")

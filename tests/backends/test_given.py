@@ -16,6 +16,7 @@ from deepnb.core.journal import replay
 from tests.support.backend_contract import GIVEN
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 UNASKED = {"write_file": "allow", "edit_file": "allow"}
 PATHS = ("/AGENTS.md", "/m/AGENTS.md", "/s/AGENTS.md")
@@ -133,7 +134,7 @@ BAD: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@every_row("name", BAD)
 def test_a_bad_value_is_one_line(name: str):
     made, line = BAD[name]
     with pytest.raises(DeepnbError) as caught:

@@ -11,6 +11,7 @@ from langchain_core.tools import tool
 from deepnb import DeepnbError, Session
 from tests import DATA
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.tables import every_row
 
 DIRECTIVES = DATA / "directives"
 PAIRS = {
@@ -50,8 +51,8 @@ def noted(s: Session, i: int, line: str, path: str = "/AGENTS.md") -> Any:
     return call("edit_file", id=f"w{i}", file_path=path, old_string="- first", new_string=f"- first\n{line}")
 
 
-@pytest.mark.parametrize("lang", PAIRS)
-@pytest.mark.parametrize("form", ["copied", "reworded"])
+@every_row("lang", PAIRS)
+@every_row("form", ["copied", "reworded"])
 def test_a_tools_instruction_waits_for_the_user(lang: str, form: str):
     pairs = PAIRS[lang]
     said = [carried(told, i) for i, (told, _) in enumerate(pairs)]
@@ -86,7 +87,7 @@ def test_a_tools_instruction_waits_for_the_user(lang: str, form: str):
         s.memory.accept(dropped.id)
 
 
-@pytest.mark.parametrize("lang", PAIRS)
+@every_row("lang", PAIRS)
 def test_the_same_words_of_the_user_go_straight_in(lang: str):
     pairs = PAIRS[lang][:15]
     s = session([carried(told, i) for i, (told, _) in enumerate(pairs)])

@@ -20,6 +20,7 @@ from deepnb.core.journal import replay
 from deepnb.core.secrets import redact
 from deepnb.core.values import ModelStarted, ToolEnded, ToolStarted
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 KEY = "gh" + "p_" + "a1B2c3D4e5F6" * 3
 
@@ -223,7 +224,7 @@ def on_disk(tmp_path: Path) -> Session:
     return s
 
 
-@pytest.mark.parametrize("at", ["last", "middle", "first"])
+@every_row("at", ["last", "middle", "first"])
 def test_a_line_cut_short_loses_that_line_alone(tmp_path: Path, at: str):
     s = on_disk(tmp_path)
     for n in range(5):

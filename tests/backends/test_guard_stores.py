@@ -20,6 +20,7 @@ from deepnb.backends.locks import backend_lock, store_lock
 from deepnb.backends.mounts import parse_mount
 from deepnb.backends.stores import ExactStore
 from deepnb.core.journal import replay
+from tests.support.tables import every_row
 
 WRITERS, EACH = 3, 50
 ADD = """
@@ -104,7 +105,7 @@ def kept(tmp_path: Path, kind: str, how: str) -> list[str]:
 
 
 @forks
-@pytest.mark.parametrize("kind", KINDS)
+@every_row("kind", KINDS)
 def test_processes_on_one_store_or_backend_lose_nothing(tmp_path: Path, kind: str):
     facts = {f"- fact {w}.{n}" for w in range(WRITERS) for n in range(EACH)}
     lines = kept(tmp_path, kind, "locked")
@@ -113,7 +114,7 @@ def test_processes_on_one_store_or_backend_lose_nothing(tmp_path: Path, kind: st
 
 
 @forks
-@pytest.mark.parametrize("kind", ["mounted store", "given disk"])
+@every_row("kind", ["mounted store", "given disk"])
 def test_without_the_lock_they_do(tmp_path: Path, kind: str):
     def some_lost(round_: int) -> bool:
         (place := tmp_path / f"{round_}").mkdir()

@@ -17,6 +17,7 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends import tree
 from deepnb.backends.disk import DiskBackend
+from tests.support.tables import every_row
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
 
@@ -141,7 +142,7 @@ OPERATIONS: dict[str, Callable[[BackendProtocol, str], Any]] = {
 SEARCHES = ("ls", "glob", "grep")
 
 
-@pytest.mark.parametrize("held", [True, False], ids=["by descriptor", "by path"])
+@every_row("held", [True, False], ids=["by descriptor", "by path"])
 def test_no_path_leads_anywhere(tmp_path, monkeypatch, held):
     """Each of the paths through each operation: refused in one line, nothing read, nothing changed."""
     monkeypatch.setattr(tree, "HELD", held)
@@ -163,7 +164,7 @@ def test_no_path_leads_anywhere(tmp_path, monkeypatch, held):
     assert (state(root), state(outside)) == before
 
 
-@pytest.mark.parametrize("held", [True, False], ids=["by descriptor", "by path"])
+@every_row("held", [True, False], ids=["by descriptor", "by path"])
 def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path, monkeypatch, held):
     """`AGENTS.md -> CLAUDE.md`, as many projects have it."""
     monkeypatch.setattr(tree, "HELD", held)
@@ -182,8 +183,8 @@ def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path, monkeypa
     assert content(backend, "/in") == "more inside" and (root / "in").is_symlink()
 
 
-@pytest.mark.parametrize("swapped", ["in", "file.md"])
-@pytest.mark.parametrize("name", [n for n in OPERATIONS if n not in SEARCHES])
+@every_row("swapped", ["in", "file.md"])
+@every_row("name", [n for n in OPERATIONS if n not in SEARCHES])
 def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatch, swapped, name):
     at, calls = 0, 0
     while at <= calls:
@@ -218,7 +219,7 @@ def test_an_absolute_path_of_this_machine_is_one_inside(tmp_path):
     assert (outside / "secret.md").read_text() == SECRET and (root / path[1:]).read_text() == "x"
 
 
-@pytest.mark.parametrize("held", [True, False], ids=["by descriptor", "by path"])
+@every_row("held", [True, False], ids=["by descriptor", "by path"])
 def test_links_pipes_and_odd_names_are_not_listed(tmp_path, monkeypatch, held):
     monkeypatch.setattr(tree, "HELD", held)
     root, _ = layout(tmp_path)
@@ -237,7 +238,7 @@ def test_links_pipes_and_odd_names_are_not_listed(tmp_path, monkeypatch, held):
     assert [m["path"] for m in backend.grep("inside").matches or ()] == ["/dir/in.md", "/file.md"]
 
 
-@pytest.mark.parametrize("held", [True, False], ids=["by descriptor", "by path"])
+@every_row("held", [True, False], ids=["by descriptor", "by path"])
 def test_deleting_a_directory_takes_its_links_and_not_what_they_point_to(tmp_path, monkeypatch, held):
     monkeypatch.setattr(tree, "HELD", held)
     root, outside = layout(tmp_path)
@@ -349,8 +350,8 @@ class Interrupted:
         return called
 
 
-@pytest.mark.parametrize("depth", ["", "/e"])
-@pytest.mark.parametrize("name", OPERATIONS)
+@every_row("depth", ["", "/e"])
+@every_row("name", OPERATIONS)
 def test_a_swap_before_any_system_call_leads_nowhere(tmp_path, monkeypatch, name, depth):
     """The race run by hand: a directory on the way becomes a link before the first, second, ... call."""
     at, calls = 0, 0
@@ -414,7 +415,7 @@ def test_another_spelling_of_a_name_is_not_another_file_where_case_is_folded(tmp
     assert (tmp_path / "AGENTS.md").read_text() == SECRET
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "fits"),
     [("a.md", True), ("CON", False), ("con.txt", False), ("com1", False), ("console", True), ("a.", False),
      ("a ", False), ("a:b", False), ("a.md:stream", False), ("a?", False), ("a*", False), ("日本.md", True)],

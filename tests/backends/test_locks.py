@@ -12,6 +12,7 @@ from filelock import lock_descriptor
 
 from deepnb import DeepnbError
 from deepnb.backends.locks import directory_lock, named_lock
+from tests.support.tables import every_row
 
 COUNT = """
 import sys, time
@@ -169,7 +170,7 @@ def layouts(tmp_path, kind: str):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links")
-@pytest.mark.parametrize(
+@every_row(
     "kind",
     ["folder is a link", "folder is a file", "lock is a link", "lock is a dangling link", "lock is a pipe",
      "lock is a directory"],

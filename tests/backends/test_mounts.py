@@ -18,6 +18,7 @@ from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from tests.support.backend_contract import kernel, mount, store
+from tests.support.tables import every_row
 
 # -- what may be typed
 
@@ -32,7 +33,7 @@ def test_a_directory(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir()), "nothing is made before a file is"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("spec", "assistant", "space"),
     [
         ("store", None, ("filesystem",)),
@@ -75,7 +76,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("spec", BAD)
+@every_row("spec", BAD)
 def test_a_bad_one_is_one_line_that_says_what_to_type(tmp_path, spec):
     (tmp_path / "file.txt").write_text("x")
     with pytest.raises(DeepnbError) as told:
@@ -287,7 +288,7 @@ def count_of(backend: BackendProtocol | None) -> int:
     return len(backend.glob("*").matches or ())
 
 
-@pytest.mark.parametrize("count", [99, 100, 101, 250])
+@every_row("count", [99, 100, 101, 250])
 def test_a_search_pages_through_all(monkeypatch, count):
     monkeypatch.setattr(stores, "_PAGE", 70)
     kept = InMemoryStore()

@@ -20,6 +20,7 @@ from deepnb.core.values import Compacted, Flushed
 from deepnb.models.teaching import TeachingModel
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session, stored_once
 from tests.support.scripted import call
+from tests.support.tables import every_row
 
 
 def flushes(s: Session) -> list[Flushed]:
@@ -46,7 +47,7 @@ def planted(i: int) -> str:
     return f"{said} {FACTS['prohibition'].format(i)}"
 
 
-@pytest.mark.parametrize("by_hand", [False, True])
+@every_row("by_hand", [False, True])
 def test_what_fits_the_bound_outlives_five_lossy_compactions(by_hand: bool):
     model = Phased(profile={"max_input_tokens": 40_000})
     s = session(model, **({"trigger": ("messages", 1_000)} if by_hand else {}))
@@ -220,7 +221,7 @@ NOTHING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", [*NOTHING, call("note", text="no_reply."), call("note", text="  ")])
+@every_row("answer", [*NOTHING, call("note", text="no_reply."), call("note", text="  ")])
 def test_where_nothing_is_worth_keeping_no_note_is_made(answer: Any):
     s = session(Phased(flush=answer))
     for prompt in "abcd":
@@ -241,7 +242,7 @@ PROSE = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "lines"), PROSE)
+@every_row(("answer", "lines"), PROSE)
 def test_an_answer_in_plain_words_is_the_note(answer: str, lines: list[str]):
     s = session(Phased(flush=answer))
     s.run("We decided to ship on 2026-12-01.")
@@ -251,7 +252,7 @@ def test_an_answer_in_plain_words_is_the_note(answer: str, lines: list[str]):
     assert (first.how, list(first.lines)) == ("model", [f"- {line}" for line in lines])
 
 
-@pytest.mark.parametrize("answer", [RuntimeError("down"), "", " \n"])
+@every_row("answer", [RuntimeError("down"), "", " \n"])
 def test_where_no_model_answers_rules_choose(answer: Any):
     s = session(Phased(flush=answer))
     s.run("We decided to ship on 2026-12-01. What is the weather?")
@@ -296,7 +297,7 @@ def test_a_flush_writes_no_credential_and_no_order_of_a_tool():
     assert secret not in "".join(s.files.values())
 
 
-@pytest.mark.parametrize("by_tool", [True, False])
+@every_row("by_tool", [True, False])
 def test_a_flush_writes_no_line_of_a_key_that_goes_over_several(by_tool: bool):
     lines = [
         "-----BEGIN RSA " + "PRIVATE KEY-----",
@@ -390,7 +391,7 @@ class Broken(FilesystemBackend):
         return super().write(file_path, content)
 
 
-@pytest.mark.parametrize("failure", [ValueError("boom"), TimeoutError("too slow"), "", "  \n"])
+@every_row("failure", [ValueError("boom"), TimeoutError("too slow"), "", "  \n"])
 def test_without_a_summary_the_turn_goes_on_and_says_so(failure: Any):
     model = Phased(summary=failure)
     s = session(model)
@@ -410,7 +411,7 @@ def test_without_a_summary_the_turn_goes_on_and_says_so(failure: Any):
     stored_once(s, ["Never use inches.", "b", "c", "d"])
 
 
-@pytest.mark.parametrize("how", [OSError(28, "No space left on device"), "refused"])
+@every_row("how", [OSError(28, "No space left on device"), "refused"])
 def test_where_the_history_can_not_be_written_nothing_is_dropped(tmp_path, how: Any):
     backend = Broken(tmp_path, virtual_mode=True)
     model = Phased()
@@ -456,8 +457,8 @@ def test_a_note_that_can_not_be_written_is_said_and_not_taken_for_nothing(monkey
     assert compactions(s)[0].offload.flush is None
 
 
-@pytest.mark.parametrize("phase", ["flush", "offload", "summary", "answer"])
-@pytest.mark.parametrize("home", ["state", "disk"])
+@every_row("phase", ["flush", "offload", "summary", "answer"])
+@every_row("home", ["state", "disk"])
 def test_an_interrupt_in_any_phase_loses_and_doubles_nothing(tmp_path, monkeypatch, phase: str, home: str):
     stop = KeyboardInterrupt()
     model = Phased(flush="- a fact")

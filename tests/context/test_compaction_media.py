@@ -12,6 +12,7 @@ from deepnb import DeepnbError, Session, reads
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.engine.probe import to_message
 from deepnb.testing import ScriptedModel, call
+from tests.support.tables import every_row
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -45,7 +46,7 @@ def compacted(*blocks: Any) -> Session:
     return s
 
 
-@pytest.mark.parametrize("kind", ["standard", "data url"])
+@every_row("kind", ["standard", "data url"])
 def test_an_image_in_a_message_is_saved_and_named_in_the_history(kind):
     s = compacted(picture(kind))
     (section,) = s.history()
@@ -55,7 +56,7 @@ def test_an_image_in_a_message_is_saved_and_named_in_the_history(kind):
     assert DATA not in section.text
 
 
-@pytest.mark.parametrize("kind", ["url", "openai url"])
+@every_row("kind", ["url", "openai url"])
 def test_an_image_by_address_keeps_its_address(kind):
     (section,) = compacted(picture(kind)).history()
     assert f"the plot of June\n\n[image: {URL}]" in section.text

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from deepnb.context.approximate import approximate
 from deepnb.context.encodings import NotAtHandError, load
 from tests import DATA
+from tests.support.tables import every_row
 
 ROWS = [json.loads(line) for line in (DATA / "token_counts.jsonl").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[f"{row['kind']}, {row['set']}".replace(" ", "-") for row in ROWS])
+@every_row("row", ROWS, ids=[f"{row['kind']}, {row['set']}".replace(" ", "-") for row in ROWS])
 def test_never_under_and_at_most_half_as_much_again(row):
     assert row["o200k_base"] <= approximate(row["text"]) <= 1.5 * row["o200k_base"]
 
@@ -53,7 +54,7 @@ def test_the_counts_are_those_of_tiktoken():
     assert [len(encoding.encode_ordinary(row["text"])) for row in ROWS] == [row["o200k_base"] for row in ROWS]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "real"),
     [("", 0), ("a", 1), (" ", 1), ("\n", 1), ("\t", 1), ("hello", 1), ("é", 1), ("的", 1), ("1", 1), ("1234", 2), ("{}", 1),
      ("it's", 1), ("...", 1), ("—", 1), ("SELECT", 1), ("fooBar", 2), ("😀", 1), ("\r\n", 1), ("\x00", 1), ("don't", 1)],
@@ -74,7 +75,7 @@ def test_longer_never_costs_much_less(a, b):
     assert approximate(a + "\n" + b) >= 0.5 * max(approximate(a), approximate(b)) - 2
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     ["a" * 300_000, " " * 300_000, "\n \t" * 100_000, "A" * 300_000, "-" * 300_000, "的" * 300_000, "'s" * 150_000],
 )

@@ -6,7 +6,6 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-import pytest
 import tiktoken
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -19,6 +18,7 @@ from deepnb.core.values import ModelStarted
 from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 
 class Counting:
@@ -128,7 +128,7 @@ def recount(messages: Any, tools: Any, count_: Any) -> int:
     return sum(count_(p.text) + p.extra for p in pieces(messages, tools))
 
 
-@pytest.mark.parametrize("name", ["teaching", "tiktoken"])
+@every_row("name", ["teaching", "tiktoken"])
 def test_the_gauge_is_an_independent_recount_of_what_was_sent(name, monkeypatch):
     """Recorded by a middleware-free spy on the model itself: its messages and its tools, counted anew."""
     small = encoding()

@@ -17,6 +17,7 @@ from deepnb.context.transcript import Line, from_json, live_messages, read, to_j
 from deepnb.core.messages import Added, Message, ToolCall
 from deepnb.core.offload import Flush, Offload
 from deepnb.core.values import Compacted, Flushed, ToolEnded, ToolStarted
+from tests.support.tables import every_row
 
 texts = st.text(st.characters(codec=None), max_size=30)
 values = st.recursive(
@@ -71,9 +72,7 @@ def test_the_same_line_written_twice_is_one() -> None:
     assert read(to_json(LINES[0]) * 2 + to_json(LINES[1])) == (LINES[:2], 0)
 
 
-@pytest.mark.parametrize(
-    "junk", [b"null", b"[1]", b'{"type": 1}', b'{"a": "b"}', b"\xff\xfe", b'{"type":"a","at":"b"}']
-)
+@every_row("junk", [b"null", b"[1]", b'{"type": 1}', b'{"a": "b"}', b"\xff\xfe", b'{"type":"a","at":"b"}'])
 def test_junk_between_lines_is_left_out_and_counted(junk: bytes) -> None:
     assert read(to_json(LINES[0]) + junk + b"\n\n" + to_json(LINES[1])) == (LINES[:2], 1)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb.core.activity import Activity
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.values import (
@@ -20,6 +18,7 @@ from deepnb.core.values import (
     ToolStarted,
     Usage,
 )
+from tests.support.tables import every_row
 
 
 def model(path: Path = (), purpose: Purpose = "answer", total: int = 7) -> ModelStarted:
@@ -66,7 +65,7 @@ LINES: list[tuple[list[Event], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("events", "line"), LINES, ids=[line for _, line in LINES])
+@every_row(("events", "line"), LINES, ids=[line for _, line in LINES])
 def test_the_line(events: list[Event], line: str) -> None:
     activity = Activity()
     for event in events:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, p
 from deepnb.core.anchors.facts import facts
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count
+from tests.support.tables import every_row
 
 PATH = "/conversation_history/main.md"
 
@@ -21,7 +21,7 @@ def found(text: str, role: str = "user") -> dict[str, str]:
     return {a.text: a.kind for a in find([Message("1", role, text)])}  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "fact", "text"),
     [
         ("path", "/etc/hosts", "look at /etc/hosts, please"),
@@ -70,7 +70,7 @@ def test_a_fact_is_found_as_it_stands(kind: str, fact: str, text: str):
     assert found(text).get(fact) == kind, found(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "and/or, e.g. this or that, the 2nd one",
@@ -84,7 +84,7 @@ def test_ordinary_words_are_no_facts(text: str):
     assert found(text) == {}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "sentence",
     [
         "Never touch the production database.",
@@ -112,7 +112,7 @@ def test_what_the_user_forbids_is_found_whole(sentence: str):
     assert list(prohibitions(f"Hello there. {sentence} Thanks a lot.")) == [sentence]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "sentence",
     [
         "I don't know what that is.",
@@ -144,7 +144,7 @@ def test_a_credential_is_no_anchor():
     assert anchors == (Anchor("path", "/a/b.py"),)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("fact", "summary", "there"),
     [
         ("37 ms", "It takes 37 ms.", True),
@@ -232,7 +232,7 @@ def test_a_long_text_takes_time_in_proportion(monkeypatch):
         find([Message("1", "user", piece * 20_000)])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "found"),
     [
         ("the ratio was 0.5714", ["0.5714"]),

@@ -15,6 +15,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.prompt import GUIDELINES_CLOSE, MEMORY_OPEN, SKILLS_CLOSE, SKILLS_OPEN, system_parts
 from deepnb.core.tokenizer import count, tokens
 from deepnb.core.values import Usage
+from tests.support.tables import every_row
 
 
 @given(st.integers(1, 2_000_000))
@@ -25,7 +26,7 @@ def test_the_trigger_is_085_of_the_window_rounded_up(window):
     assert rule.keep_tokens == max(1, floor(Fraction(10, 100) * window))
 
 
-@pytest.mark.parametrize(("window", "trigger"), [(20, 17), (8_000, 6_800), (8_001, 6_801), (100, 85), (1, 1)])
+@every_row(("window", "trigger"), [(20, 17), (8_000, 6_800), (8_001, 6_801), (100, 85), (1, 1)])
 def test_the_border_is_exact(window, trigger):
     """0.85 * 20 is 17 exactly; in floating point 0.85 * 100 is 85.0 but 0.85 * 8001 is not 6800.85."""
     assert rule_for(window).trigger_tokens == trigger

@@ -12,6 +12,7 @@ from deepnb.core.budget import rule_for
 from deepnb.core.values import Compacted, Usage
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 PROMPTS = [f"Number {i}: the matter of item {i} is open and we look at it again soon." for i in range(4)]
 
@@ -40,7 +41,7 @@ def test_a_trigger_in_tokens(total, off, fires):
     assert fired(("tokens", total + off)) == fires
 
 
-@pytest.mark.parametrize(("messages", "fires"), [(7, True), (8, False)])
+@every_row(("messages", "fires"), [(7, True), (8, False)])
 def test_a_trigger_in_messages(messages, fires):
     """Before the fourth answer there are seven messages; at six the third turn would not yet have fired: it has five."""
     assert fired(("messages", messages)) == fires
@@ -72,7 +73,7 @@ def cutoff(keep, window: int = 100_000) -> int:
     return s.snapshot.offload.cutoff
 
 
-@pytest.mark.parametrize(("keep", "gone"), [(("messages", 1), 8), (("messages", 3), 6), (("messages", 5), 4)])
+@every_row(("keep", "gone"), [(("messages", 1), 8), (("messages", 3), 6), (("messages", 5), 4)])
 def test_a_keep_in_messages(keep, gone):
     assert cutoff(keep) == gone
 
@@ -119,15 +120,13 @@ def test_a_cost_is_said_where_the_price_is_known_and_only_there():
     assert sum((t.usage for t in s.turns), Usage()).cost is None
 
 
-@pytest.mark.parametrize(
-    "prices", [{"m": 1}, {"m": (1, 2)}, {"m": (1, 2, -3)}, {"m": (1, 2, "3")}, {"m": (1, 2, float("nan"))}, [1]]
-)
+@every_row("prices", [{"m": 1}, {"m": (1, 2)}, {"m": (1, 2, -3)}, {"m": (1, 2, "3")}, {"m": (1, 2, float("nan"))}, [1]])
 def test_a_price_that_is_none_is_one_line(prices):
     with pytest.raises(Exception, match=r"^prices must give dollars .*: prices=\{"):
         Session(prices=prices)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "model", "label", "found"),
     [
         ("gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from deepnb.core.budget import Budget, Rule
 from deepnb.core.cached import cache_drops, last_cached
 from deepnb.core.growing_list import GrowingList
 from deepnb.core.request import Request, Sent
 from deepnb.core.values import Call, ModelEnded, Snapshot, Turn, Usage
+from tests.support.tables import every_row
 
 HEAD = (
     Sent("tools", "ls", "{}", 900),
@@ -40,7 +39,7 @@ def changed(part: str) -> tuple[Sent, ...]:
 FIRST = turn(1, [(request("a"), 0), (request("a", "b"), 1_990)], "2026-05-01T10:00:00+00:00")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("second", "why"),
     [
         (turn(2, [(request("a", "b", "c"), 1_950)]), ""),

@@ -2,14 +2,14 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.code import review
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "what"),
     [
         ("x = 1 # \u202e gnp", "changes the direction of the text: line 1"),
@@ -30,7 +30,7 @@ def test_a_character_that_hides_is_named(code: str, what: str) -> None:
     assert any(odd for line in review(code).lines for _, odd in line)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "code",
     [
         "größe = 1",
@@ -47,7 +47,7 @@ def test_letters_of_other_languages_are_not(code: str) -> None:
     assert review(code).signs == ()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "what"),
     [
         ("import requests", "network"),
@@ -76,7 +76,7 @@ def test_what_it_reaches_for_is_named(code: str, what: str) -> None:
     assert what in review(code).reaches
 
 
-@pytest.mark.parametrize(
+@every_row(
     "code",
     [
         "df.groupby('region').units.sum()",

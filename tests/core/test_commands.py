@@ -3,17 +3,16 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 import deepnb
 from deepnb import DeepnbError
 from deepnb.core.commands import in_python
+from tests.support.tables import every_row
 
 SHELL = ("magics", "widgets", "views", "tour")
 """Rooms whose errors only somebody who types magics, or clicks, can meet."""
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("typed", "python"),
     [
         ("%agent new b starts it, %agent threads lists those there are", "session.new('b') starts it, session.threads lists those there are"),

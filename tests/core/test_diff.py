@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.diff import FileDiff, Hunk, apply, file_diffs
+from tests.support.tables import every_row
 
 LINES = st.sampled_from(["", "a", "b", "- tea", "+", "-", "@@ -1 +1 @@", "\\ No newline at end of file", "茶"])
 ENDS = st.sampled_from(["\n", "\r\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
@@ -77,7 +78,7 @@ def test_two_maps_of_files():
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="needs the program patch")
-@pytest.mark.parametrize(
+@every_row(
     ("before", "after"),
     [("a\nb\nc\n", "a\nB\nc\nd\n"), ("a\nb", "a\nb\n"), ("a\n", "b"), ("", "x\n"), ("a\r\nb\r\n", "a\r\nc\r\n")],
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.directives import Sources, came_from, held_lines, is_directive
 from tests import DATA
+from tests.support.tables import every_row
 
 DIRECTIVES = DATA / "directives"
 PAIRS = {
@@ -44,7 +44,7 @@ def test_there_are_samples_enough():
     assert all(len(pairs) >= 40 for pairs in PAIRS.values()) and len(FACTS) >= 60
 
 
-@pytest.mark.parametrize("lang", PAIRS)
+@every_row("lang", PAIRS)
 def test_what_a_tool_tried_to_have_remembered_is_held_copied_or_reworded(lang):
     missed = [
         line
@@ -55,7 +55,7 @@ def test_what_a_tool_tried_to_have_remembered_is_held_copied_or_reworded(lang):
     assert missed == []
 
 
-@pytest.mark.parametrize("lang", PAIRS)
+@every_row("lang", PAIRS)
 def test_the_same_words_of_the_user_are_not_held(lang):
     held = [
         line

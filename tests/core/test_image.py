@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import struct
 
-import pytest
-
 from deepnb.core.image import PromptImage, image_size, image_tokens, image_type, with_markers
 from tests.support.images import gif, jpeg, png
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("data", "kind", "size"),
     [
         (png(640, 480), "image/png", (640, 480)),
@@ -28,7 +27,7 @@ def test_type_and_size(data, kind, size):
     assert (image_type(data), image_size(data)) == (kind, size)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("size", "tokens"),
     [((750, 1), 1), ((640, 480), 410), ((1568, 765), 1_599), ((20_000, 10_000), 1_600), ((0, 0), 1), (None, 1_600)],
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.merge import Conflict, merge
+from tests.support.tables import every_row
 
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))
 
@@ -17,7 +17,7 @@ def sides(*conflicts: Conflict) -> list[tuple[int, str, str]]:
     return [(c.line, c.kept, c.written) for c in conflicts]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("base", "current", "mine", "text", "conflicts"),
     [
         ("a\n", "a\nb\n", "a\nc\n", "a\nb\nc\n", []),  # both appended
@@ -59,7 +59,7 @@ def test_a_conflict_says_what_each_side_wrote() -> None:
     assert len(str(long)) < 420
 
 
-@pytest.mark.parametrize("third", ["- l1\n", "- l1 AAA\n", "- l1 BBB\n", "- l1 AAA\n- l1 BBB\n"])
+@every_row("third", ["- l1\n", "- l1 AAA\n", "- l1 BBB\n", "- l1 AAA\n- l1 BBB\n"])
 def test_a_conflict_does_not_grow(third: str) -> None:
     """Whoever writes either text again, or has not changed anything, adds nothing and makes no new conflict."""
     once = merge("- l1\n", "- l1 AAA\n", "- l1 BBB\n").text

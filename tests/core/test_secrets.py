@@ -8,13 +8,14 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepnb.core.secrets import credentials, redact, redact_value, refusal
+from deepnb.core.secrets.shapes import by_chance, password_like
 from tests.data.clean_lines import lines
 from tests.data.credentials import samples
+from tests.support.tables import every_row
 
 SAMPLES, CLEAN = samples(), lines()
 DIGEST = "7431edc7792e538a926a3dc87e8f066edb285b4d2c9551e7875e24383f5540ef"
@@ -57,7 +58,7 @@ def test_what_is_redacted_says_its_kind_and_keeps_the_rest():
     assert redact(redact("password = hunter2")) == redact("password = hunter2")
 
 
-@pytest.mark.parametrize("kind", sorted({sample.kind for sample in SAMPLES}))
+@every_row("kind", sorted({sample.kind for sample in SAMPLES}))
 def test_redacting_twice_is_redacting_once(kind):
     for sample in (s for s in SAMPLES if s.kind == kind):
         once = redact(sample.text)
@@ -173,7 +174,7 @@ def test_endless_lines_do_not_hang():
     subprocess.run([sys.executable, "-c", code, *seeds], check=True, timeout=120)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "line",
     [
         "The root pw is Tr0ub4dor",
@@ -191,7 +192,7 @@ def test_found_by_a_second_look(line):
     assert credentials(line)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "line",
     [
         "test pass: 12/14",
@@ -208,3 +209,14 @@ def test_found_by_a_second_look(line):
 )
 def test_false_alarms_of_the_first_version(line):
     assert credentials(line) == ()
+
+
+def test_four_digits_make_a_token_one_that_chance_made() -> None:
+    """Below four a lower-case body may be words with a number; from four on it is a credential, alone or by its name."""
+    for digits, found in ((2, False), (3, False), (4, True), (5, True), (6, True)):
+        body = "kqzvmwtxhbrydgnpcfjl"
+        token = "".join(f"{body[n]}{n + 3}" if n < digits else body[n] for n in range(len(body)))
+        assert by_chance(token) is found, token
+        assert bool(credentials(f"we use sk-proj-{token} there")) >= found, token
+    for value, found in (("!82.1", False), ("!821", False), ("!821.", False), ("!8214", True), ("!82145", True)):
+        assert password_like(value) is found, value

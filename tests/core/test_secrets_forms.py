@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from deepnb.core.secrets import credentials, redact, redact_value, refusal
 from deepnb.core.secrets.kinds import Kind
 from tests.data import credentials_judge, credentials_practice
 from tests.data.credentials import Sample
+from tests.support.tables import every_row
 
 PRACTICE, JUDGE = credentials_practice.samples(), credentials_judge.samples()
 MARK = re.compile(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
@@ -39,13 +39,13 @@ def is_found(sample: Sample) -> bool:
     return all(any(a <= start and start + size <= b for a, b in spans) for start, size in at)
 
 
-@pytest.mark.parametrize("form", dict.fromkeys(sample.kind for sample in PRACTICE))
+@every_row("form", dict.fromkeys(sample.kind for sample in PRACTICE))
 def test_every_form_the_rules_were_written_by_is_found(form):
     assert [s.text for s in PRACTICE if s.kind == form and not is_found(s)] == []
 
 
-@pytest.mark.parametrize("form", dict.fromkeys(sample.kind for sample in PRACTICE))
-@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@every_row("form", dict.fromkeys(sample.kind for sample in PRACTICE))
+@every_row("between", ["\n", "\n\n"])
 def test_of_several_in_a_row_each_is_found(form, between):
     group = [s for s in PRACTICE if s.kind == form]
     left = redact(between.join(s.text for s in group))
@@ -66,7 +66,7 @@ def test_at_least_95_of_100_are_found_of_a_set_the_rules_were_not_written_by():
 KEY = body(32)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "reason"),
     [
         (f"- use zrq_live_{KEY} here", "a long random value after the prefix zrq_"),
@@ -124,7 +124,7 @@ CLEAN = [
 ]
 
 
-@pytest.mark.parametrize("text", CLEAN)
+@every_row("text", CLEAN)
 def test_ids_digests_paths_and_code_are_clean(text):
     assert credentials(text) == ()
 

@@ -26,6 +26,7 @@ from deepnb.core.tape import (
 )
 from deepnb.core.tape_index import NotOnTapeError, TapeIndex
 from deepnb.core.tape_request import Parts, TapeForm, cleaner, keys_of
+from tests.support.tables import every_row
 
 NOW = "2026-11-23T10:00:00+00:00"
 HEAD = head_line(NOW, "a note")
@@ -113,7 +114,7 @@ def test_a_date_far_from_the_recording_is_a_word():
     assert masked("<Thing object at 0x7f3a2c10>", near) == "<Thing object at <id>>"
 
 
-@pytest.mark.parametrize("change", ["role", "call", "argument", "tool", "description", "image", "order"])
+@every_row("change", ["role", "call", "argument", "tool", "description", "image", "order"])
 def test_whatever_a_model_is_sent_is_part_of_the_key(change):
     messages: list[Any] = [
         {"role": "user", "text": "hi"},
@@ -173,10 +174,8 @@ def test_a_line_that_a_crash_cut_is_left_out_and_said():
         ]
 
 
-@pytest.mark.parametrize("number", range(1, len(LINES)))
-@pytest.mark.parametrize(
-    "damage", [b"{}\n", b"[1]\n", b"\xff\xfe\n", b"\n", b'{"at": "x"}\n', b'{"part": 1}\n', b'{"model": 1}\n']
-)
+@every_row("number", range(1, len(LINES)))
+@every_row("damage", [b"{}\n", b"[1]\n", b"\xff\xfe\n", b"\n", b'{"at": "x"}\n', b'{"part": 1}\n', b'{"model": 1}\n'])
 def test_a_damaged_tape_is_refused_with_the_line(number, damage):
     lines = [*LINES[:number], damage, *LINES[number + 1 :], LINES[1]]
     with pytest.raises(InvalidError, match=rf"^a\.jsonl is damaged in line {number + 1}: get the file again"):
@@ -188,7 +187,7 @@ def test_an_exchange_whose_message_is_missing_is_damage():
         read_tape(b"".join([*LINES[:3], LINES[4]]), "a.jsonl")
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"hello\n", b'{"type": "session"}\n', b'{"tape": "x"}\n', b"\x00\xff\n"])
+@every_row("data", [b"", b"\n", b"hello\n", b'{"type": "session"}\n', b'{"tape": "x"}\n', b"\x00\xff\n"])
 def test_what_is_no_tape_is_refused(data):
     with pytest.raises(InvalidError, match=r"^a\.jsonl is not a tape: session\.record\(FILE\) makes one$"):
         read_tape(data, "a.jsonl")

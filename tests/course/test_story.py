@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pandas as pd
-import pytest
 
 from deepnb import Session
 from deepnb.course.steps import story_of
@@ -14,6 +13,7 @@ from deepnb.views.brief import html_text
 from deepnb.views.story import StoryStep, story_view
 from tests.support.notebooks import HERE, read
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 KEY = "Who keeps the spare key?"
 
@@ -65,7 +65,7 @@ def test_many_words_are_cut_to_the_last_turns() -> None:
     assert "turn 1 " not in picture(story_view("main", steps)).text()
 
 
-@pytest.mark.parametrize("word", ["remembers", "compacts", "brings back", "85 %"])
+@every_row("word", ["remembers", "compacts", "brings back", "85 %"])
 def test_the_saved_picture_has_all_of_it(word: str) -> None:
     (cell,) = (c for c in read(HERE / "00_start_here.ipynb").cells if c.id == "start-03")
     (output,) = cell.outputs

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from deepnb.engine import async_stream
+from tests.support.tables import every_row
 
 
 async def items(ended: list[str], fails: BaseException | None = None) -> AsyncIterator[int]:
@@ -32,7 +33,7 @@ def test_every_item_comes_in_order_in_the_thread_that_reads() -> None:
     assert ended == ["ended"]
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+@every_row("error", [ValueError("no"), KeyboardInterrupt()])
 def test_an_error_comes_through_and_the_loop_can_be_used_again(error: BaseException) -> None:
     ended: list[str] = []
     with pytest.raises(type(error)):

@@ -19,6 +19,7 @@ from deepnb.engine.checkpoints import FAR
 from deepnb.engine.delegation import nested_graph
 from deepnb.engine.state_backend import MessagesChannel
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 STEPS = 12
 """More than a turn with one tool call takes."""
@@ -33,7 +34,7 @@ def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any
             yield saver
 
 
-@pytest.mark.parametrize("key", [keys.MESSAGES, keys.FILES])
+@every_row("key", [keys.MESSAGES, keys.FILES])
 def test_what_grows_with_a_thread_is_a_delta_channel(key):
     model = Scripted(answers=["ok"])
     nested = nested_graph({"name": "n", "description": "d", "system_prompt": "p", "model": model, "tools": []})

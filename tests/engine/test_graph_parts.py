@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 
 from deepnb.engine.graph_parts import graph_parts
 from tests.support.graphs import GRAPHS, lookup, model
+from tests.support.tables import every_row
 
 THEIR_MODEL = model()
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@every_row("name", GRAPHS)
 def test_the_model_and_the_tools_of_each_of_eight_graphs(name: str, tmp_path: Path) -> None:
     parts = graph_parts(GRAPHS[name].make(tmp_path))
     assert [type(one).__name__ for one in parts.models] == ["ScriptedModel"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+from uuid import uuid4
+
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
 from deepnb import Session
 from deepnb.core.values import Compacted, ModelEnded, ModelStarted, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.engine.listen import Listener
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Paid, Scripted, call
 
@@ -102,3 +106,30 @@ def test_what_no_provider_reported_is_counted():
     assert 0 < turn.calls[0].answered < 10
     assert turn.budget is not None
     assert turn.budget.reported is None
+
+
+class Unledgered:
+    """A ledger that counts nothing."""
+
+    calls = 0
+
+    def sent(self, *_: Any) -> tuple[Any, Any]:
+        return None, None
+
+    def label(self, agent: str) -> str:
+        return agent
+
+
+def test_a_call_that_is_made_again_keeps_its_number_whatever_was_called_meanwhile():
+    told: list[Any] = []
+    listener = Listener(told.append, Unledgered())  # type: ignore[arg-type]
+    outer = uuid4()
+    listener.on_tool_start({"name": "task"}, "", run_id=outer, tool_call_id="t1", inputs={"subagent_type": "x"})
+    first, nested, again, after = (uuid4() for _ in range(4))
+    listener.on_chat_model_start({}, [[]], run_id=first)
+    listener.on_llm_error(ConnectionError(), run_id=first)
+    listener.on_chat_model_start({}, [[]], run_id=nested, parent_run_id=outer)
+    listener.on_chat_model_start({}, [[]], run_id=again)
+    listener.on_chat_model_start({}, [[]], run_id=after)
+    numbers = [(event.call.number, event.path) for event in told if isinstance(event, ModelStarted)]
+    assert numbers == [(1, ()), (2, ("t1",)), (1, ()), (3, ())]

@@ -15,6 +15,7 @@ from deepnb.core.request import Sent
 from deepnb.testing import ScriptedModel, call
 from deepnb.wiring.tool_text import SHORT
 from tests.bench.first import BEFORE, MOST, first_request
+from tests.support.tables import every_row
 from tests.support.tokens import o200k
 
 INDENTED = """Add two numbers.
@@ -102,7 +103,7 @@ def asked(window: int | None, text: Any, **more: Any) -> Session:
     return s
 
 
-@pytest.mark.parametrize(("window", "text", "expected"), WINDOWS + CHOSEN)
+@every_row(("window", "text", "expected"), WINDOWS + CHOSEN)
 def test_the_window_says_how_tools_are_described_unless_it_is_chosen(window, text, expected):
     s = asked(window, text)
     assert ("batch" in tools_of(s)["read_file"].text) == (expected == "full")

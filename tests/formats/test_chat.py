@@ -10,6 +10,7 @@ from deepnb.core.errors import NotFoundError
 from deepnb.core.values import ToolEnded, ToolStarted
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.session_files import jsonl
+from tests.support.tables import every_row
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "calc", "arguments": '{"x":"2+2"}'}}
 MESSAGES = [
@@ -37,8 +38,8 @@ def test_one_object(tmp_path):
     check(open_session(jsonl(tmp_path / "a.jsonl", {"messages": MESSAGES})))
 
 
-@pytest.mark.parametrize("value", [{"messages": MESSAGES}, MESSAGES])
-@pytest.mark.parametrize("indent", [None, 2])
+@every_row("value", [{"messages": MESSAGES}, MESSAGES])
+@every_row("indent", [None, 2])
 def test_one_value_in_a_file(tmp_path, value, indent):
     (tmp_path / "a.json").write_text(json.dumps(value, indent=indent))
     check(open_session(tmp_path / "a.json"))

@@ -7,12 +7,12 @@ import json
 import os
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.session_files import Claude, Codex, Pi, calls, jsonl, says
+from tests.support.tables import every_row
 
 JUNK: list[Any] = [
     None,
@@ -122,12 +122,12 @@ def read_all(file):
     return session
 
 
-@pytest.mark.parametrize("name", LINES)
+@every_row("name", LINES)
 def test_every_line_is_read_as_it_is(tmp_path, name):
     assert read_all(jsonl(tmp_path / "a.jsonl", *LINES[name])).index.format.startswith(name)
 
 
-@pytest.mark.parametrize("name", LINES)
+@every_row("name", LINES)
 def test_no_value_of_another_type_raises(tmp_path, name):
     lines = LINES[name]
     for n in range(1, len(lines)) if name not in ("chat", "deepnb") else range(len(lines)):

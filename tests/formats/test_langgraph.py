@@ -22,6 +22,7 @@ from deepnb.core.values import TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.formats.checkpoint_values import decode, folded_all
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 USAGE = {"input_tokens": 900, "output_tokens": 7, "total_tokens": 907, "input_token_details": {"cache_read": 800}}
 
@@ -276,7 +277,7 @@ FOLDS: dict[str, tuple[list[Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FOLDS)
+@every_row("name", FOLDS)
 def test_writes_are_folded(name):
     writes, texts = FOLDS[name]
     stored = [decode(*JsonPlusSerializer().dumps_typed(write)) for write in writes]

@@ -15,6 +15,7 @@ from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, Refused
 from deepnb.core.session_file import SessionIndex
 from deepnb.formats.opening import list_sessions, open_session
 from tests.support.session_files import Claude, Codex, Pi, jsonl, says
+from tests.support.tables import every_row
 
 
 def claude(path, prompt="Fix it"):
@@ -63,7 +64,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every_row("name", REFUSED)
 def test_a_file_of_no_known_kind_is_refused_with_what_it_seems_to_be(tmp_path, name):
     content, what = REFUSED[name]
     (tmp_path / "a.jsonl").write_bytes(content)
@@ -73,7 +74,7 @@ def test_a_file_of_no_known_kind_is_refused_with_what_it_seems_to_be(tmp_path, n
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("tables", "what"),
     [(("session", "message", "part"), "OpenCode"), (("pets",), "the tables pets"), ((), "no tables")],
 )

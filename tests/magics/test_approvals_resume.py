@@ -16,6 +16,7 @@ from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn
 from tests import IMPORT_TESTS
 from tests.bench.stream import CHUNK, PACE, Wire, texts
 from tests.support.kernels import Cell, Kernel, Ran
+from tests.support.tables import every_row
 
 SETUP = f"{IMPORT_TESTS}from tests.support.scripted import Scripted, call\n"
 
@@ -54,7 +55,7 @@ def test_a_long_answer_streams_below_the_card(kernel: Kernel, work: Path) -> Non
     assert wire.ratio <= 8
 
 
-@pytest.mark.parametrize("kind", ["prose", "one code block", "one table"])
+@every_row("kind", ["prose", "one code block", "one table"])
 def test_what_streams_into_kept_outputs_costs_little_more(kind: str) -> None:
     def ratio(length: int) -> float:
         wire, now, answer = Wire(), [0.0], texts()[kind](length)

@@ -9,6 +9,7 @@ from traitlets.config import Config
 
 from deepnb.magics import complete
 from deepnb.magics.complete import Names, candidates
+from tests.support.tables import every_row
 
 NAMES = Names(
     models=("anthropic:claude-sonnet", "openai:gpt-5", "offline", "my_graph"),
@@ -83,7 +84,7 @@ MEMORY = [
 OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-steps", "--bg", "--compare", "--keep"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("magic", "line", "offers"),
     [
         ("agent", "", SUBS + OPTS),
@@ -132,7 +133,7 @@ def test_a_line_is_offered_what_fits_there(magic, line, offers):
     assert candidates(magic, line, word, NAMES) == offers
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("magic", "line", "offers"),
     [
         ("agent", "", OPTS),
@@ -237,7 +238,7 @@ def test_install_twice_and_uninstall_leave_the_shell_as_it_was(shell):
     complete.install(shell, lambda: NAMES)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("magic", "typed", "expected"),
     [
         ("agent", "rewind ", ["3", "2", "1", "--memory"]),

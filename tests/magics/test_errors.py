@@ -12,6 +12,7 @@ from tests import IMPORT_TESTS
 from tests.support.kernels import Cell, Kernel
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 MISSPELT = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['appel']"
 CORRECTED = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['apple']"
@@ -32,12 +33,12 @@ def answered(shell: Shell, *answers: Any) -> Scripted:
     return model
 
 
-@pytest.mark.parametrize("line", ["explain", "fix", " explain "])
+@every_row("line", ["explain", "fix", " explain "])
 def test_alone_on_the_line_it_is_the_subcommand(line: str) -> None:
     assert parse_agent(line) == Command(line.strip())
 
 
-@pytest.mark.parametrize(
+@every_row(
     "line",
     ["fix the plot", "explain memory", "explain list", "fix 3", "Fix it", "explain main", "code review", "code the plot",
      "explain this error", "fix all"],

@@ -14,6 +14,7 @@ from deepnb.magics.interpolate import fill
 from tests.support.images import jpeg, png
 from tests.support.kernels import Kernel
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 PNG = png(4, 3)
 
@@ -30,7 +31,7 @@ def filled(value: Any, name: str = "fig") -> Any:
     return fill(f"see {{{name}}}", {"fig": value})
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "name", "marker"),
     [
         (PNG, "fig", "[image: fig, 4x3 png]"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from deepnb.magics.interpolate import FilledPrompt, code_and_math, fill
 from deepnb.workshop.describe import describe
+from tests.support.tables import every_row
 
 
 class Thing:
@@ -47,7 +48,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "becomes", "filled"),
     [
         ("{x}", "7", ("x",)),
@@ -76,7 +77,7 @@ def test_a_placeholder_becomes_the_value(text, becomes, filled):
     assert fill(text, KNOWN) == FilledPrompt(becomes, filled, ())
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "",
@@ -114,7 +115,7 @@ def test_code_mathematics_and_other_braces_stay_as_typed(text):
     assert fill(text, KNOWN) == FilledPrompt(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("before", "after"),
     [
         ("```\n{x}\n```\n", ""),
@@ -131,7 +132,7 @@ def test_after_code_and_mathematics_it_goes_on(before, after):
     assert fill(before + "{x}" + after, KNOWN).text == before + "7" + after
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "notes"),
     [
         ("{data} {data} {data.y} `{other}`", ("{data} is left as typed: no variable data",)),
@@ -228,7 +229,7 @@ def test_spans_are_in_order_and_without_overlaps(text):
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "piece",
     [
         "{",

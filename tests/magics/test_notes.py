@@ -12,6 +12,7 @@ from deepnb.search import Hit
 from deepnb.views.hits import hits_view
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Screen
+from tests.support.tables import every_row
 
 AT = '%config DeepNB.clock = "2026-03-02T09:05:00+09:00"'
 
@@ -87,7 +88,7 @@ def test_the_picture_and_the_sources_show_layers_that_are_there(shell: Any) -> N
     assert "a secret" not in shell.ok("%memory")
 
 
-@pytest.mark.parametrize("text", ["<b>bold</b> & »marks«", "漢字 gateway 漢字"])
+@every_row("text", ["<b>bold</b> & »marks«", "漢字 gateway 漢字"])
 def test_hits_are_escaped_and_marked(text: str) -> None:
     view = hits_view("gateway <b>", [Hit("/memory/<i>.md", 3, 4, text, 1.0, "words")], ["gateway"])
     assert "/memory/<i>.md:3-4  (words)" in view.text()

@@ -15,6 +15,7 @@ from tests.data import hostile
 from tests.support.harmless import harmless
 from tests.support.session_files import FORMATS, Claude, calls, claude_file, graph_file, jsonl, says, stamps
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 REFUSED = "thread claude-code-1f0c2a3b was opened to be read: %agent fork NAME --at N goes on from its turn N"
 
@@ -188,7 +189,7 @@ def test_a_very_long_turn_shows_its_ends(shell: Shell, tmp_path: Path) -> None:
     assert "150 steps are left out here" in shown and shown.count("→ Read(") == 50
 
 
-@pytest.mark.parametrize("text", hostile.SHORT[::9])
+@every_row("text", hostile.SHORT[::9])
 def test_hostile_texts_in_every_field_of_a_file_run_nowhere(text: str, tmp_path: Path) -> None:
     def junk(value):
         if isinstance(value, dict):

@@ -8,9 +8,10 @@ from deepnb.core.errors import DeepnbError
 from deepnb.magics.options import AgentRun, Command, fit, parse_agent, parse_memory, parse_skills
 from deepnb.magics.spelling import one_edit_apart
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommand, subcommands, usage_text
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     "prompt",
     [
         "what is this?",
@@ -51,7 +52,7 @@ def test_a_prompt_is_taken_as_typed(prompt):
     assert parse_agent(f"  {prompt} ") == AgentRun(prompt)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "command"),
     [
         ("", Command("status")),
@@ -141,7 +142,7 @@ def test_a_subcommand_whose_arguments_fit_is_that_subcommand(line, command):
     assert parse_agent(line) == command
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "run"),
     [
         ("--raw what is {x}?", AgentRun("what is {x}?", raw=True)),
@@ -171,7 +172,7 @@ def test_options_stand_before_the_prompt(line, run):
         assert parse_agent(line) == run
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "says"),
     [
         ("theads", "no subcommand 'theads': type %agent threads, or %agent -- theads to send it as a prompt"),
@@ -218,7 +219,7 @@ def test_a_cell_body_is_the_prompt_as_it_stands():
     assert parse_agent("-h", "x") == Command("help", {"words": None})
 
 
-@pytest.mark.parametrize(("line", "body"), [("status", "x"), ("--raw hi", "x"), ("-- hi", "x")])
+@every_row(("line", "body"), [("status", "x"), ("--raw hi", "x"), ("-- hi", "x")])
 def test_a_cell_line_holds_options_only(line, body):
     with pytest.raises(DeepnbError, match="put the prompt into the cell body"):
         parse_agent(line, body)
@@ -229,7 +230,7 @@ def test_an_empty_cell_is_an_empty_prompt():
         parse_agent("", " \n\n")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "command"),
     [
         ("", Command("picture")),
@@ -256,7 +257,7 @@ def test_memory_takes_its_subcommands(line, command):
     assert parse_memory(line) == command
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("parse", "line", "says"),
     [
         (parse_memory, "shwo", "no subcommand 'shwo': type %memory show"),
@@ -304,9 +305,7 @@ def test_a_cell_writes_a_memory_file_or_a_skill():
     assert parse_skills("tidy", "---\n") == Command("write", {"name": "tidy", "text": "---"})
 
 
-@pytest.mark.parametrize(
-    ("parse", "line"), [(parse_memory, ""), (parse_memory, "add"), (parse_skills, ""), (parse_skills, "a b")]
-)
+@every_row(("parse", "line"), [(parse_memory, ""), (parse_memory, "add"), (parse_skills, ""), (parse_skills, "a b")])
 def test_a_cell_that_writes_needs_one_name(parse, line):
     with pytest.raises(DeepnbError, match="type "):
         parse(line, "text\n")
@@ -334,7 +333,7 @@ def test_any_line_is_a_value_or_a_deepnb_error(line):
                 assert len(error.typed.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("a", "b", "near"),
     [
         ("theads", "threads", True),
@@ -378,7 +377,7 @@ USAGES = {
 }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "args"),
     [
         ("load my notes.md", {"file": "my notes.md", "to": None}),
@@ -393,7 +392,7 @@ def test_flags_before_and_behind_a_file_name(line, args):
     assert parse_memory(line).args == args
 
 
-@pytest.mark.parametrize("magic", MAGICS)
+@every_row("magic", MAGICS)
 def test_the_usage_is_made_from_the_rows(magic):
     assert "; ".join(sub.usage for sub in subcommands(magic)) == USAGES[magic]
     text = usage_text(magic)

@@ -8,6 +8,7 @@ import pytest
 
 from deepnb.magics.options import AgentRun, Command, parse_agent
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,7 @@ def test_errors_are_one_line(shell: Shell, in_directory: Path) -> None:
     assert "files/old.md is in" in shell.fails("%agent package app --yes")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "meant"),
     [
         ("package 'my app' /MEMORY.md notes/ --yes", {"directory": "'my app'", "include": "/MEMORY.md notes/", "yes": True}),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from deepnb.core.skills import Finding, Skill, SkillRead, skill_line
 from deepnb.magics.skills_commands import skills_rows
 from deepnb.views.findings import findings_view
 from deepnb.views.skills import GRANTS, SkillCard, skill_view, skills_view
 from deepnb.widgets.actions import ActionPanel, Row
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 PATH = "/skills/{}/SKILL.md"
 
@@ -159,7 +158,7 @@ def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
     assert "<b>wrong" not in view.html()
 
 
-@pytest.mark.parametrize("bad", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>"])
+@every_row("bad", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>"])
 def test_nothing_of_a_skill_runs_in_the_page(bad):
     skill = Skill(bad, bad, bad, bad, bad, bad, {bad: bad}, (bad,), bad, (bad,), (bad,), True)
     view = skills_view([skill], len, bad, texts={bad: bad}, reads={bad: SkillRead((1,), 1, 1)}, pinned=[bad])

@@ -14,6 +14,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.magics.help_command import show_help
 from deepnb.magics.options import AgentRun, Command, parse_agent
 from tests import DATA
+from tests.support.tables import every_row
 
 SETS = json.loads((DATA / "mistyped_lines.json").read_text("utf-8"))
 
@@ -22,7 +23,7 @@ def lines(kind: str) -> list[str]:
     return [line for one in SETS.values() for line in one[kind]]
 
 
-@pytest.mark.parametrize("line", lines("typos"))
+@every_row("line", lines("typos"))
 def test_a_mistyped_line_is_an_error_that_says_what_to_type(line):
     with pytest.raises(DeepnbError) as error:
         parsed = parse_agent(line)
@@ -33,12 +34,12 @@ def test_a_mistyped_line_is_an_error_that_says_what_to_type(line):
     assert len(said.splitlines()) == 1
 
 
-@pytest.mark.parametrize("prompt", lines("prompts"))
+@every_row("prompt", lines("prompts"))
 def test_a_prompt_that_begins_with_the_word_of_a_subcommand_is_sent(prompt):
     assert parse_agent(prompt) == AgentRun(prompt)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "says"),
     [
         (
@@ -61,15 +62,13 @@ def test_the_error_names_what_was_meant(line, says):
     assert error.value.typed == says
 
 
-@pytest.mark.parametrize(
-    "line", ["tools readonly", "xray last", "mount google /x", "rewind to 3", "rewind3", "dash board"]
-)
+@every_row("line", ["tools readonly", "xray last", "mount google /x", "rewind to 3", "rewind3", "dash board"])
 def test_so_does_one_whose_rest_nearly_fits(line):
     with pytest.raises(DeepnbError, match=r"usage|type"):
         parse_agent(line)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "prompt", ["fix the plot", "edit the plot", "help me plot", "use pandas to plot it", "memory leak in pandas"]
 )
 def test_words_that_people_ask_with_are_prompts_when_no_argument_follows(prompt):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from deepnb.magics.complete import Names, candidates
 from deepnb.magics.options import AgentRun, Command, parse_agent
+from tests.support.tables import every_row
 
 GOOD = "---\ndescription: Finds faults.\ntools: ls, task\n---\nBe strict.\n"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "what"),
     [
         ("subagents", None),
@@ -27,7 +26,7 @@ def test_what_is_the_subcommand(line, what):
     assert parse_agent(line) == Command("subagents", {"what": what, "yes": False})
 
 
-@pytest.mark.parametrize("line", ["subagents are useful", "subagents, what are they", "subagents remove all of them"])
+@every_row("line", ["subagents are useful", "subagents, what are they", "subagents remove all of them"])
 def test_what_is_a_prompt(line):
     assert parse_agent(line) == AgentRun(line)
 
@@ -37,7 +36,7 @@ def test_yes_stands_at_either_end():
     assert parse_agent("subagents add DIR --yes").args == {"what": "add DIR", "yes": True}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "offers"),
     [
         ("subagents ", ["add", "remove", "critic", "critical", "--yes"]),

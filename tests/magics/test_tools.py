@@ -14,6 +14,7 @@ from tests import IMPORT_TESTS
 from tests.support.kernels import Kernel
 from tests.support.mcp_servers import REAL, is_alive, script, tool, wait
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 FUNCTIONS = """
 import deepnb
@@ -29,7 +30,7 @@ class Box: double = staticmethod(double)
 """
 
 
-@pytest.mark.parametrize(
+@every_row(
     "what",
     [
         "add f",
@@ -49,20 +50,20 @@ def test_what_is_the_subcommand(what: str):
     assert parse_agent(f"tools {what}") == Command("tools", {"what": what})
 
 
-@pytest.mark.parametrize(
+@every_row(
     "line", ["tools are great", "tools ask Ana about it", "tools add 3 and 4 for me", "tools remove 2 rows, please"]
 )
 def test_what_is_a_prompt(line: str):
     assert parse_agent(line) == AgentRun(line)
 
 
-@pytest.mark.parametrize("line", ["tools ad f", "tools readonly", "tools romove f", "tool add f"])
+@every_row("line", ["tools ad f", "tools readonly", "tools romove f", "tool add f"])
 def test_what_is_a_slip(line: str):
     with pytest.raises(DeepnbError, match="usage: "):
         parse_agent(line)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "offers"),
     [
         ("tools ", ["ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove"]),

@@ -9,6 +9,7 @@ from traitlets.config import Config
 
 from deepnb.magics import transform
 from deepnb.magics.usage import subcommands
+from tests.support.tables import every_row
 
 
 class Recorder:
@@ -45,7 +46,7 @@ def recorder():
     made.shell.history_manager.end_session()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("cell", "got"),
     [
         ("%agent what is this?", [("agent", "what is this?")]),
@@ -75,7 +76,7 @@ def test_one_line_reaches_the_magic_as_typed(recorder, cell, got):
     assert recorder.run(cell) == got
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("cell", "got"),
     [
         ("%agent?", [("agent", "help")]),
@@ -101,7 +102,7 @@ def test_help_stays_help(recorder, cell, got):
     assert recorder.run(cell) == got
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("cell", "got"),
     [
         ("x = 1\n%agent what's x?\ny = 'it?'\n%memory add y?\n", [("agent", "what's x?"), ("memory", "add y?")]),
@@ -125,7 +126,7 @@ def test_only_a_line_of_its_own_is_ours(recorder, cell, got):
     assert recorder.run(cell) == got
 
 
-@pytest.mark.parametrize("cell", ["x = %agent what's up?", "x = %agent what's up?\n", "x = \\\n%agent what's up?"])
+@every_row("cell", ["x = %agent what's up?", "x = %agent what's up?\n", "x = \\\n%agent what's up?"])
 def test_an_assignment_keeps_the_question_mark(recorder, cell):
     assert recorder.run(cell) == [("agent", "what's up?")]
     assert recorder.shell.user_ns["x"] == "answer to what's up?"

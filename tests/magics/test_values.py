@@ -36,6 +36,7 @@ from deepnb.views.brief import html_text
 from tests.support.harmless import harmless
 from tests.support.kernels import Kernel
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 MADE = """
 import tempfile
@@ -139,7 +140,7 @@ def test_what_a_line_says() -> None:
     assert repr(Session(model="offline")) == "<Session offline, thread main>"
 
 
-@pytest.mark.parametrize("kind", [Turns, ThreadInfos, HistorySections, FileDiffs, PendingCalls])
+@every_row("kind", [Turns, ThreadInfos, HistorySections, FileDiffs, PendingCalls])
 def test_a_listing_is_a_tuple_in_all_else(kind: Any) -> None:
     items = (FileDiff("/a", "1", "2"), FileDiff("/b", None, "2"))
     made = kind(items)
@@ -176,9 +177,7 @@ def long_values(text: str) -> Iterator[Any]:
     yield Budget({text: 9, "user": 9}, rule_for(1_000), 9, growth=(1,) * 5_000)
 
 
-@pytest.mark.parametrize(
-    "text", ["word " * 2_000, "x" * 9_000, "line\n" * 3_000, "漢字" * 3_000, "<b>&amp;" * 2_000, ""]
-)
+@every_row("text", ["word " * 2_000, "x" * 9_000, "line\n" * 3_000, "漢字" * 3_000, "<b>&amp;" * 2_000, ""])
 def test_a_picture_has_less_than_2_kb_of_text_whatever_the_value_holds(text: str) -> None:
     for value in long_values(text):
         shown = picture(value)

@@ -20,6 +20,7 @@ from deepnb.core.values import ToolStarted
 from deepnb.engine.request import message_text
 from deepnb.wiring.options import Refresh
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 REFRESH = ("thread", "call", "delta")
 KINDS = ("state", "disk", "store", "state + disk", "given disk")
@@ -93,8 +94,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place(tmp_path, request.param)
 
 
-@pytest.mark.parametrize("refresh", REFRESH)
-@pytest.mark.parametrize("kind", KINDS)
+@every_row("refresh", REFRESH)
+@every_row("kind", KINDS)
 def test_a_change_is_seen_at_the_very_next_call_but_for_thread(tmp_path: Path, kind: str, refresh: Refresh):
     place = Place(tmp_path, kind, refresh)
     seen: list[bool] = []
@@ -318,8 +319,8 @@ def test_a_place_that_can_only_be_read_is_one_line(tmp_path: Path, monkeypatch: 
     place.law()
 
 
-@pytest.mark.parametrize("refresh", ["call", "delta"])
-@pytest.mark.parametrize("kind", ["disk", "store"])
+@every_row("refresh", ["call", "delta"])
+@every_row("kind", ["disk", "store"])
 def test_two_sessions_see_each_others_writes_at_their_next_call(tmp_path: Path, kind: str, refresh: Refresh):
     a = Place(tmp_path, kind, refresh)
     b = Place(tmp_path, kind, refresh, store=a.store)
@@ -372,7 +373,7 @@ def asked(path: str) -> list[Any]:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and links")
-@pytest.mark.parametrize("path", HOSTILE)
+@every_row("path", HOSTILE)
 def test_no_path_leaves_the_mount(tmp_path: Path, path: str):
     place = Place(tmp_path, "disk")
     inside, outside = tmp_path / "d", tmp_path / "outside"

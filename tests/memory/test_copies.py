@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepnb import DeepnbError, Session
+from tests.support.tables import every_row
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5"
 
@@ -32,7 +33,7 @@ def test_a_file_with_a_credential_is_refused(tmp_path: Path):
     assert "/AGENTS.md" not in s.files
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("content", "told"), [(b"\xff\xfe", "is not UTF-8 text"), (b"x" * 10_000_001, "more than 10 MB"), (None, "no file")]
 )
 def test_what_cannot_be_loaded_is_one_line(tmp_path: Path, content: bytes | None, told: str):

@@ -13,6 +13,7 @@ from deepnb.memory.promotion import candidates
 from deepnb.memory.recalls import Recall
 from tests.support.clock import Clock, session
 from tests.support.scripted import call, unasked
+from tests.support.tables import every_row
 
 TODAY = "/memory/2026-03-02.md"
 
@@ -42,7 +43,7 @@ def test_the_user_adds_to_todays_note_under_the_time():
     assert [(e.origin, e.path) for e in s.memory.log_entries()][-1] == ("user", "/memory/2026-03-03.md")
 
 
-@pytest.mark.parametrize("text", ["", "  \n ", "- "])
+@every_row("text", ["", "  \n ", "- "])
 def test_nothing_to_note_is_one_line(text: str):
     s = session()
     with pytest.raises(DeepnbError, match=r"nothing to note: session.memory.daily"):
@@ -101,8 +102,8 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", ["kernel", "keep"])
+@every_row("way", WAYS)
+@every_row("kind", ["kernel", "keep"])
 def test_the_agent_can_only_add(way: str, kind: str, tmp_path: Path):
     s = session(WAYS[way], "done")
     if kind == "keep":
@@ -281,7 +282,7 @@ def test_an_addition():
     assert addition("x", "2026-03-02T09:05", [" ", "-"]) == ""
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "text"),
     [("- a", "a"), ("  * a b ", "a b"), ("-", ""), ("- - a", "a"), ("-----BEGIN KEY-----", "-----BEGIN KEY-----"), ("-5 °C", "-5 °C")],
 )  # fmt: skip

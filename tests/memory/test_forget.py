@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb import Session
 from deepnb.engine.request import message_text
 from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 
 def session(*answers, **options) -> Session:
@@ -17,7 +16,7 @@ def last_request(s: Session) -> str:
     return "\n".join(message_text(m) for m in s.options.model.requests[-1])
 
 
-@pytest.mark.parametrize("refresh", ["delta", "call", "thread"])
+@every_row("refresh", ["delta", "call", "thread"])
 def test_what_is_forgotten_is_not_in_the_next_request(refresh: str):
     s = session(memory_refresh=refresh)
     s.memory.write("/AGENTS.md", "- likes tea\n- owns a zeppelin\n")

@@ -12,6 +12,7 @@ from deepnb.context.counting import BY_SCRIPT
 from deepnb.core import tokenizer
 from deepnb.memory.guidelines import memory_block
 from tests import DATA
+from tests.support.tables import every_row
 
 GOLDEN = DATA / "guidelines.txt"
 MOST = 600
@@ -32,7 +33,7 @@ def test_they_name_both_tools_when_to_write_and_when_not():
         assert words in text, words
 
 
-@pytest.mark.parametrize("count", [BY_SCRIPT.count, tokenizer.count], ids=["by script", "teaching"])
+@every_row("count", [BY_SCRIPT.count, tokenizer.count], ids=["by script", "teaching"])
 def test_they_are_short_by_the_counters_that_are_always_there(count):
     assert 100 < count(block()) < MOST
 

@@ -15,6 +15,7 @@ from deepnb.memory.budget import Fitted, fitted, plain, shares
 from deepnb.memory.layers import ALWAYS, layer_of, layers, note_day, note_paths
 from tests.support.clock import Clock, session
 from tests.support.scripted import call, unasked
+from tests.support.tables import every_row
 
 
 def system(request: list[BaseMessage]) -> str:
@@ -71,7 +72,7 @@ def test_without_a_clock_the_day_is_that_of_this_machines_time_zone(monkeypatch:
         time.tzset()
 
 
-@pytest.mark.parametrize("refresh", ["delta", "call"])
+@every_row("refresh", ["delta", "call"])
 def test_over_midnight_the_oldest_note_goes_and_the_new_one_comes(refresh: str):
     clock = Clock("2026-03-02T23:50")
     s = session(clock=clock, memory_refresh=refresh)
@@ -237,7 +238,7 @@ def test_shares_give_no_more_than_is_needed_or_there(needs: dict[str, int], room
 # -- names
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "day"),
     [("/memory/2026-03-02.md", "2026-03-02"), ("//memory/2026-03-02.md", "2026-03-02"), ("/Memory/2026-03-02.MD", "2026-03-02"),
      ("/x/../memory/2026-03-02.md", "2026-03-02"), ("/memory/topics.md", None), ("/memory/a/2026-03-02.md", None), ("/2026-03-02.md", None)],

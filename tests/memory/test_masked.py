@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from deepnb import Session
 from deepnb.core.values import Notice
 from deepnb.engine.request import message_text
 from deepnb.views.memory import memory_view
 from tests.support.compactions import compactions
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 KEY = "zrq_live_" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga"
 MARK = "[redacted: token]"
@@ -39,7 +38,7 @@ def notices(s: Session) -> list[str]:
     return [e.text for e in s.turns[-1].events if isinstance(e, Notice)]
 
 
-@pytest.mark.parametrize("refresh", ["delta", "call", "thread"])
+@every_row("refresh", ["delta", "call", "thread"])
 def test_it_is_masked_in_the_block_and_named_once(tmp_path: Path, refresh):
     s = session(tmp_path, memory_refresh=refresh)
     text = f"- first\n- the key is {KEY}, for staging\n"
@@ -109,7 +108,7 @@ def test_the_panel_says_that_it_is_masked(tmp_path: Path):
     assert file.state == "masked" and KEY not in repr(view) and MARK in file.content
 
 
-@pytest.mark.parametrize(
+@every_row(
     "look",
     [
         call("read_file", file_path="/box/AGENTS.md"),

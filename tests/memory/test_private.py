@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
@@ -16,6 +15,7 @@ from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.values import Compacted, ToolEnded
 from deepnb.memory.scope import Scope
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.tables import every_row
 
 SECRET = "the merger is in May"
 TASK = call("task", id="t1", description="look around", subagent_type="general-purpose")
@@ -54,7 +54,7 @@ def told(s: Session) -> Session:
 # -- what a change of memory tells
 
 
-@pytest.mark.parametrize("by", ["trigger", "hand"])
+@every_row("by", ["trigger", "hand"])
 def test_a_change_of_memory_that_was_told_is_not_offloaded(by: str):
     s = session(**(COMPACTS if by == "trigger" else {}))
     s.run("one")
@@ -129,7 +129,7 @@ READS = [
 ]
 
 
-@pytest.mark.parametrize("read", READS, ids=lambda w: w.tool_calls[0]["name"])
+@every_row("read", READS, ids=lambda w: w.tool_calls[0]["name"])
 def test_what_the_main_agent_read_of_it_is_nowhere_for_a_subagent(read):
     write = call("edit_file", id="c2", file_path="/MEMORY.md", old_string="May", new_string="May, or June")
     s = session(read, write, "1", "2", "summary", TASK, LOOK, "nested", "end", eviction_threshold=200)
@@ -268,7 +268,7 @@ def test_transcripts_that_a_shared_thread_may_search_tell_nothing_of_it():
     assert {hit.path for hit in s.memory.search_hits("merger", transcripts=True)} == {"/MEMORY.md"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "may"),
     [("/conversation_history/main.md", False), ("/Conversation_History/MAIN.md", False),
      ("/x/../conversation_history//main.md", False), ("/mounted/conversation_history/main.md", False),

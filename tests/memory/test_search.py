@@ -18,6 +18,7 @@ from deepnb.memory.scope import Scope
 from deepnb.memory.searching import place
 from tests.support.clock import Clock, session
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 OLD = "/memory/2025-12-24.md"
 
@@ -48,7 +49,7 @@ def test_the_agent_finds_an_old_note_and_reads_it():
     assert lines == "2: - the gateway host is box-17\n(3 lines in all)"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("asked", "says"),
     [
         (call("memory_search", query="zebra"), "Nothing in memory fits that."),
@@ -79,7 +80,7 @@ def test_the_agent_sees_the_score_and_chooses_the_fusion():
     assert ranked[3] != weighed[3] == "0.30"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("how", "says"),
     [({"fusion": "wieght"}, "did you mean weight?"), ({"fusion": "sum"}, "use rank or weight")],
 )
@@ -155,7 +156,7 @@ def test_a_search_is_a_table_of_passages():
     assert found(s, "gateway", fusion="weight") == found(s, "gateway")
 
 
-@pytest.mark.parametrize(("query", "k"), [("", 6), (" ", 6), ("x", 0)])
+@every_row(("query", "k"), [("", 6), (" ", 6), ("x", 0)])
 def test_a_mistake_is_one_line(query: str, k: int):
     with pytest.raises(DeepnbError):
         session().memory.search(query, k)
@@ -280,7 +281,7 @@ def test_what_is_forgotten_is_in_no_index(tmp_path: Path):
 SECRET = "the merger with Fjordbank is in May"
 
 
-@pytest.mark.parametrize("kind", ["kernel", "keep"])
+@every_row("kind", ["kernel", "keep"])
 def test_a_shared_thread_finds_nothing_of_long_term_memory(kind: str, tmp_path: Path):
     s = session(call("memory_search", query="merger Fjordbank"), call("memory_get", path="/MEMORY.md"), "done")
     if kind == "keep":

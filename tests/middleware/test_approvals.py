@@ -20,6 +20,7 @@ from deepnb import DeepnbError
 from deepnb.middleware import ApprovalMiddleware
 from deepnb.testing import ScriptedModel, call
 from deepnb.workshop.approvals import reads
+from tests.support.tables import every_row
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
@@ -62,7 +63,7 @@ def results(result: Any) -> list[str]:
 EDIT = {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": 5}}}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("decision", "said"),
     [
         ({"type": "approve"}, "paid 3 to Ada"),
@@ -80,7 +81,7 @@ def test_langchains_decisions_are_taken(decision: Any, said: str) -> None:
     assert said in result
 
 
-@pytest.mark.parametrize(
+@every_row(
     "wrong",
     [
         "yes",
@@ -153,7 +154,7 @@ BROKEN = AIMessage(
 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("wrong", "why"),
     [
         (call("pya", amount=3), "there is no tool 'pya'. Did you mean pay? Nothing was run. The tools are: balance, "),
@@ -162,7 +163,7 @@ BROKEN = AIMessage(
         (BROKEN, "the arguments of this call are not JSON, or were cut off."),
     ],
 )
-@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+@every_row("way", ["invoke", "ainvoke", "stream", "astream"])
 def test_a_call_that_no_tool_can_take_is_told_at_once(wrong: Any, why: str, way: str) -> None:
     graph = agent(wrong)
     given: Any = {"messages": "go"}

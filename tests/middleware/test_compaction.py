@@ -20,6 +20,7 @@ from deepnb import DeepnbError
 from deepnb.middleware import CompactionMiddleware, MemoryMiddleware, SkillsMiddleware
 from deepnb.testing import ScriptedModel, call
 from tests.support.compactions import Phased
+from tests.support.tables import every_row
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 HISTORY = "/conversation_history/t.md"
@@ -54,8 +55,8 @@ def test_a_deep_agent_has_no_other_beside_it(monkeypatch: pytest.MonkeyPatch) ->
     assert [m for m in stack if "Summarization" in type(m).__name__ or m is mine] == [mine]
 
 
-@pytest.mark.parametrize("outside", [True, False])
-@pytest.mark.parametrize("part", ["memory", "skills"])
+@every_row("outside", [True, False])
+@every_row("part", ["memory", "skills"])
 def test_the_trigger_counts_what_is_injected_inside_it(part: str, outside: bool) -> None:
     """Whichever of the two comes first in the list: of 3,000 tokens of a window of 4,000 none is in a message."""
     model = ScriptedModel(answers=["one", "(summary)", "two"], profile=ModelProfile(max_input_tokens=4_000))

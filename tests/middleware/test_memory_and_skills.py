@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from deepnb import DeepnbError
 from deepnb.middleware import MemoryMiddleware, SkillsMiddleware
 from deepnb.testing import RequestRecorder, ScriptedModel, call
+from tests.support.tables import every_row
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 EDIT = call("write_file", file_path="/AGENTS.md", content="- spaces\n")
@@ -86,7 +87,7 @@ def test_memory_is_neither_output_nor_a_subagents() -> None:
     assert ["- tabs" in request.system for request in recorder.requests] == [True, False, True]
 
 
-@pytest.mark.parametrize("made", [lambda: MemoryMiddleware(sources=["AGENTS.md"]), lambda: SkillsMiddleware(sources=["/a/../b"])])  # fmt: skip
+@every_row("made", [lambda: MemoryMiddleware(sources=["AGENTS.md"]), lambda: SkillsMiddleware(sources=["/a/../b"])])  # fmt: skip
 def test_a_mistake_is_one_line(made: Any) -> None:
     with pytest.raises(DeepnbError, match="is not the path of a file"):
         made()

@@ -33,6 +33,7 @@ from deepnb.models.teaching import TeachingModel
 from tests.support.contract import SERVED, Play, Played, Scenario, record, served, taped, teaching, without_figures
 from tests.support.images import png
 from tests.support.openai_server import Cut, Fail, Hold, Say, Think, Use
+from tests.support.tables import every_row
 
 ROWS: Mapping[str, Play] = {
     **{name: served(make) for name, make in SERVED.items()},
@@ -128,8 +129,8 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-@pytest.mark.parametrize("name", BY_NAME)
-@pytest.mark.parametrize("row", [row for row in ROWS if row != "openai"])
+@every_row("name", BY_NAME)
+@every_row("row", [row for row in ROWS if row != "openai"])
 def test_every_kind_of_model_gives_the_same_events_and_records(row, name):
     thoughts = row in THINK and "openai" in THINK
     assert record(played(row, name).session, thoughts=thoughts) == record(
@@ -183,15 +184,15 @@ def test_each_scenario_is_taught_or_says_why_not():
     assert {*TAUGHT, *NOT_TAUGHT} == {*BY_NAME, "calls"} and not TAUGHT.keys() & NOT_TAUGHT.keys()
 
 
-@pytest.mark.parametrize("name", TAUGHT)
-@pytest.mark.parametrize("row", ROWS)
+@every_row("name", TAUGHT)
+@every_row("row", ROWS)
 def test_the_teaching_model_gives_the_same_events_and_records_but_for_what_it_counts(row, name):
     one, script = taught(name)
     assert len(script.answers) >= len(script.prompts)
     assert without_figures(record(one.session)) == without_figures(record(ROWS[row](script).session))
 
 
-@pytest.mark.parametrize("name", TAUGHT)
+@every_row("name", TAUGHT)
 def test_the_teaching_model_has_usage_of_its_own_and_keeps_the_laws(name):
     s = taught(name)[0].session
     ended = [e.call for t in s.turns for e in t.events if isinstance(e, ModelEnded)]
@@ -221,7 +222,7 @@ def events(row: str, name: str, kind: Any, turn: int = 0) -> list[Any]:
     return [e for e in played(row, name).session.turns[turn].events if isinstance(e, kind)]
 
 
-@pytest.mark.parametrize("row", ROWS)
+@every_row("row", ROWS)
 def test_text_comes_in_pieces_and_usage_with_it(row):
     scenario = BY_NAME["text"]
     s = played(row, "text").session
@@ -231,7 +232,7 @@ def test_text_comes_in_pieces_and_usage_with_it(row):
     assert len(played(row, "text").requests) == len(scenario.prompts)
 
 
-@pytest.mark.parametrize("row", ROWS)
+@every_row("row", ROWS)
 def test_parallel_calls_are_run_and_answered_each_by_its_id(row):
     s = played(row, "parallel calls").session
     assert {e.id: e.status for e in events(row, "parallel calls", ToolEnded)} == {"a": "ok", "b": "ok", "c": "ok"}
@@ -240,7 +241,7 @@ def test_parallel_calls_are_run_and_answered_each_by_its_id(row):
     assert [c.id for c in asked.tool_calls] == [m.tool_call_id for m in results] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("row", THINK)
+@every_row("row", THINK)
 def test_thoughts_go_back_as_the_provider_gave_them(row):
     requests = played(row, "thoughts").requests
     sent = [json.dumps(r.get("messages") or r["input"]) for r in requests]
@@ -256,8 +257,8 @@ def test_thoughts_go_back_as_the_provider_gave_them(row):
     assert [e.text for e in events(row, "thoughts", TextDelta)] == ["I look.", "It is there."]
 
 
-@pytest.mark.parametrize("row", ROWS)
-@pytest.mark.parametrize("sees", [True, False])
+@every_row("row", ROWS)
+@every_row("sees", [True, False])
 def test_an_image_goes_to_those_that_see(row, sees):
     name = "an image" if sees else "an image that is not seen"
     (request,) = played(row, name).requests
@@ -267,7 +268,7 @@ def test_an_image_goes_to_those_that_see(row, sees):
     assert "does not see images" in "".join(e.text for e in events(row, name, Notice)) or sees
 
 
-@pytest.mark.parametrize("row", ROWS)
+@every_row("row", ROWS)
 def test_malformed_arguments_run_nothing_and_are_told(row):
     s = played(row, "arguments that are not JSON").session
     assert dict(s.files) == {}
@@ -278,8 +279,8 @@ def test_malformed_arguments_run_nothing_and_are_told(row):
     assert told[1] == "Error: ValidationError: file_path: Field required; content: Input should be a valid string"
 
 
-@pytest.mark.parametrize("row", ROWS)
-@pytest.mark.parametrize(
+@every_row("row", ROWS)
+@every_row(
     ("name", "sent", "line"),
     [
         ("refused with 400", 1, "the provider does not accept the request (400: no such thing)"),
@@ -301,8 +302,8 @@ def test_a_failure_is_one_line_the_thread_usable_and_nothing_sent_twice_unasked(
         assert one.session.turns[-1].error is None
 
 
-@pytest.mark.parametrize("row", ROWS)
-@pytest.mark.parametrize("status", [429, 500, 503, 529])
+@every_row("row", ROWS)
+@every_row("status", [429, 500, 503, 529])
 def test_a_request_that_is_sent_again_is_one_call(row, status):
     name = f"{status} and then an answer"
     (turn,) = played(row, name).session.turns
@@ -314,7 +315,7 @@ def test_a_request_that_is_sent_again_is_one_call(row, status):
 # -- what needs a server that is there while it is asked
 
 
-@pytest.mark.parametrize("row", SERVED)
+@every_row("row", SERVED)
 def test_a_slow_answer_can_be_interrupted_and_what_was_said_is_kept(row, monkeypatch):
     monkeypatch.setattr("deepnb.engine.run._GRACE", 0.1)
     slow = Hold(Say("One two three four."), words=2)
@@ -334,10 +335,8 @@ def test_a_slow_answer_can_be_interrupted_and_what_was_said_is_kept(row, monkeyp
         assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("row", SERVED)
-@pytest.mark.parametrize(
-    ("words", "line"), [(0, "the model did not answer in time: nothing"), (2, "the answer broke off: ")]
-)
+@every_row("row", SERVED)
+@every_row(("words", "line"), [(0, "the model did not answer in time: nothing"), (2, "the answer broke off: ")])
 def test_a_model_that_falls_silent_is_one_line_and_asked_once(row, words, line):
     silent = Hold(Say("One two three four."), words=words)
     with SERVED[row]([silent, Say("Here.")], timeout=0.3) as (model, server):
@@ -358,10 +357,8 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("row", SERVED)
-@pytest.mark.parametrize(
-    ("end", "said"), [(1, "it reached the model's limit of output tokens"), (2, "without a reason")]
-)
+@every_row("row", SERVED)
+@every_row(("end", "said"), [(1, "it reached the model's limit of output tokens"), (2, "without a reason")])
 def test_an_answer_that_is_not_all_of_it_says_so(row, end, said, monkeypatch):
     with SERVED[row]([Say("One two three.")]) as (model, server):
         whole = type(server).body
@@ -376,7 +373,7 @@ def test_an_answer_that_is_not_all_of_it_says_so(row, end, said, monkeypatch):
         assert not [e for e in s.run("again").events if isinstance(e, Notice)]
 
 
-@pytest.mark.parametrize(("row", "other"), permutations(SERVED, 2))
+@every_row(("row", "other"), permutations(SERVED, 2))
 def test_another_provider_is_not_sent_the_thoughts_of_the_first(row, other):
     with SERVED[row](BY_NAME["thoughts"].answers) as (first, _), SERVED[other]([Say("I go on.")]) as (second, server):
         s = Session(first, enable_skills=False)
@@ -391,8 +388,8 @@ def test_another_provider_is_not_sent_the_thoughts_of_the_first(row, other):
 # -- what holds of any turn of any model
 
 
-@pytest.mark.parametrize("name", BY_NAME)
-@pytest.mark.parametrize("row", ROWS)
+@every_row("name", BY_NAME)
+@every_row("row", ROWS)
 def test_the_laws_hold(row, name):
     laws(played(row, name).session)
 

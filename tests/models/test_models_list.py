@@ -18,6 +18,7 @@ from deepnb.models.ollama import OllamaModel, ollama_models
 from deepnb.views.models import models_view
 from tests.support.ollama_server import OllamaServer
 from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +148,7 @@ def test_one_that_does_not_answer_in_time_is_not_waited_for(monkeypatch):
             drip.set()
 
 
-@pytest.mark.parametrize("host", ["ollama.example.org", "http://192.0.2.7:11434", "[2001:db8::1]:11434", "127.0.0.1:x"])
+@every_row("host", ["ollama.example.org", "http://192.0.2.7:11434", "[2001:db8::1]:11434", "127.0.0.1:x"])
 def test_another_machine_is_never_asked(monkeypatch, host):
     asked: list[Any] = []
     monkeypatch.setattr(ollama, "HTTPConnection", lambda *a, **k: asked.append(a))
@@ -156,7 +157,7 @@ def test_another_machine_is_never_asked(monkeypatch, host):
     assert asked == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("host", "asked"),
     [
         ("", ("127.0.0.1", 11434)),

@@ -21,6 +21,7 @@ from tests.support.caching import (
     share,
 )
 from tests.support.openai_server import Say, Use
+from tests.support.tables import every_row
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@every_row("provider", PROVIDERS)
 def test_from_the_third_turn_on_at_least_80_percent_of_the_input_is_cached_also_after_a_memory_edit(provider):
     with serving(provider, agent(looks_then_answers)) as (s, server):
         s.memory.write("/AGENTS.md", NOTES)
@@ -43,7 +44,7 @@ def test_from_the_third_turn_on_at_least_80_percent_of_the_input_is_cached_also_
         assert all(one >= 0.8 for one in shares[2:]), shares
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@every_row("provider", PROVIDERS)
 def test_after_a_compaction_at_least_80_percent_are_cached_from_the_second_call_on(provider):
     with serving(provider, agent(looks_then_answers), trigger=("tokens", 12_000), keep=("messages", 4)) as (s, _):
         calls = calls_between_compactions(s)
@@ -51,7 +52,7 @@ def test_after_a_compaction_at_least_80_percent_are_cached_from_the_second_call_
         assert all(share(one) >= 0.8 for one in calls), [share(one) for one in calls]
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@every_row("provider", PROVIDERS)
 def test_a_block_made_anew_costs_neither_tools_nor_instructions(provider):
     with serving(provider, agent(looks_then_answers)) as (s, _):
         s.memory.write("/AGENTS.md", NOTES)

@@ -18,6 +18,7 @@ from deepnb.engine import retries
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS
 from tests.support.openai_server import Cut, Fail, OpenAIServer, Say, Use
+from tests.support.tables import every_row
 
 AT_ONCE = {"retry-after": "0"}
 BUSY = Fail(429, "slow down", AT_ONCE)
@@ -241,7 +242,7 @@ class BreaksOff(BaseChatModel):
         raise Overloaded("overloaded")
 
 
-@pytest.mark.parametrize(("pieces", "sent"), [(0, 5), (1, 1)])
+@every_row(("pieces", "sent"), [(0, 5), (1, 1)])
 def test_once_an_answer_has_begun_no_status_makes_it_be_asked_for_again(monkeypatch, pieces, sent):
     monkeypatch.setattr(retries, "FIRST", 0.0)
     model = BreaksOff(pieces=pieces)
@@ -274,16 +275,14 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("error", "line", "again"), FAILURES, ids=[line for _, line, _ in FAILURES])
+@every_row(("error", "line", "again"), FAILURES, ids=[line for _, line, _ in FAILURES])
 def test_what_is_said_of_exceptions_of_any_sdk(error, line, again):
     failure = model_failure(error)
     assert failure is not None
     assert (failure.line, failure.again) == (line, again)
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("no"), KeyError("code"), Told(code="E1"), Told(body="text"), Told(code=7)]
-)
+@every_row("error", [ValueError("no"), KeyError("code"), Told(code="E1"), Told(body="text"), Told(code=7)])
 def test_a_mistake_in_code_is_no_failure_of_a_provider(error):
     assert model_failure(error) is None
 

@@ -26,6 +26,7 @@ from tests.support.nesting import Plan, Planned
 from tests.support.openai_server import Fail, OpenAIServer, Say, Use
 from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
+from tests.support.tables import every_row
 from tests.support.windows import tight_window
 
 
@@ -432,7 +433,7 @@ def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypat
     assert "stopped after 0 requests (No space left on device)" in caplog.text
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "kind", "line"),
     [
         ("a.txt", InvalidError, "a.txt has no ending that says what it is: end the name in .jsonl"),

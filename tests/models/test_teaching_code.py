@@ -6,7 +6,6 @@ from typing import Any
 
 import matplotlib
 import pandas as pd
-import pytest
 
 from deepnb import Session
 from deepnb.core.messages import Message
@@ -17,14 +16,13 @@ from deepnb.models.teaching.moves import Say, Use
 from tests.support.code_answers import calls, fault, played
 from tests.support.code_questions import LATER, QUESTIONS, Expected, tables
 from tests.support.notebooks import HERE, read
+from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
 
 matplotlib.use("agg")
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"), QUESTIONS + LATER, ids=[question for question, _ in QUESTIONS + LATER]
-)
+@every_row(("question", "expected"), QUESTIONS + LATER, ids=[question for question, _ in QUESTIONS + LATER])
 def test_a_question_gets_the_code_that_answers_it(question: str, expected: Expected) -> None:
     assert fault(question, expected) == ""
 
@@ -109,9 +107,7 @@ def test_that_as_a_cell_is_the_code_that_ran() -> None:
     assert isinstance(other, Use) and "units_by_kind" in other.args["code"]
 
 
-@pytest.mark.parametrize(
-    "request_", ["plot units by region", "with code: total units by region", "give me a cell that adds 1"]
-)
+@every_row("request_", ["plot units by region", "with code: total units by region", "give me a cell that adds 1"])
 def test_without_the_tool_it_offers_no_code(request_: str) -> None:
     said = move(request_, tools=TOOLS)
     assert isinstance(said, Say) and "I have no rule for" in said.text
@@ -119,7 +115,7 @@ def test_without_the_tool_it_offers_no_code(request_: str) -> None:
     assert "Python code that runs once you approve it" in Session(namespace={}).run("what can you do?").text
 
 
-@pytest.mark.parametrize(
+@every_row(
     "request_",
     [
         "What is a plot?",
@@ -160,7 +156,7 @@ def test_the_notebook_has_the_cell_that_is_proposed_in_it() -> None:
     assert [call.args["code"] for call in calls(turn, "propose_cell")] == [cells[place + 1]]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "code"),
     [
         ("plot the gravity of the planets", 'planets.set_index("name")["gravity_m_s2"].sort_values()'),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb import Session
 from deepnb.models.teaching.conversation import Step
 from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
+from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, asked
 
 AGENTS = ("general-purpose", "critic", "data-2")
@@ -17,7 +16,7 @@ def move(request: str, *turn: Step, agents=AGENTS) -> Say | Use:
     return plan(asked(request, *turn, agents=agents), INTENTS)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("request_", "name", "task"),
     [
         ("ask the critic subagent to list files", "critic", "list files"),
@@ -54,9 +53,7 @@ def test_without_the_tool_it_says_so():
     assert done == Say("I would call the tool `task` here, but it is not bound to me, so I stop.")
 
 
-@pytest.mark.parametrize(
-    "request_", ["ask bob to call me", "use pandas to plot it", "tell me to stop", "let it be for now"]
-)
+@every_row("request_", ["ask bob to call me", "use pandas to plot it", "tell me to stop", "let it be for now"])
 def test_words_that_name_no_subagent_are_not_for_one(request_):
     done = move(request_)
     assert not (isinstance(done, Use) and done.tool == "task")

@@ -13,6 +13,7 @@ from deepnb.models.teaching.moves import Say
 from deepnb.models.teaching.tracebacks import read_failure
 from deepnb.workshop.error_text import error_text
 from tests.support.error_cases import KINDS, LATER, OTHERS, ErrorCase, cell_label, failure
+from tests.support.tables import every_row
 from tests.support.teaching import move
 
 ALL = (*KINDS, *OTHERS, *LATER)
@@ -36,7 +37,7 @@ def directory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+@every_row("case", ALL, ids=lambda case: case.name)
 def test_an_explanation_names_the_line_and_the_variable(case: ErrorCase) -> None:
     text = answer(prompts(case)[0])
     line = re.match(r"Line (\d+) of (Cell In\[\d+\]) fails with .+:\n\n```python\n(.+)\n```", text)
@@ -47,7 +48,7 @@ def test_an_explanation_names_the_line_and_the_variable(case: ErrorCase) -> None
     assert re.search(rf"`[^`\n]*{re.escape(case.variable)}[^`\n]*`", words) or not case.variable
 
 
-@pytest.mark.parametrize("case", [case for case in ALL if case.fixed], ids=lambda case: case.name)
+@every_row("case", [case for case in ALL if case.fixed], ids=lambda case: case.name)
 def test_a_corrected_cell_is_the_cell_with_the_correction(case: ErrorCase) -> None:
     text = answer(prompts(case)[1])
     block = re.search(r"The corrected cell:\n\n```python\n(.*?)\n```", text, re.DOTALL)
@@ -57,7 +58,7 @@ def test_a_corrected_cell_is_the_cell_with_the_correction(case: ErrorCase) -> No
     compile(block[1], "corrected", "exec")
 
 
-@pytest.mark.parametrize("name", ["TypeError of arguments", "a key that is a variable", "RecursionError"])
+@every_row("name", ["TypeError of arguments", "a key that is a variable", "RecursionError"])
 def test_where_the_error_does_not_say_what_is_meant_there_is_no_cell(name: str) -> None:
     case = next(case for case in ALL if case.name == name)
     text = answer(prompts(case)[1])
@@ -89,7 +90,7 @@ def test_an_unknown_kind_of_error_is_not_guessed_at() -> None:
     assert "`n` (int, -1)" in text and "no rule for this error" in text
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "Traceback (most recent call last):",

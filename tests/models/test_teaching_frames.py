@@ -7,13 +7,13 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 
 from deepnb import Session
 from deepnb.core.values import ToolStarted
 from deepnb.models.teaching.frames import answer as frame_answer
 from deepnb.models.teaching.frames import parse_frame
 from deepnb.workshop.describe import describe
+from tests.support.tables import every_row
 from tests.support.teaching import asked
 
 SALES = pd.DataFrame(
@@ -48,7 +48,7 @@ GROUP_QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("question", "says", "column", "how"), GROUP_QUESTIONS)
+@every_row(("question", "says", "column", "how"), GROUP_QUESTIONS)
 def test_a_question_about_groups_of_rows_is_answered_by_query_table(question, says, column, how):
     turn = Session(namespace={"sales": SALES}).run(question)
     assert turn.text == says
@@ -56,7 +56,7 @@ def test_a_question_about_groups_of_rows_is_answered_by_query_table(question, sa
     assert use.args["by"] == ["region"] and use.args["aggregate"] == {column: how}
 
 
-@pytest.mark.parametrize(("question", "says", "column", "how"), GROUP_QUESTIONS)
+@every_row(("question", "says", "column", "how"), GROUP_QUESTIONS)
 def test_without_query_table_it_gives_the_line_of_pandas(question, says, column, how):
     found = parse_frame(describe("sales", SALES))
     assert found
@@ -65,7 +65,7 @@ def test_without_query_table_it_gives_the_line_of_pandas(question, says, column,
     assert f'sales.groupby("region")["{column}"].{how}()' in text and "South" not in text
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "says"),
     [
         ("which region has the highest price?", "West has the highest price in sales: 3."),
@@ -85,7 +85,7 @@ def test_of_two_tables_that_a_question_names_it_looks_at_the_one_it_is_asked_in(
     assert answer(question, my_table=other, sales=SALES) == "West has the most units in my_table by region: 99 (sum)."
 
 
-@pytest.mark.parametrize(("question", "says"), [("describe the data", "says: "), ("描述一下数据", " 说：")])
+@every_row(("question", "says"), [("describe the data", "says: "), ("描述一下数据", " 说：")])
 def test_without_variables_it_quotes_the_tool(question, says):
     text = answer(question, _=1)
     assert says in text and "<function" not in text
@@ -96,7 +96,7 @@ def test_it_says_how_many_values_are_missing():
     assert answer("tell me about the price column of sales").endswith("max 3 (West), 2 missing.")
 
 
-@pytest.mark.parametrize(("question", "more"), [("describe wide", 108), ("which columns does wide have?", 101)])
+@every_row(("question", "more"), [("describe wide", 108), ("which columns does wide have?", 101)])
 def test_it_says_how_many_columns_it_leaves_out(question, more):
     wide = pd.DataFrame({f"c{i}": [i, i + 1] for i in range(120)})
     text = answer(question, wide=wide)
@@ -105,7 +105,7 @@ def test_it_says_how_many_columns_it_leaves_out(question, more):
     assert all(f"c{i}" in text for i in range(19)), "those whose names are known are named"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("said", "path", "line"),
     [
         ("Add to USER.md that I like tea", "/USER.md", "The user likes tea"),
@@ -124,7 +124,7 @@ def test_a_fact_is_added_to_the_memory_file_that_is_named(said, path, line):
     assert s.files["/AGENTS.md"] == "- tea is green\n"
 
 
-@pytest.mark.parametrize("made", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+@every_row("made", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
 def test_a_table_of_another_library_is_read_as_one_of_pandas(made):
     table = made(SALES)
     assert answer("what is the mean of price in the data frame?", sales=table) == "The mean price in sales is 2."
@@ -132,7 +132,7 @@ def test_a_table_of_another_library_is_read_as_one_of_pandas(made):
     assert found and found[0].code == "sales.to_pandas()"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "told"),
     [
         ("which region sold the most?", "units (sum) by region in sales:\n- North: 8\n- South: 7"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
 from langchain_core.messages import AIMessage
@@ -13,6 +12,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb.models.teaching import TeachingModel
+from tests.support.tables import every_row
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
 GUIDELINES = "<memory_guidelines>\nThe memory file is /AGENTS.md: write_file, edit_file.\n</memory_guidelines>"
@@ -180,7 +180,7 @@ def test_a_thread_is_compacted_on_the_way_and_ids_stay_apart() -> None:
     assert len(ids) == len(set(ids)) >= 26
 
 
-@pytest.mark.parametrize("text", ["Remember that I use vim", "列出文件", "Which planet has the strongest gravity?"])
+@every_row("text", ["Remember that I use vim", "列出文件", "Which planet has the strongest gravity?"])
 def test_the_same_run_twice_is_the_same(text: str) -> None:
     def run() -> list[Any]:
         agent = Agent()

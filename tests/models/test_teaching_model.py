@@ -14,6 +14,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import pieces
 from deepnb.models.teaching import TeachingModel
+from tests.support.tables import every_row
 
 
 @tool
@@ -46,7 +47,7 @@ def plain(message: AIMessage) -> dict[str, Any]:
     return {k: getattr(message, k) for k in kept}
 
 
-@pytest.mark.parametrize("talk", TALKS)
+@every_row("talk", TALKS)
 def test_the_chunks_joined_are_the_message(talk: list[Any]) -> None:
     model = TeachingModel().bind_tools(TOOLS)
     chunks = list(model.stream(talk))
@@ -58,7 +59,7 @@ def test_the_chunks_joined_are_the_message(talk: list[Any]) -> None:
     assert len(chunks) > 3
 
 
-@pytest.mark.parametrize("talk", TALKS)
+@every_row("talk", TALKS)
 def test_usage_is_exact(talk: list[Any]) -> None:
     answer = TeachingModel().bind_tools(TOOLS).invoke(talk)
     schemas = [convert_to_openai_tool(t) for t in TOOLS]
@@ -81,7 +82,7 @@ def test_only_the_last_chunk_has_usage() -> None:
     assert [c.content for c in chunks if c.content] == tokens("".join(str(c.content) for c in chunks))
 
 
-@pytest.mark.parametrize("talk", TALKS)
+@every_row("talk", TALKS)
 def test_the_same_messages_give_the_same_answer(talk: list[Any]) -> None:
     one, two = (TeachingModel().bind_tools(TOOLS).invoke(talk).model_dump(exclude={"id"}) for _ in range(2))
     assert json.dumps(one) == json.dumps(two)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb import Session
 from deepnb.core.values import ToolEnded
 from deepnb.models.teaching.moves import Say, Use
 from tests.support.clock import Clock
+from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
 
 NOTES = TOOLS | {"note", "memory_search", "memory_get"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("request_", "text"),
     [
         ("Note that the deadline is Friday", "the deadline is Friday"),
@@ -28,7 +27,7 @@ def test_what_goes_into_todays_note(request_: str, text: str):
     assert move(request_, tools=NOTES) == Use("note", {"text": text})
 
 
-@pytest.mark.parametrize(
+@every_row(
     "request_", ["Remember that the deadline is Friday", "记住截止日期是周五", "don't forget that Ana owns the data"]
 )
 def test_what_is_to_be_remembered_goes_to_the_memory_file(request_: str):
@@ -41,12 +40,12 @@ def test_without_the_tool_a_note_goes_to_the_memory_file():
     assert isinstance(done, Use) and done.args["file_path"] == "/AGENTS.md"
 
 
-@pytest.mark.parametrize("request_", ["Note that the password is hunter2pass", "记一下：密码是 hunter2pass"])
+@every_row("request_", ["Note that the password is hunter2pass", "记一下：密码是 hunter2pass"])
 def test_no_credential_is_noted(request_: str):
     assert isinstance(move(request_, tools=NOTES), Say)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("request_", "query"),
     [
         ("Search your memory for the gateway host.", "the gateway host"),

@@ -15,6 +15,7 @@ from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.moves import MAX_CALLS, Say, Use, plan
 from deepnb.models.teaching.prompt import MemoryFile
 from deepnb.models.teaching.words import words
+from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
 
 PATH = "/AGENTS.md"
@@ -43,7 +44,7 @@ def read(text: str, path: str = PATH) -> Step:
     return Step("read_file", {"file_path": path}, f"@@ lines 1-{n} of {n} @@\n{text}")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("request_", "line"),
     [
         ("Remember that I prefer tabs over spaces.", "- The user prefers tabs over spaces"),
@@ -61,9 +62,7 @@ def test_a_fact_is_written_in_the_users_own_words(request_: str, line: str) -> N
     assert move(request_) == Use("write_file", {"file_path": PATH, "content": line + "\n"})
 
 
-@pytest.mark.parametrize(
-    "request_", ["Remember what I told you?", "Do you remember my name?", "你记得什么？", "note to self"]
-)
+@every_row("request_", ["Remember what I told you?", "Do you remember my name?", "你记得什么？", "note to self"])
 def test_a_question_is_not_a_fact(request_: str) -> None:
     assert not isinstance(move(request_), Use)
 
@@ -119,7 +118,7 @@ def test_a_call_that_was_changed_before_it_ran_is_told_as_it_was() -> None:
     assert "vim" not in text
 
 
-@pytest.mark.parametrize(
+@every_row(
     "request_",
     [
         "Remember my API key: sk-abcdefghijklmnop",
@@ -135,7 +134,7 @@ def test_credentials_are_refused_and_not_repeated(request_: str) -> None:
     assert "credential" in text or "密码" in text
 
 
-@pytest.mark.parametrize("fact", ["the token budget is 8000", "I dislike password managers", "pins are on the map"])
+@every_row("fact", ["the token budget is 8000", "I dislike password managers", "pins are on the map"])
 def test_plain_facts_are_no_credentials(fact: str) -> None:
     assert not looks_secret(fact)
 
@@ -170,7 +169,7 @@ def test_forget_looks_in_the_file_that_says_it() -> None:
     assert first.args["file_path"] == PATH
 
 
-@pytest.mark.parametrize(
+@every_row(
     "request_",
     [
         "What do you know about my preferences?",
@@ -187,7 +186,7 @@ def test_recall_quotes_the_line_and_its_path(request_: str) -> None:
     assert '"The user prefers tabs over spaces" (/AGENTS.md)' in text
 
 
-@pytest.mark.parametrize("request_", ["What do you remember?", "do I prefer tabs?", "你记得什么？"])
+@every_row("request_", ["What do you remember?", "do I prefer tabs?", "你记得什么？"])
 def test_recall_says_honestly_that_there_is_nothing(request_: str) -> None:
     text = said(request_)
     assert "nothing" in text or "什么都不记得" in text
@@ -207,7 +206,7 @@ def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
     assert "tabs" not in text
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("request_", "expected"),
     [
         ("list files", Use("ls", {"path": "/"})),
@@ -276,7 +275,7 @@ LISTED = Step("list_variables", {}, "planets: DataFrame, 8 rows x 10 columns\nx:
 INSPECTED = Step("inspect_variable", {"name": "planets"}, PLANETS)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "answer"),
     [
         ("Which planet has the strongest gravity?", "Jupiter has the highest gravity_m_s2 in planets: 23.1."),
@@ -329,9 +328,7 @@ def test_no_more_than_six_calls_in_a_turn() -> None:
     assert isinstance(move("list files", *turn[1:]), Use)
 
 
-@pytest.mark.parametrize(
-    "request_", ["who are you?", "你是谁？", "What is 2 + 2?", "", "hello", "谢谢", "tell me a joke"]
-)
+@every_row("request_", ["who are you?", "你是谁？", "What is 2 + 2?", "", "hello", "谢谢", "tell me a joke"])
 def test_it_never_pretends(request_: str) -> None:
     text = said(request_)
     assert text
@@ -345,7 +342,7 @@ def test_words_of_two_forms_are_one() -> None:
     assert "制表" in words("用户喜欢用制表符")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "request_",
     [
         "Read /style.md and remember what it says",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from deepagents.middleware.summarization import DEEPAGENTS_DEFAULT_SUMMARY_PROMPT
 from langchain.agents.middleware.summarization import DEFAULT_SUMMARY_PROMPT
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, get_buffer_string
@@ -11,6 +10,7 @@ from deepnb.core.tokenizer import count
 from deepnb.models.teaching.conversation import conversation
 from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
+from tests.support.tables import every_row
 
 PATH = "/AGENTS.md"
 
@@ -36,7 +36,7 @@ TALK = [
 ]
 
 
-@pytest.mark.parametrize("prompt", [DEFAULT_SUMMARY_PROMPT, DEEPAGENTS_DEFAULT_SUMMARY_PROMPT])
+@every_row("prompt", [DEFAULT_SUMMARY_PROMPT, DEEPAGENTS_DEFAULT_SUMMARY_PROMPT])
 def test_the_engines_summary_prompt_is_recognised(prompt: str) -> None:
     assert summary_of(TALK, prompt) == (
         "Requests so far: 2\n"

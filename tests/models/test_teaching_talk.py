@@ -1,12 +1,11 @@
 """What the teaching model says where it has no rule."""
 
-import pytest
-
 from deepnb import Session
 from deepnb.models.teaching.talk import TRIES, TRIES_ZH
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(("request_", "tries"), [("sing for me", TRIES), ("唱首歌", TRIES_ZH)])
+@every_row(("request_", "tries"), [("sing for me", TRIES), ("唱首歌", TRIES_ZH)])
 def test_a_request_without_a_rule_is_answered_with_three_prompts_that_have_one(request_: str, tries: tuple[str, ...]):
     session = Session()
     said = session.run(request_).text

@@ -14,6 +14,7 @@ from deepnb.magics.options import AgentRun, parse_agent
 from deepnb.tour.places import FIRST, notebooks
 from deepnb.tour.story import SKILL, SKILL_NAME, STORY, WINDOW
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
+from tests.support.tables import every_row
 
 SOME_CACHE = os.environ.get("TIKTOKEN_CACHE_DIR", "")
 
@@ -44,7 +45,7 @@ def test_a_notebook_shows_what_its_file_shows(path: Path, cache: str, tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+@every_row("path", ALL, ids=lambda path: path.name)
 def test_a_notebook_is_valid_small_and_of_no_machine(path: Path) -> None:
     notebook = read(path)
     nbformat.validate(notebook)

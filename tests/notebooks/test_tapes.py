@@ -14,9 +14,10 @@ from tests.support.kernels import Kernel
 from tests.support.replays import tape
 from tests.support.shells import Shell
 from tests.support.tapes import COMPARED, HERE, MODELS, NOTE, PROMPTS, WARM, make
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize("name", MODELS)
+@every_row("name", MODELS)
 def test_a_shipped_tape_is_current(name: str, tmp_path: Path) -> None:
     """If not: `python -m tests.support.tapes`."""
     file = tmp_path / f"{name}.jsonl"
@@ -31,7 +32,7 @@ def test_a_shipped_tape_is_current(name: str, tmp_path: Path) -> None:
     assert dict(again.files) == dict(recorded.files)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@every_row("name", MODELS)
 def test_a_shipped_tape_says_what_it_is(name: str) -> None:
     file = HERE / f"{name}.jsonl"
     assert json.loads(file.read_text(encoding="utf-8").partition("\n")[0])["note"] == NOTE == "scripted, no LLM"

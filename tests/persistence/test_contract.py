@@ -258,3 +258,14 @@ def test_it_says_what_a_turn_needs_that_its_kernel_did_not_end(where):
         third.run("again")
     with session(where) as fourth:
         assert fourth.restored.lines[1:] == ()
+
+
+def test_the_head_of_a_thread_is_set_only_where_it_is_what_the_writer_last_saw(where):
+    with session(where, "one", "two") as first:
+        first.run("one")
+        records = first._workspace.persistence.records
+        head = records.thread("main").head
+        assert head and not records.set_head("main", "another", None) and not records.set_head("main", "x", "stale")
+        assert records.thread("main").head == head
+        assert records.set_head("main", "another", head) and records.thread("main").head == "another"
+        assert records.set_head("main", head, "another")

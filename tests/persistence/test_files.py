@@ -11,6 +11,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 
 def session(where: str | Path, *answers: Any, **options: Any) -> Session:
@@ -44,7 +45,7 @@ def test_a_later_format_is_refused(tmp_path):
     refused(where, "was written by a later deepnb")
 
 
-@pytest.mark.parametrize("how", ["text", "cut", "overwritten"])
+@every_row("how", ["text", "cut", "overwritten"])
 def test_a_damaged_file_is_refused(tmp_path, how):
     where = tmp_path / "session.db"
     with session(where) as s:
@@ -82,7 +83,7 @@ def test_a_file_of_langgraphs_own_is_brought_up_to_date(tmp_path):
         assert [t.prompt for t in again.turns] == ["one", "two"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("where", "match"),
     [
         ("", "persist can't be"),
@@ -105,7 +106,7 @@ def test_a_password_is_not_shown():
     assert "hunter2secret" not in str(told.value)
 
 
-@pytest.mark.parametrize("extra", ["sqlite", "postgres"])
+@every_row("extra", ["sqlite", "postgres"])
 def test_a_missing_package_says_what_to_install(tmp_path, monkeypatch, extra):
     import sys
 

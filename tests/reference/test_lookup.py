@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb.magics.reference import entries
 from deepnb.reference.lookup import MOST, look_up
+from tests.support.tables import every_row
 
 
 def found(words: str, magic: str = "agent") -> list[tuple[str, str]]:
     return [(one.entry.kind, one.entry.name) for one in look_up(words, entries(), magic)]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("words", "first"),
     [
         ("compaction", ("topic", "compaction")),
@@ -40,7 +39,7 @@ def test_the_magic_that_asks_comes_first() -> None:
     assert [found("panel", magic)[0] for magic in ("agent", "memory")] == [("%agent", "panel"), ("%memory", "panel")]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("words", "among"),
     [
         ("compaction", ("%agent", "compact")),
@@ -59,7 +58,7 @@ def test_it_is_among_the_answers(words: str, among: tuple[str, str]) -> None:
     assert among in found(words)
 
 
-@pytest.mark.parametrize("words", ["nothinglikethis", "xyzzy", "..."])
+@every_row("words", ["nothinglikethis", "xyzzy", "..."])
 def test_an_unknown_word_finds_nothing(words: str) -> None:
     assert found(words) == []
 

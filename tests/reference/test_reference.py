@@ -7,8 +7,6 @@ import inspect
 import re
 from typing import Any
 
-import pytest
-
 import deepnb
 from deepnb.magics.config import DeepNB
 from deepnb.magics.reference import entries
@@ -20,6 +18,7 @@ from deepnb.reference.files import FILES
 from deepnb.reference.python import MODULES, PARTS
 from deepnb.reference.topic import FOLDER, TOPICS, topic_entries
 from tests.support.reference import FILE
+from tests.support.tables import every_row
 
 
 def of(kind: str) -> dict[str, Entry]:
@@ -30,7 +29,7 @@ def test_the_file_is_current() -> None:
     assert FILE.read_text(encoding="utf-8") == reference_text(entries()), "python -m tests.support.reference writes it"
 
 
-@pytest.mark.parametrize("magic", MAGICS)
+@every_row("magic", MAGICS)
 def test_every_subcommand_and_flag_is_in_it(magic: str) -> None:
     found = of(f"%{magic}")
     for sub in subcommands(magic):
@@ -57,7 +56,7 @@ def test_every_option_of_a_session_is_in_it_with_its_default() -> None:
         assert one.usage in (f"Session({name}={given[name].default!r})", "Session(system_prompt=...)")
 
 
-@pytest.mark.parametrize("module", MODULES)
+@every_row("module", MODULES)
 def test_every_public_name_is_in_it(module: str) -> None:
     real = importlib.import_module(module)
     listed = getattr(real, "__all__", None) or [
@@ -71,7 +70,7 @@ def test_every_public_name_is_in_it(module: str) -> None:
     assert [name for name in listed if not found[name].text] == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "parameters"),
     [(n, list(inspect.signature(getattr(deepnb, n)).parameters)) for n in ("open_session", "list_sessions", "reads")]
     + [
@@ -133,7 +132,7 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize(("name", "number"), BLOCKS)
+@every_row(("name", "number"), BLOCKS)
 def test_the_code_of_a_topic_runs(name: str, number: int, tmp_path, monkeypatch, capsys) -> None:
     from deepnb.testing import ScriptedModel
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb import Session
 from deepnb.core.values import ToolEnded
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 REMOVE = call("delete", file_path="/AGENTS.md", id="c2")
 
@@ -72,7 +71,7 @@ def test_a_file_removed_after_memory_was_taken_back_is_there_as_it_was_when_that
 # -- writes that wait, and a rewind
 
 
-@pytest.mark.parametrize("to", [0, 1, 2])
+@every_row("to", [0, 1, 2])
 def test_a_rewind_drops_what_was_written_while_the_turn_was_unfinished(to: int):
     s = session("first", call("ls", path="/"), "resumed")
     s.files["/before.csv"] = "a\n"

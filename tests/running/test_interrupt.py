@@ -17,6 +17,7 @@ from deepnb import DeepnbError, Session
 from deepnb.core.values import ModelStarted, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import run as engine_run
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.tables import every_row
 
 LONG = " ".join(["word"] * 400)
 
@@ -282,7 +283,7 @@ def side_by_side() -> tuple[Session, Tools]:
     return s, tools
 
 
-@pytest.mark.parametrize("decision", ["again", "skip", None])
+@every_row("decision", ["again", "skip", None])
 def test_of_tools_side_by_side_only_the_cut_one_is_asked_about(decision):
     s, tools = side_by_side()
     assert s.pending is not None
@@ -301,7 +302,7 @@ def test_of_tools_side_by_side_only_the_cut_one_is_asked_about(decision):
         assert results["id-fast"] == "fast is done"
 
 
-@pytest.mark.parametrize("decision", ["again", "skip", None])
+@every_row("decision", ["again", "skip", None])
 def test_what_a_tool_wrote_beside_a_cut_one_is_kept(decision):
     calls = [
         {"name": "write_file", "args": {"file_path": "/AGENTS.md", "content": "- tea\n"}, "id": "w"},

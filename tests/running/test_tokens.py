@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
@@ -14,6 +13,7 @@ from deepnb.views.footer import footer_view
 from deepnb.views.threads import turns_view
 from deepnb.views.turn_segments import turn_segments
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
 
@@ -37,7 +37,7 @@ def looking(calls: int = 30, **fields: Any) -> Reporting:
     return Reporting(answers=[*[call("ls", id=f"c{i}", path="/") for i in range(calls)], "end"], **fields)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "fields",
     [{}, {"zeros": tuple(range(40))}, {"real": (1, 3)}, {"real": (2,), "zeros": (1, 3)}],
     ids=["none", "zeros", "some", "some zeros"],

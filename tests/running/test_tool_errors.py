@@ -21,6 +21,7 @@ from deepnb.core.values import Turn
 from deepnb.views.turn import TurnView
 from deepnb.views.turn_segments import turn_segments
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.tables import every_row
 
 TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
 
@@ -90,9 +91,9 @@ def results(s: Session) -> list[ToolMessage]:
 # -- a tool that raises
 
 
-@pytest.mark.parametrize(("fails", "text"), FAILING, ids=lambda x: getattr(x, "__name__", ""))
-@pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("way", ["run", "arun"])
+@every_row(("fails", "text"), FAILING, ids=lambda x: getattr(x, "__name__", ""))
+@every_row("nested", [False, True])
+@every_row("way", ["run", "arun"])
 def test_what_a_tool_raises_is_its_result(fails: Callable[..., Any], text: str, nested: bool, way: str) -> None:
     answers = [call(fails.__name__, id="a", text="x"), "sorry"]
     s = session(*([TASK, *answers, "end"] if nested else answers), **unasked(fails))
@@ -107,7 +108,7 @@ def test_what_a_tool_raises_is_its_result(fails: Callable[..., Any], text: str, 
     assert sorted(e.id for e in ended(turn)) == sorted(started), "each call ends once"
 
 
-@pytest.mark.parametrize("fails", [sync_fails, async_fails, odd])
+@every_row("fails", [sync_fails, async_fails, odd])
 def test_its_card_is_red_and_has_a_short_traceback_of_the_users_own_code(fails: Callable[..., Any]) -> None:
     turn = session(call(fails.__name__, text="x"), "sorry", **unasked(fails)).run("p")
     traceback = ended(turn)[0].traceback
@@ -204,8 +205,8 @@ def test_the_words_of_an_exception_are_bounded_and_may_fail_themselves() -> None
 # -- a call that no tool can take
 
 
-@pytest.mark.parametrize("mode", ["outside", "writes", "read-only"])
-@pytest.mark.parametrize("nested", [False, True])
+@every_row("mode", ["outside", "writes", "read-only"])
+@every_row("nested", [False, True])
 def test_a_made_up_name_is_told_at_once_with_the_nearest(mode: Any, nested: bool) -> None:
     answers = [call("read_fil", id="a", file_path="/a.md"), call("launch", id="b"), "sorry"]
     s = session(*([TASK, *answers, "end"] if nested else answers), approve=mode)
@@ -260,8 +261,8 @@ NOT_JSON = [
 ]
 
 
-@pytest.mark.parametrize("kind", [Scripted, Whole, InPieces])
-@pytest.mark.parametrize("args", NOT_JSON)
+@every_row("kind", [Scripted, Whole, InPieces])
+@every_row("args", NOT_JSON)
 def test_arguments_that_are_not_json_are_told_at_once_and_nothing_is_run(kind: Any, args: str) -> None:
     s = Session(model=kind(answers=[broken_call(args), broken_call(args, "pay"), "sorry"]), tools=[pay])
     turn = s.run("p")
@@ -276,7 +277,7 @@ def test_arguments_that_are_not_json_are_told_at_once_and_nothing_is_run(kind: A
     assert [c["args"] for c in calls] == [{"__not_json__": args}] * 2, "the model sees what it wrote"
 
 
-@pytest.mark.parametrize("kind", [Whole, InPieces])
+@every_row("kind", [Whole, InPieces])
 def test_a_good_call_beside_it_is_made(kind: Any) -> None:
     both = broken_call('{"a": ')
     both.tool_calls.append(
@@ -288,7 +289,7 @@ def test_a_good_call_beside_it_is_made(kind: Any) -> None:
     assert {m.tool_call_id: m.status for m in results(s)} == {"a": "error", "b": "success"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("args", "problem"),
     [
         ({}, "amount: Field required"),

@@ -12,6 +12,7 @@ from deepnb import DeepnbError, Session
 from deepnb.core.values import ModelEnded, ToolEnded
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 
 def session(*answers, **options) -> Session:
@@ -202,7 +203,7 @@ def test_a_model_for_one_turn_is_kept_by_resume():
     assert s.run("b").text == "the session's"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("change", "what"),
     [
         ({"unknown": 1}, "has no option 'unknown': help"),
@@ -276,7 +277,7 @@ def test_with_all_parts_off_nothing_is_left():
     assert bare.budget().parts == budget.parts
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("part", "costs", "tools", "nodes"),
     [
         (

@@ -14,6 +14,7 @@ from tests import DATA
 from tests.bench import documents
 from tests.bench import talks as bench
 from tests.data.documents import Question
+from tests.support.tables import every_row
 
 TALKS = DATA / "talks.json"
 SAMPLE = {
@@ -129,7 +130,7 @@ def test_the_command_prints_a_table_with_a_given_embedder(
     assert "2 time" in out and "some@6" in out
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("arguments", "said"),
     [
         (["no.json"], "no.json is no corpus in LoCoMo's format"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import numpy as np
-import pytest
 
 from deepnb.search import Index
 from deepnb.search.days import Span, asked_days, day_of, nearness
+from tests.support.tables import every_row
 
 TODAY = date(2024, 5, 21)
 """A Tuesday."""
@@ -22,7 +22,7 @@ def spans(question: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "says"),
     [
         ("What did Ann do on 14 March 2024?", "2024-03-14"),
@@ -69,7 +69,7 @@ def test_the_days_of_a_question(question: str, says: str) -> None:
     assert spans(question) == [says]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "question",
     [
         "may I ask who marches",
@@ -96,7 +96,7 @@ def test_words_that_are_relative_are_not_searched_for_and_others_are() -> None:
     assert asked_days("yesterday?", TODAY).rest == "yesterday?"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "says"),
     [
         ("1:56 pm on 8 May, 2023", "2023-05-08"),
@@ -130,7 +130,7 @@ NOTES = {
 }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "dish"),
     [
         ("what did Nora have for supper on 9 May?", "dumplings"),

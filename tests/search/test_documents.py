@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 
 import numpy as np
-import pytest
 
 from deepnb.search import Index
 from deepnb.search.chunks import UNIT, cut
@@ -14,6 +13,7 @@ from deepnb.search.passages import Row, passages
 from deepnb.search.scoring import Concept, Postings
 from deepnb.search.windows import Chunks, windows
 from deepnb.search.words import read_query
+from tests.support.tables import every_row
 
 STORY = (
     "The investigation of the boundary layer over a flat plate was carried out in a shock tube, and what was measured "
@@ -27,7 +27,7 @@ def lines(text: str) -> list[tuple[int, int]]:
     return [(unit.start, unit.end) for unit in cut(text).units]
 
 
-@pytest.mark.parametrize("width", [60, 72, 79, 100])
+@every_row("width", [60, 72, 79, 100])
 def test_a_wrapped_paragraph_is_one_unit(width: int) -> None:
     text = textwrap.fill(STORY, width)
     last = text.count("\n") + 3
@@ -48,7 +48,7 @@ def test_a_long_one_is_parted_at_its_lines() -> None:
     assert [unit.start for unit in units[1:]] == [unit.end + 1 for unit in units[:-1]]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "The bees have left the hive below the mill, all of them.\nThe boat leaks, and nobody knows where it does so.",
@@ -141,7 +141,7 @@ def test_a_document_counts_by_its_windows() -> None:
     assert leg.keys.tolist() == keys.tolist() and leg.scores.tolist() == scores.tolist()
 
 
-@pytest.mark.parametrize(("documents", "order"), [({1, 2}, [1, 2, 1]), ({2}, [1, 1, 2]), (set(), [1, 1, 2])])
+@every_row(("documents", "order"), [({1, 2}, [1, 2, 1]), ({2}, [1, 1, 2]), (set(), [1, 1, 2])])
 def test_a_second_passage_of_a_document_counts_less(documents: set[int], order: list[int]) -> None:
     """Of two passages of file 1 and one of file 2, which fits a little less than both."""
     rows = [Row(unit_key(file, ordinal, 0, 300), ordinal, 0, 300) for file, ordinal in ((1, 0), (1, 500), (2, 0))]

@@ -14,6 +14,7 @@ import pytest
 from deepnb.search import Index, schema
 from deepnb.search.database import Database
 from tests.bench.speed import markdown
+from tests.support.tables import every_row
 
 GONE = ("quetzalcoatlus", "hoatzinbrut", "ERR_GONE_77")
 SECRET = f"# Nest\n\n- the {GONE[0]} sat on the {GONE[1]}, said {GONE[2]}\n- and 蜂鸟鹤鸵 was with it\n"
@@ -29,8 +30,8 @@ def left(path: Path) -> list[str]:
     return [word for word in words if any(word.lower().encode() in data for data in files)]
 
 
-@pytest.mark.parametrize("change", ["removed", "changed", "replaced", "synced"])
-@pytest.mark.parametrize("library", ["sqlite3", "apsw"])
+@every_row("change", ["removed", "changed", "replaced", "synced"])
+@every_row("library", ["sqlite3", "apsw"])
 def test_what_was_removed_is_in_no_file_of_the_index(tmp_path: Path, change: str, library: str) -> None:
     if library == "apsw":
         pytest.importorskip("apsw")

@@ -9,6 +9,7 @@ import pytest
 
 from deepnb.search import Index
 from tests.bench.speed import markdown
+from tests.support.tables import every_row
 
 FAMILY = ["欧阳", "司马", "王", "李", "张", "陈", "赵", "周", "吴", "郑"]
 GIVEN = ["明远", "明亮", "志远", "思齐", "海若", "若海", "子墨", "墨涵", "建军", "国强"]
@@ -78,7 +79,7 @@ def test_they_are_found_first_among_ten_thousand_chunks() -> None:
     assert missed == []
 
 
-@pytest.mark.parametrize("fusion", ["rank", "weight"])
+@every_row("fusion", ["rank", "weight"])
 def test_a_vector_does_not_hide_an_identifier(fusion: str) -> None:
     class Liar:
         """Says that every text but the one asked for is what is meant."""
@@ -95,7 +96,7 @@ def test_a_vector_does_not_hide_an_identifier(fusion: str) -> None:
     assert "E4042" in hits[0].text and hits[0].leg.startswith("exact")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "query"),
     [
         ("the file is etc/nginx/nginx.conf, I think", "nginx.conf"),

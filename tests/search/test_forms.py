@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.search import Index
 from deepnb.search.forms import other_forms
 from deepnb.search.words import label
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("asked", "said"),
     [
         ("where did she go?", "Ana went to the weir."),
@@ -37,7 +37,7 @@ def test_a_form_is_never_its_own_other(word: str) -> None:
     assert word not in other_forms(word)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "of"),
     [
         ("Ana: I keep bees", "Ana"),

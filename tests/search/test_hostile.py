@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from deepnb.search import Index
+from tests.support.tables import every_row
 
 TEXT = {
     "a.md": "# Bees\n\nRuth keeps bees behind the shed.\nNEAR the AND gate OR not.",
@@ -53,25 +53,23 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("query", HOSTILE, ids=range(len(HOSTILE)))
+@every_row("query", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_query_gives_hits_or_nothing(query: str) -> None:
     for hit in INDEX.search(query, 3):
         assert hit.path in TEXT
 
 
-@pytest.mark.parametrize(
-    "query", ["bees AND", "NOT bees", "bees*", '"bees', "bees\x00\x01\x1b[31m", "\ud800bees\udfff"]
-)
+@every_row("query", ["bees AND", "NOT bees", "bees*", '"bees', "bees\x00\x01\x1b[31m", "\ud800bees\udfff"])
 def test_the_words_in_it_are_found_all_the_same(query: str) -> None:
     assert INDEX.search(query, 1)[0].path == "a.md"
 
 
-@pytest.mark.parametrize("k", [0, -1, 10**9])
+@every_row("k", [0, -1, 10**9])
 def test_any_number_of_hits_may_be_asked_for(k: int) -> None:
     assert len(INDEX.search("bees", k)) <= max(k, 0)
 
 
-@pytest.mark.parametrize("query", ["花园", "花园的尽头住着什么？", "犬", "犬が好き", "고양이", "지붕"])
+@every_row("query", ["花园", "花园的尽头住着什么？", "犬", "犬が好き", "고양이", "지붕"])
 def test_chinese_japanese_and_korean_are_found(query: str) -> None:
     assert [hit.path for hit in INDEX.search(query, 1)] == ["b.md"]
 

@@ -15,6 +15,7 @@ from deepnb.search import Index, Updated, schema
 from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import Database
 from deepnb.search.keys import content_hash
+from tests.support.tables import every_row
 
 NOTES = {
     "memory/2026-02-14.md": "# Saturday\n\n## Garden\n\nThe bees came by post.\n\n## Work\n\nThe certificate has run out.\n",
@@ -39,7 +40,7 @@ def test_a_hit_says_where_it_stands_and_which_legs_found_it() -> None:
     assert hit.leg == "words+grams" and hit.heading == "Sunday" and hit.score > 0
 
 
-@pytest.mark.parametrize("query", ["bees posted", "certificates", "short answer", "roundabouts", "Pickle"])
+@every_row("query", ["bees posted", "certificates", "short answer", "roundabouts", "Pickle"])
 def test_text_is_that_of_its_lines(query: str) -> None:
     for hit in made().search(query, 5):
         assert "\n".join(NOTES[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
@@ -214,7 +215,7 @@ def test_without_a_source_a_damaged_index_is_filled_by_the_next_update(tmp_path:
     assert index.search("hoopoe") and "was damaged" in index.notices[0]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@every_row("seed", range(6))
 def test_pages_overwritten_with_noise_are_noticed_or_do_no_harm(tmp_path: Path, seed: int) -> None:
     import random
 
@@ -284,7 +285,7 @@ def old_index(path: Path, version: int) -> None:
     db.close()
 
 
-@pytest.mark.parametrize("version", range(1, len(schema.MIGRATIONS) + 1))
+@every_row("version", range(1, len(schema.MIGRATIONS) + 1))
 def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path, version: int) -> None:
     path = tmp_path / "i.db"
     old_index(path, version)

@@ -12,6 +12,7 @@ from deepnb.search import Index
 from deepnb.search.keys import HEAD
 from deepnb.search.postings import FEW, KeptPostings
 from deepnb.search.reading import Reader
+from tests.support.tables import every_row
 
 WORDS = ["bee", "hive", "kiln", "glaze", "boat", "harbour", "tea", "stove", "ferry", "bridge"]
 
@@ -35,8 +36,8 @@ def fresh(index: Index) -> tuple[Reader, Reader]:
     return old, new
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("others", [False, True])
+@every_row("seed", range(6))
+@every_row("others", [False, True])
 def test_what_is_kept_is_what_is_there(tmp_path: Path, seed: int, others: bool) -> None:
     """Writes of one to some files at a time, of this index or of another one on the same file."""
     random = Random(seed)

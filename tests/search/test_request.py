@@ -11,6 +11,7 @@ from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.search import Index
 from deepnb.search import index as index_module
 from deepnb.search.keys import content_hash
+from tests.support.tables import every_row
 
 MANY = {
     f"memory/{n}.md": "".join(f"- the bees of hive {n}-{i} are well and at work\n" for i in range(40))
@@ -22,8 +23,8 @@ def size(hits: list[Any]) -> int:
     return sum(len(hit.text) + len(hit.heading) + 1 for hit in hits)
 
 
-@pytest.mark.parametrize("tokens", [200, 1000, 2000])
-@pytest.mark.parametrize("k", [None, 3, 6, 40])
+@every_row("tokens", [200, 1000, 2000])
+@every_row("k", [None, 3, 6, 40])
 def test_a_budget_is_filled_and_kept(tokens: int, k: int | None) -> None:
     index = Index()
     index.update(dict(MANY))
@@ -40,7 +41,7 @@ def test_short_notes_fill_a_budget_by_their_number() -> None:
     assert len(hits) > 200 and size(hits) > 7900
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("how", "says"),
     [
         ({"fusion": "wieght"}, "unknown fusion 'wieght': did you mean weight?"),
@@ -68,7 +69,7 @@ def test_what_is_no_text_is_no_query() -> None:
         Index().search(None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("how", "says"),
     [
         ({"path": 3}, "the path of an index can't be 3: give a str or a Path"),
@@ -83,16 +84,14 @@ def test_an_index_is_made_of_what_it_can_use(how: dict[str, Any], says: str) -> 
         Index(**how)
 
 
-@pytest.mark.parametrize(
-    ("query", "path"), [("🐝", "bees.md"), ("what of the 🚀?", "launch.md"), ("☕ and tea", "tea.md")]
-)
+@every_row(("query", "path"), [("🐝", "bees.md"), ("what of the 🚀?", "launch.md"), ("☕ and tea", "tea.md")])
 def test_an_emoji_is_a_word(query: str, path: str) -> None:
     index = Index()
     index.update({"bees.md": "they are back 🐝🐝", "launch.md": "Monday: 🚀 it is up", "tea.md": "no ☕ today"})
     assert index.search(query, 1)[0].path == path
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("files", "says"),
     [
         ({"a.md": b"bees"}, "the text of a.md is bytes: decode it"),

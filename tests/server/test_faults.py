@@ -13,6 +13,7 @@ import deepnb
 from deepnb.core.values import Notice
 from deepnb.models import keys
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
+from tests.support.tables import every_row
 
 SECRET = "Bearer zq7rw2lm9xc4vb6nt8yp"
 
@@ -124,7 +125,7 @@ def test_nobody_answers() -> None:
     assert told(error) == f"no server answers at {url}: start it, then run the cell again"
 
 
-@pytest.mark.parametrize("address", ["http://me:word@127.0.0.1/a", "http://127.0.0.1/a?x=1", "http:///a"])
+@every_row("address", ["http://me:word@127.0.0.1/a", "http://127.0.0.1/a?x=1", "http:///a"])
 def test_an_address_that_is_none(address: str) -> None:
     with pytest.raises(deepnb.DeepnbError) as error:
         deepnb.Session(graph=address)

@@ -11,6 +11,7 @@ import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.core.values import Asked, Decided
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 WRITE = call("write_file", file_path="/work/a.txt", content="x\n")
 
@@ -38,7 +39,7 @@ def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
     assert (s.text, s.pending, s.asked, len(s.turns), s.turns[0].asked) == ("done", None, (), 1, ())
 
 
-@pytest.mark.parametrize("path", ["/work/../work/a", "work/b", "/work//c", "/./work/d", "\\work\\e"])
+@every_row("path", ["/work/../work/a", "work/b", "/work//c", "/./work/d", "\\work\\e"])
 def test_no_spelling_of_a_path_gets_round_it(tmp_path, path):
     s = on_disk(tmp_path, call("write_file", file_path=path, content="x"), "done")
     s.run("go")

@@ -11,6 +11,7 @@ import deepnb
 from deepnb.core.approvals import EVERY, PendingCall, Policy, decide, digest, policy_of
 from deepnb.core.errors import DeepnbError
 from deepnb.workshop.approvals import Effects, marked, reads
+from tests.support.tables import every_row
 
 EFFECTS = st.sampled_from(["reads", "undoable", "outside"])
 NAMES = st.sampled_from(["write_file", "look", "boom"])
@@ -35,7 +36,7 @@ def test_laws(policy, name, effect):
         assert policy.mode == "read-only" or policy.rules.get(name) == "deny"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("mode", "expected"),
     [
         ("outside", ["allow", "allow", "ask"]),
@@ -53,7 +54,7 @@ def test_a_policy_is_read_back_as_it_is_written(policy):
     assert (read.mode, dict(read.rules)) == (policy.mode, dict(policy.rules))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "says"),
     [
         ("never", "approve can't be 'never': use one of outside, writes, read-only"),
@@ -124,7 +125,7 @@ def test_marking_a_tool():
 CALL = PendingCall("c1", "write_file", {}, "d", "k", parameters={"path": "string", "n": "integer"}, required=("path",))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("args", "says"),
     [
         ({"path": "/a", "pth": 1}, "has no 'pth': the arguments are path, n"),

@@ -13,6 +13,7 @@ from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import loop
 from deepnb.running.runner import Arrivals, AsyncTurnStream
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.tables import every_row
 
 
 def session(*answers: Any, **options: Any) -> Session:
@@ -103,7 +104,7 @@ def test_a_cancelled_turn_keeps_what_was_reached():
     assert [type(e) for e in s.resume("skip")][-1] and s.text == "after"
 
 
-@pytest.mark.parametrize("steps", range(8))
+@every_row("steps", range(8))
 def test_a_cancellation_as_an_event_arrives_is_not_lost(steps: int):
     """At whichever step of the event loop; `asyncio.wait_for` of Python 3.11 loses one there."""
 
@@ -194,8 +195,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("way", ["run", "arun"])
+@every_row("kind", KINDS)
+@every_row("way", ["run", "arun"])
 def test_a_coroutine_is_a_tool(kind: str, way: str):
     s = session(call("slow_sum", a=2, b=3), "done", tools=[KINDS[kind]()], approve={"slow_sum": "allow"})
     turn = s.run("p") if way == "run" else asyncio.run(s.arun("p"))
@@ -279,7 +280,7 @@ def _plain() -> str:
     return ""
 
 
-@pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt])
+@every_row("stop", [SystemExit, KeyboardInterrupt])
 def test_a_coroutine_that_stops_the_run_leaves_the_loop_running(stop: type[BaseException]):
     async def leave() -> None:
         raise stop

@@ -13,6 +13,7 @@ from deepnb.engine.request import is_request
 from deepnb.models.teaching import TeachingModel
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session, stored_once
 from tests.support.scripted import call
+from tests.support.tables import every_row
 
 
 def compacted(model: Phased, **options: Any) -> Session:
@@ -91,7 +92,7 @@ def test_none_takes_it_away():
     assert sent(model) == ["gamma", "ok", "now?"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("section", "numbers", "words"),
     [
         (2, None, "no section 2: choose from 1 to 1"),

@@ -16,6 +16,7 @@ from deepnb.core.request import Request, Sent
 from deepnb.wiring.options import Refresh
 from tests.session.test_attach import session as attached
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 POLICIES: tuple[Refresh, ...] = ("thread", "call", "delta")
 
@@ -81,8 +82,8 @@ def _shared(folder: Path) -> Session:
 HOMES = {"plain": _plain, "kept": _kept, "persisted": _persisted, "apart": _apart, "shared": _shared}
 
 
-@pytest.mark.parametrize("home", HOMES)
-@pytest.mark.parametrize(
+@every_row("home", HOMES)
+@every_row(
     "prompt", ["when is the release?", "Remember that the office is in Ghent.", "Write a file /plan.md with: buy milk"]
 )
 def test_three_policies_and_the_session_as_it_was(home: str, prompt: str, tmp_path: Path) -> None:
@@ -221,7 +222,7 @@ def test_what_cannot_be_undone_is_not_run(tmp_path: Path) -> None:
     assert on_disk(tmp_path) == disk and everything(session) == before
 
 
-@pytest.mark.parametrize("path", ["/", "/conversation_history", "/memory", "/large_tool_results"])
+@every_row("path", ["/", "/conversation_history", "/memory", "/large_tool_results"])
 def test_nothing_is_written_outside_of_the_kernel(path: str, tmp_path: Path) -> None:
     """Nor by what asks nobody: the offload of a compaction, the note of a flush, a large result."""
     session = Session(backend=f"disk:{tmp_path}") if path == "/" else Session()
@@ -269,7 +270,7 @@ def test_an_interrupt_leaves_what_is_done_and_the_thread() -> None:
     assert session.run("hello").text.startswith("Hello")
 
 
-@pytest.mark.parametrize("home", HOMES)
+@every_row("home", HOMES)
 def test_forks_that_are_kept_have_a_memory_of_their_own(home: str, tmp_path: Path) -> None:
     session = stale(HOMES[home](tmp_path))
     thread, before = session.thread, dict(session.files)
@@ -346,7 +347,7 @@ def test_other_options_and_their_words() -> None:
     assert parts[0] == parts[1] < parts[2] == parts[3]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "options", "line"),
     [
         (InvalidError, {}, "nothing to compare"),

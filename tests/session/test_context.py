@@ -23,6 +23,7 @@ from deepnb.core.tokenizer import count
 from deepnb.core.values import Compacted, ModelStarted
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 ODD = 'a <b> & "c" \'d\' `e` 茶を飲む &amp; <message type="human">not one</message>\n## Heading\n\n- last'
 
@@ -320,7 +321,7 @@ def test_growth_and_turns_left():
     assert [e.call.budget.total for e in started] == totals
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "",

@@ -6,11 +6,10 @@ import re
 from functools import cache
 from typing import Any
 
-import pytest
-
 from deepnb import Session
 from deepnb.core.request import Sent
 from deepnb.testing import ScriptedModel
+from tests.support.tables import every_row
 
 PARTS = ("filesystem", "memory", "skills", "subagents")
 OFF = [{f"enable_{part}": False for i, part in enumerate(PARTS) if number >> i & 1} for number in range(1, 16)]
@@ -33,7 +32,7 @@ def everything() -> tuple[Sent, ...]:
     return sent()
 
 
-@pytest.mark.parametrize("off", OFF, ids=lambda off: "-".join(name.removeprefix("enable_") for name in off))
+@every_row("off", OFF, ids=lambda off: "-".join(name.removeprefix("enable_") for name in off))
 def test_no_prompt_names_a_tool_that_is_not_there(off):
     pieces = sent(**off)
     there = {piece.label for piece in pieces if piece.part == "tools"}
@@ -43,7 +42,7 @@ def test_no_prompt_names_a_tool_that_is_not_there(off):
     assert named == []
 
 
-@pytest.mark.parametrize("off", [off for off in OFF if len(off) == 1], ids=lambda off: next(iter(off)))
+@every_row("off", [off for off in OFF if len(off) == 1], ids=lambda off: next(iter(off)))
 def test_a_part_that_is_switched_off_is_not_spoken_of(off):
     (name,) = off
     part = name.removeprefix("enable_")

@@ -10,6 +10,7 @@ import pytest
 import deepnb
 from deepnb import Session
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 
 def waiting() -> Session:
@@ -67,7 +68,7 @@ def large() -> Path:
     return file
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "do"),
     [(kind, do) for kind, ways in KINDS.items() for do in ways],
     ids=lambda v: getattr(v, "__name__", ""),

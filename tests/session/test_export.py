@@ -27,6 +27,7 @@ from deepnb.views.page import conversation_page
 from deepnb.views.turn import OutcomeView, TurnView
 from tests.support.hostile_views import Maker
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.tables import every_row
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 KINDS = (".ipynb", ".html", ".jsonl")
@@ -100,7 +101,7 @@ def test_a_transcript_is_the_lines_that_were_kept(talked, tmp_path):
     assert [line["type"] for line in lines] == talked.transcript()["type"].tolist()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_row("kind", KINDS)
 def test_no_credential_is_in_a_file_however_it_came(kind, tmp_path):
     s = session(
         AIMessage("", tool_calls=call("weigh", what=TOKEN, password="hunter2hunter2").tool_calls),
@@ -178,7 +179,7 @@ def test_another_thread_and_one_without_turns(talked, tmp_path):
         talked.export(tmp_path / "b.ipynb", "c")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_row("kind", KINDS)
 def test_a_thread_that_a_checkpointer_holds_is_written_too(kind, tmp_path):
     saver = InMemorySaver()
     session("It is heavy", checkpointer=saver).run("how heavy?")
@@ -191,9 +192,7 @@ def hostile(text: str) -> Turn:
     return Maker(text).turn()
 
 
-@pytest.mark.parametrize(
-    "text", ["<script>alert(1)</script>", "\ud800 half", "a\x00b\x1b[31m", "]]></style>{x}", "\u202e"]
-)
+@every_row("text", ["<script>alert(1)</script>", "\ud800 half", "a\x00b\x1b[31m", "]]></style>{x}", "\u202e"])
 def test_whatever_a_turn_holds_the_notebook_is_valid(text):
     written = conversation_notebook(text, [hostile(text)]).encode("utf-8", "replace")
     notebook = nbformat.reads(written.decode(), as_version=4)

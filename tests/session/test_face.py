@@ -13,6 +13,7 @@ import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.wiring.options import UNCHANGED, Options
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 OPTIONS = [f.name for f in fields(Options)]
 FIXED = ("backend", "checkpointer", "graph", "messages_key")
@@ -56,7 +57,7 @@ def test_a_turn_takes_the_same_however_it_is_run():
     assert [*lines(Session.stream)] == [name for name in ways[0] if name != "prompt"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("what", "line"),
     [
         (lambda: Session(modle="offline"), "Session has no option 'modle': did you mean model?"),  # type: ignore[arg-type]

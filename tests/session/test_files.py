@@ -8,6 +8,7 @@ from deepagents.backends.protocol import BackendProtocol
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ToolEnded
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.tables import every_row
 
 
 def session(*answers, **options) -> Session:
@@ -116,7 +117,7 @@ def test_bad_paths_are_one_line():
     assert dict(s.files) == {}
 
 
-@pytest.mark.parametrize("when", ["before the first turn", "between turns", "in an unfinished turn"])
+@every_row("when", ["before the first turn", "between turns", "in an unfinished turn"])
 def test_the_backend_is_a_deepagents_backend_outside_a_run(when):
     s = session(call("ls", path="/"), "end")
     if when != "before the first turn":

@@ -24,6 +24,7 @@ from deepnb.testing import ScriptedModel, call
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from tests.support.images import jpeg, png
 from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 PNG = png(640, 480)
 MARKER = "[image: image 1, 640x480 png]"
@@ -51,7 +52,7 @@ def test_a_model_that_sees_gets_the_text_and_a_standard_block():
     assert turn.prompt == turn.after.messages[0].text == f"what is it?\n\n{MARKER}" and notices(turn) == []
 
 
-@pytest.mark.parametrize("profile", [None, {"image_inputs": False}])
+@every_row("profile", [None, {"image_inputs": False}])
 def test_a_model_that_does_not_gets_words_and_the_user_a_line(profile):
     model = Scripted(answers=["ok"], profile=profile)
     turn = Session(model=model).run("what is it?", images=[PNG, jpeg(3, 2)])
@@ -123,7 +124,7 @@ class Trap:
         raise AssertionError(name)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("images", "line"),
     [
         ([Trap()], "image 1 can't be a Trap: pass a matplotlib figure"),
@@ -152,7 +153,7 @@ class Plotting(PlainKernel):
         yield
 
 
-@pytest.mark.parametrize("sees", [True, False])
+@every_row("sees", [True, False])
 def test_a_plot_of_code_is_given_to_a_model_that_sees_once_and_in_words_to_others(sees: bool) -> None:
     profile = ModelProfile(max_input_tokens=50_000, image_inputs=sees)
     model = ScriptedModel(answers=[call("run_python", "c", code="plot()"), "seen", "again"], profile=profile)

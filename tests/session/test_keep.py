@@ -11,6 +11,7 @@ from deepnb.core.budget import Rule, rule_for
 from deepnb.core.values import Compacted, Notice
 from deepnb.middleware import CompactionMiddleware
 from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 TOO_MUCH: list[dict[str, Any]] = [
     {"keep": ("fraction", 0.9)},
@@ -37,7 +38,7 @@ def notices(s: Session) -> list[str]:
     return [e.text for e in s.turns[-1].events if isinstance(e, Notice)]
 
 
-@pytest.mark.parametrize("sizes", TOO_MUCH)
+@every_row("sizes", TOO_MUCH)
 def test_keep_at_or_above_the_trigger_is_refused_in_one_line(sizes: dict[str, Any]) -> None:
     s = Session(model=scripted())
     options = s.options
@@ -48,7 +49,7 @@ def test_keep_at_or_above_the_trigger_is_refused_in_one_line(sizes: dict[str, An
     assert s.options is options
 
 
-@pytest.mark.parametrize("sizes", ENOUGH)
+@every_row("sizes", ENOUGH)
 def test_keep_below_the_trigger_is_taken(sizes: dict[str, Any]) -> None:
     s = Session(model=scripted(), **sizes)
     assert (s.rule.keep, s.rule.note) == (sizes["keep"], "")
@@ -107,7 +108,7 @@ def test_of_a_subagent_with_a_smaller_window_it_is_said_too() -> None:
     assert notices(s) == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("window", "trigger", "keep"),
     [
         (10_000, ("tokens", 900), ("tokens", 105)),

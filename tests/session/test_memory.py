@@ -18,6 +18,7 @@ from deepnb.engine.request import message_text
 from deepnb.memory.budget import fitted
 from deepnb.memory.guidelines import GUIDELINES, memory_block
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 
 def session(*answers, **options) -> Session:
@@ -288,8 +289,8 @@ def test_delta_with_more_changes_than_the_budget_makes_the_block_anew():
         assert tokenizer.count(memories(s)[-1]) + sum(map(tokenizer.count, updates(s)[-1])) <= 120, request
 
 
-@pytest.mark.parametrize("refresh", ["thread", "call", "delta"])
-@pytest.mark.parametrize("times", [1, 2, 10])
+@every_row("refresh", ["thread", "call", "delta"])
+@every_row("times", [1, 2, 10])
 def test_memory_never_takes_more_than_its_budget_and_says_what_is_left_out(refresh, times):
     s = session("ok", memory_budget=300, memory_refresh=refresh)
     text = "# Head\n\n" + "".join(f"## Part {i}\n\n- fact {i}\n- more of {i}\n\n" for i in range(14 * times))

@@ -21,6 +21,7 @@ from tests.support.applications import say, served
 from tests.support.credentials import SAMPLES
 from tests.support.mcp_servers import script, tool
 from tests.support.openai_server import OpenAIServer, Say, Use
+from tests.support.tables import every_row
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 OWN = "sk-proj-" + "Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0GaZq7" * 2
@@ -97,7 +98,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@every_row("name", OPTIONS)
 def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_out(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,7 +283,7 @@ def test_none_of_the_credentials_that_the_gate_knows_is_in_the_files(tmp_path: P
         assert not [value for value in sample.values if value in text], sample
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [
         {"system_prompt": f"The key is {KEY}."},
@@ -346,7 +347,7 @@ def test_what_is_there_is_said_and_never_served_unasked(tmp_path: Path) -> None:
         s.package(app, write=True)
 
 
-@pytest.mark.parametrize("name", ["", "a\0b", "file.txt"])
+@every_row("name", ["", "a\0b", "file.txt"])
 def test_what_can_t_be_a_directory_is_one_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file.txt").touch()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from deepnb import Session
 from deepnb.core.values import ToolEnded
 from deepnb.memory.scope import Scope
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 SECRET = "the merger is in May"
 
@@ -39,7 +38,7 @@ def place(s: Session, kind: str, tmp_path: Path) -> Session:
     return s
 
 
-@pytest.mark.parametrize("kind", ["kernel", "keep", "mount", "filesystem"])
+@every_row("kind", ["kernel", "keep", "mount", "filesystem"])
 def test_an_empty_thread_neither_sees_what_others_learned_nor_tells_them(tmp_path: Path, kind: str):
     from deepnb.backends.disk import DiskBackend
 
@@ -169,10 +168,8 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["kernel", "keep"])
-@pytest.mark.parametrize(
-    "way", WAYS, ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}"
-)
+@every_row("kind", ["kernel", "keep"])
+@every_row("way", WAYS, ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}")
 def test_a_thread_others_read_along_cannot_read_long_term_memory(tmp_path: Path, way, kind: str):
     s = place(session(way, "done", memory=("/AGENTS.md", "/MEMORY.md")), kind, tmp_path)
     s.memory.add(SECRET, "/MEMORY.md")
@@ -190,9 +187,7 @@ def test_a_thread_others_read_along_cannot_read_long_term_memory(tmp_path: Path,
     assert SECRET in sent(s)
 
 
-@pytest.mark.parametrize(
-    "way", WAYS[:-2], ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}"
-)
+@every_row("way", WAYS[:-2], ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}")
 def test_a_subagent_cannot_read_long_term_memory_in_any_thread(way):
     task = call("task", id="t1", description="look", subagent_type="general-purpose")
     s = session(task, way, "nested is done", "end")
@@ -253,7 +248,7 @@ def test_a_change_of_long_term_memory_is_not_told_to_a_shared_thread():
     assert SECRET not in sent(s)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "may"),
     [("/MEMORY.md", False), ("/memory.MD", False), ("/a/../MEMORY.md", False), ("/again/MEMORY.md", False),
      ("/.deepnb/journal.jsonl", False), ("/MEMORY.md.txt", True), ("/memory/2026-01-01.md", True), ("/", True)],

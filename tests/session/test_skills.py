@@ -12,6 +12,7 @@ from deepnb.core.values import Skill
 from deepnb.engine.request import message_text
 from deepnb.skills.scaffold import check_name, scaffold
 from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 
 def session(**options) -> Session:
@@ -48,7 +49,7 @@ def test_new_list_show_write():
         s.skills.show("other")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "instead"),
     [
         ("", "my-skill"),
@@ -117,7 +118,7 @@ def test_a_new_changed_or_removed_skill_is_seen_at_the_next_turn():
     assert s.snapshot.skills == ()
 
 
-@pytest.mark.parametrize(
+@every_row(
     "broken",
     [
         "no frontmatter at all",

@@ -17,6 +17,7 @@ from deepnb.engine.request import message_text
 from deepnb.skills import packages as packages_room
 from deepnb.skills.rules import BYTES
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 PATH = "/skills/{}/SKILL.md"
 
@@ -52,7 +53,7 @@ def zipped(path: Path, files: Mapping[str, str | bytes]) -> Path:
 # -- what is seen at the next turn
 
 
-@pytest.mark.parametrize("place", ["state", "disk"])
+@every_row("place", ["state", "disk"])
 def test_a_skill_that_breaks_or_heals_between_two_turns(place, tmp_path):
     s = session()
     if place == "disk":
@@ -163,7 +164,7 @@ def test_it_is_off_in_the_other_threads_too_and_what_is_written_by_hand_counts()
 # -- added
 
 
-@pytest.mark.parametrize("how", ["one", "several", "file", "zip", "zip of one", "zip in a folder"])
+@every_row("how", ["one", "several", "file", "zip", "zip of one", "zip in a folder"])
 def test_add_copies_skills_with_all_their_files(how, tmp_path):
     root = on_disk(tmp_path / "all", "one", "two")
     (root / "one" / ".git").mkdir()
@@ -215,7 +216,7 @@ def test_all_or_none_is_added(tmp_path):
     assert dict(s.files) == {}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "says"),
     [
         ("../up/SKILL.md", "points outside"),

@@ -12,6 +12,7 @@ from deepnb import DeepnbError, Session
 from deepnb.core.values import ModelStarted, ToolEnded
 from tests.support.nesting import Plan, Planned
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 ANY = "general-purpose"
 
@@ -36,7 +37,7 @@ def refusals(s: Session) -> list[ToolEnded]:
     ]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+@every_row("limit", [1, 2, 3, 5])
 def test_a_chain_stops_at_the_limit_and_every_agent_goes_on(limit):
     s = Session(model=Planned(), max_subagent_depth=limit)
     turn = s.run(str(chain(9)))
@@ -132,7 +133,7 @@ def test_a_subagent_has_the_limit_of_steps_too():
     assert len(turn.calls) == 6
 
 
-@pytest.mark.parametrize("wrong", [0, -1, True, "3", None, 2.5])
+@every_row("wrong", [0, -1, True, "3", None, 2.5])
 def test_a_limit_that_is_none(wrong):
     with pytest.raises(DeepnbError, match="max_subagent_depth can't be"):
         Session(max_subagent_depth=wrong)

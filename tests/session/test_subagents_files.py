@@ -14,6 +14,7 @@ from deepnb.core.subagents import Subagent
 from deepnb.engine.request import message_text
 from deepnb.wiring.subagent_files import BYTES, check, scaffold
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 TOOLS = ("inspect_variable", "ls", "read_file", "task")
 GOOD = "---\ndescription: Finds faults.\n---\nBe strict.\n"
@@ -41,7 +42,7 @@ def test_the_least_there_can_be():
     assert checked(GOOD).agent == Subagent("critic", "Finds faults.", "Be strict.")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "tools",
     [
         "tools: ls read_file",
@@ -55,7 +56,7 @@ def test_tools_in_all_their_spellings(tools):
     assert checked(file(tools)).agent.tools == ("ls", "read_file")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "line", "says"),
     [
         (b"", 1, "the file is empty: %agent subagents add NAME"),
@@ -96,9 +97,7 @@ def test_a_broken_file_says_where_and_what_to_write(text, line, says):
     assert "\n" not in problem
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "my agent.md", "a_b.md", "-a.md", "a--b.md", "x" * 65 + ".md", ".md", "given.md"]
-)
+@every_row("name", ["README.md", "my agent.md", "a_b.md", "-a.md", "a--b.md", "x" * 65 + ".md", ".md", "given.md"])
 def test_names_that_are_none(name):
     problem = checked(GOOD, name).problem
     assert problem is not None and problem.startswith(f"/agents/{name}: ")
@@ -257,7 +256,7 @@ def notes(*lines: str) -> tuple[str, ...]:
     return one.notes
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("skills", "says"),
     [
         ("nosuch", "no skill 'nosuch': remove it, or use one of plot"),
@@ -272,7 +271,7 @@ def test_a_skill_that_is_not_there_is_told_with_its_line(skills, says):
     assert notes("model: offline", f"skills: plot, {skills}") == (f"/agents/critic.md:4: {says}",)
 
 
-@pytest.mark.parametrize("skills", ["plot", "ｐｌｏｔ", "/skills/", "three, /more/", "/more"])
+@every_row("skills", ["plot", "ｐｌｏｔ", "/skills/", "three, /more/", "/more"])
 def test_skills_that_are_there_need_no_note(skills):
     assert notes(f"skills: {skills}") == ()
 

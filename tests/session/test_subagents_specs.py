@@ -13,6 +13,7 @@ from deepnb.core.values import Compacted, ModelEnded, ToolEnded, Usage
 from deepnb.engine.request import message_text
 from deepnb.models.teaching import TeachingModel
 from tests.support.scripted import Paid, Scripted, call
+from tests.support.tables import every_row
 
 CRITIC: dict[str, Any] = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
 GO = call("task", id="t1", description="look", subagent_type="critic")
@@ -43,7 +44,7 @@ FILES = {"ls", "read_file", "write_file", "edit_file", "glob", "grep", "delete"}
 KERNEL = {"list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("tools", "expected"),
     [
         (None, {*FILES, *KERNEL, "weigh", "task"}),
@@ -62,7 +63,7 @@ def test_the_tools_of_one_without_file_tools_at_all():
     assert nested_tools(CRITIC, enable_filesystem=False) == {*KERNEL, "task"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "says"),
     [
         (["critic"], "a subagent is a dict or a deepnb.Subagent, not a str"),
@@ -88,7 +89,7 @@ def test_a_mistake_is_one_line(given, says):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("spec", "says"),
     [
         (

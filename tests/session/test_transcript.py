@@ -26,6 +26,7 @@ from tests import IMPORT_TESTS
 from tests.support.nesting import Plan, Planned
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 
@@ -157,8 +158,8 @@ def stop_at(s: Session, prompt: str, kind: type) -> None:
             events.close()
 
 
-@pytest.mark.parametrize("kind", [TextDelta, ToolStarted, ToolEnded])
-@pytest.mark.parametrize("then", ["again", "skip", "a new prompt"])
+@every_row("kind", [TextDelta, ToolStarted, ToolEnded])
+@every_row("then", ["again", "skip", "a new prompt"])
 def test_an_interrupted_turn_goes_on_without_saying_anything_twice(kind: type, then: str) -> None:
     first = AIMessage("I will sleep", tool_calls=[{"name": "nap", "args": {"seconds": 0.2}, "id": "c1"}])
     s = session(first, first if kind is TextDelta else "done", "done", "done")
@@ -401,7 +402,7 @@ def test_a_killed_process_loses_at_most_the_line_it_was_writing(tmp_path: Path, 
     check(s)
 
 
-@pytest.mark.parametrize("kept", [True, False])
+@every_row("kept", [True, False])
 def test_words_that_are_forgotten_go_from_the_transcript_too(tmp_path: Path, kept: bool) -> None:
     s = session(call("write_file", file_path="/a.md", content="the Quokka plan"), "the quokka\nplan is written", "fine")
     if kept:

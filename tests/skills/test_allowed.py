@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,9 +9,10 @@ from deepnb import Session
 from deepnb.core.skills import Skill
 from deepnb.skills.allowed import Allowed, allowed, preapproved
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "tools"),
     [
         ("", []),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import unicodedata
 
-import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from deepnb.skills.rules import BYTES, KNOWN, check, unreadable
 from deepnb.skills.scaffold import check_name, scaffold
 from tests import DATA
 from tests.support.one_by_one import in_process
+from tests.support.tables import every_row
 
 CASES = json.loads((DATA / "skills_cases.json").read_text(encoding="utf-8"))
 BY_ID = {case["id"]: case for case in CASES}
@@ -58,7 +58,7 @@ def path(directory: str) -> str:
     return f"/skills/{directory}/SKILL.md"
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+@every_row("case", CASES, ids=[case["id"] for case in CASES])
 def test_case(case):
     found = check(data(case), path(case["directory"]))
     broken = [f for f in found.findings if f.broken]
@@ -93,7 +93,7 @@ def test_it_agrees_with_the_reference_validator_but_where_it_says_why():
     assert all(BY_ID[one]["reference"] is True for one in STRICTER)
 
 
-@pytest.mark.parametrize("size", [BYTES, BYTES + 1])
+@every_row("size", [BYTES, BYTES + 1])
 def test_ten_megabytes_and_no_byte_more(size):
     head = b"---\nname: ab\ndescription: x\n---\n"
     skill = check(head + b"x" * (size - len(head)), path("ab")).skill
@@ -103,7 +103,7 @@ def test_ten_megabytes_and_no_byte_more(size):
         assert ":0:" not in skill.problem
 
 
-@pytest.mark.parametrize("count", [MOST - 5, MOST + 1])
+@every_row("count", [MOST - 5, MOST + 1])
 def test_a_header_of_many_values_is_refused_before_it_costs(count):
     """Five are the mapping itself, and name and description."""
     many = "".join(f"k{i}: v\n" for i in range(count // 2))
@@ -229,7 +229,7 @@ def test_a_name_is_good_or_one_near_it_is(name):
     assert check(scaffold(name).encode(), path(name)).skill.name == name
 
 
-@pytest.mark.parametrize("name", ["2024", "007", "on", "null", "true", "0x1f", "1e3", "数据"])
+@every_row("name", ["2024", "007", "on", "null", "true", "0x1f", "1e3", "数据"])
 def test_a_new_skill_is_good_with_nothing_to_note_whatever_its_name(name):
     found = check(scaffold(name, "What: it is").encode(), path(name))
     assert found.findings == ()

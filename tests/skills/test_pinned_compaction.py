@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb import Session
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session
 from tests.support.scripted import call
+from tests.support.tables import every_row
 
 BODY = "ALWAYS ROUND TO TENS"
 
@@ -45,7 +44,7 @@ def test_a_pin_survives_the_compaction_its_prompt_sets_off():
     ]
 
 
-@pytest.mark.parametrize("times", [1, 2, 4])
+@every_row("times", [1, 2, 4])
 def test_a_pin_survives_compactions_in_the_middle_of_its_turn(times: int):
     """Here the turn does not fit below the trigger: its beginning goes, but for the skill."""
     s, model = small(4 + 5 * times)

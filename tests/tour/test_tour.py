@@ -21,6 +21,7 @@ from deepnb.tour.show import run_tour
 from deepnb.tour.story import STORY
 from tests import ROOT
 from tests.support.environments import built
+from tests.support.tables import every_row
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_the_tour_gives_the_session_it_told() -> None:
     assert "metric units" in session.text and session.text in out.getvalue()
 
 
-@pytest.mark.parametrize(("browser", "root"), [(True, False), (False, False), (False, True)])
+@every_row(("browser", "root"), [(True, False), (False, False), (False, True)])
 def test_the_labs_command_line(browser: bool, root: bool) -> None:
     command = lab_command(Path("x") / START, port=9123, browser=browser, root=root)
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]

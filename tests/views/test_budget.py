@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from deepnb.core.growing_list import GrowingList
 from deepnb.core.request import Request, Sent
 from deepnb.views.bar import cells, plot_html, sparkline
 from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
+from tests.support.tables import every_row
 
 PARTS_OF = {"system": 512, "memory": 310, "tools": 2_065, "user": 2_317}
 BUDGET = Budget(PARTS_OF, rule_for(8_000), 14, reported=5_310, growth=(200, 500, 620))
@@ -42,7 +42,7 @@ def test_the_gauge_as_text():
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("window", "trigger", "keep", "words"),
     [
         (8_000, None, None, "compacts at 85 % of the window (6,800 of 8,000 tokens), keeps the last 10 %"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.diff import FileDiff, file_diffs
 from deepnb.views.diff import diff_view, rows
 from deepnb.views.word_diff import split_lines, word_diff
+from tests.support.tables import every_row
 
 BEFORE = "# Memory\n\n- The name is Ada.\n- Reports go to /reports.\n"
 AFTER = "# Memory\n\n- The name is Ada Lovelace.\n- Reports go to /reports.\n- SI units.\n"
@@ -40,7 +40,7 @@ def test_the_words_that_changed_are_marked():
     assert "<del" not in shown
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("before", "after", "signs"),
     [
         (None, "a\nb\n", "@++"),

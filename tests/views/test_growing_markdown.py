@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.markdown import markdown_html
 from tests.support.answers import ANSWERS, SAID, pieces
+from tests.support.tables import every_row
 
 _HIDDEN = re.compile(r'<thead>\s*<tr style="[^"]*visibility:collapse">.*?</thead>', re.DOTALL)
 
@@ -21,8 +21,8 @@ def shown(markup: str) -> str:
     return "".join(html.unescape(re.sub("<[^>]+>", "", _HIDDEN.sub("", markup))).split())
 
 
-@pytest.mark.parametrize("every", [20, 60, 150])
-@pytest.mark.parametrize("name", ANSWERS)
+@every_row("every", [20, 60, 150])
+@every_row("name", ANSWERS)
 def test_the_pieces_say_what_the_whole_says(name: str, every: int) -> None:
     answer = ANSWERS[name]
     cut = pieces(answer, every)
@@ -34,7 +34,7 @@ def test_the_pieces_say_what_the_whole_says(name: str, every: int) -> None:
     assert whole.html() == Piece(answer).html(), "joined again they are one"
 
 
-@pytest.mark.parametrize("name", [n for n in ANSWERS if n != "hard"])
+@every_row("name", [n for n in ANSWERS if n != "hard"])
 def test_no_end_grows_long(name: str) -> None:
     answer = ANSWERS[name] * (1 if "open" in name or "fence" in name else 2)
     longest = max(len(piece.markdown) for piece in pieces(answer, 150, 5))
@@ -99,3 +99,11 @@ def test_half_a_line_end_waits_for_the_other() -> None:
     for piece in ("a\r", "\nb\r", "c"):
         growing.add(piece)
     assert growing.end.markdown == "a\nb␍c"
+
+
+@every_row("sign", ["**", "*", "_", "~~", "`"])
+def test_a_paragraph_is_never_cut_inside_what_a_sign_opens(sign: str) -> None:
+    grown = GrowingMarkdown()
+    grown.add(f"It begins here. So {sign}all of this is one. Still the same. And so is this, which has no end yet")
+    began = grown.end
+    assert grown.cut() and began.markdown in ("It begins here. ", "It begins here. So "), began.markdown

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import pytest
-
 from deepnb.core.anchors import Anchor
 from deepnb.core.offload import BroughtBack, Flush, HistoryMessage, HistorySection, Offload
 from deepnb.views.compaction import compaction_view, line
 from deepnb.views.history import BRING, history_view
 from deepnb.views.search_marks import search_terms
 from tests.support.histories import FLUSH, ITEMS, LATER, OFFLOAD, SECTION
+from tests.support.tables import every_row
 
 
 def shown(html: str) -> str:
@@ -24,7 +23,7 @@ def shown(html: str) -> str:
     return "".join(parts)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("changes", "words"),
     [
         (
@@ -158,7 +157,7 @@ def test_what_is_looked_for_is_found_whatever_its_case_and_marked():
     assert "<details open" in html or " open>" in html or "open=" in html
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("search", "numbers"),
     [
         ("most moons", [1, 3]),

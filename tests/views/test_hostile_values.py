@@ -18,6 +18,7 @@ from deepnb.views.turn_segments import Answer
 from tests.data import hostile
 from tests.support.harmless import Harmful, harmless
 from tests.support.hostile_views import functions, views
+from tests.support.tables import every_row
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
 
@@ -33,7 +34,7 @@ def test_there_are_many_and_each_is_another() -> None:
     assert len(functions()) >= 20
 
 
-@pytest.mark.parametrize("text", named(hostile.SHORT))
+@every_row("text", named(hostile.SHORT))
 def test_no_field_of_any_view_gets_out_of_its_place(text: str) -> None:
     for name, view in views(text):
         try:
@@ -43,7 +44,7 @@ def test_no_field_of_any_view_gets_out_of_its_place(text: str) -> None:
         assert not _UNSEEN.search(view.text()), name
 
 
-@pytest.mark.parametrize("text", hostile.LONG, ids=[text[:12] for text in hostile.LONG])
+@every_row("text", hostile.LONG, ids=[text[:12] for text in hostile.LONG])
 def test_a_line_of_a_million_characters_is_shown(text: str) -> None:
     for view in (Answer(1, [text]), notice_view(text), text_view(text, text)):
         harmless(view.html())

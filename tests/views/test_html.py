@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +41,7 @@ from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn_segments import turn_segments
+from tests.support.tables import every_row
 
 TAGS = {
     *("a", "b", "blockquote", "br", "code", "del", "details", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr"),
@@ -137,7 +137,7 @@ def views(x: str):
     yield from (notice_view(x, kind) for kind in ("note", "ok", "warning", "error"))
 
 
-@pytest.mark.parametrize("hostile", [*HOSTILE, ""])
+@every_row("hostile", [*HOSTILE, ""])
 def test_no_field_of_any_view_gets_out_of_its_place(hostile):
     for view in views(hostile):
         markup = view.html()
@@ -180,7 +180,7 @@ def test_tasks_have_boxes():
 COLOURED = ("python", "{r}", "SQL", "js title=x", "bash", "html")
 
 
-@pytest.mark.parametrize("language", [*COLOURED, "none", "", 'x" style="a', "a,b"])
+@every_row("language", [*COLOURED, "none", "", 'x" style="a', "a,b"])
 def test_code_in_colours_is_the_same_code(language):
     code = 'def f(x):\n    """<b> & $x$ \\\\(y\\\\)"""\n\n    return x < 1 # é\n<script>alert(1)</script>\nselect a from b -- c\n'
     shown = markdown_html(f"```{language}\n{code}```")
@@ -191,7 +191,7 @@ def test_code_in_colours_is_the_same_code(language):
     ]
 
 
-@pytest.mark.parametrize("colour", [INK, *COLOURS.values()])
+@every_row("colour", [INK, *COLOURS.values()])
 def test_every_colour_of_code_can_be_read(colour):
     def light(colour):
         digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
@@ -208,7 +208,7 @@ def test_a_link_opens_apart_and_a_picture_loads_nothing():
     assert "<img" not in shown and '[picture: alt] <a href="https://b.example/p.png"' in shown
 
 
-@pytest.mark.parametrize(
+@every_row(
     "address",
     [
         "javascript:alert(1)",
@@ -235,8 +235,6 @@ def test_no_style_of_the_models_own_survives():
     assert "text-align:center" in shown
 
 
-@pytest.mark.parametrize(
-    "piece", ["a", "[", "![", "*a **b ", "`", "<", "> ", "- ", "|a", "&", "\\", "[a](", "_a", "![\n", "- a\n"]
-)
+@every_row("piece", ["a", "[", "![", "*a **b ", "`", "<", "> ", "- ", "|a", "&", "\\", "[a](", "_a", "![\n", "- a\n"])
 def test_a_megabyte_is_shown(piece):
     check(markdown_html((piece * 1_000_000)[:1_000_000]))

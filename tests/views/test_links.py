@@ -10,6 +10,7 @@ import pytest
 from deepnb.views.growing_markdown import GrowingMarkdown
 from deepnb.views.turn_segments import Answer
 from tests.support.hostile_views import views
+from tests.support.tables import every_row
 
 SAFE = {
     "inline": "[there](https://a.example/x?y=1&z=2)",
@@ -98,7 +99,7 @@ def drawn(text: str) -> list[tuple[str, Read]]:
     return [(name, Read(markup)) for markup, name in found.items()]
 
 
-@pytest.mark.parametrize("text", SAFE.values(), ids=SAFE)
+@every_row("text", SAFE.values(), ids=SAFE)
 def test_every_link_opens_apart_and_tells_nobody_where_it_was(text: str) -> None:
     linked = set()
     for name, read in drawn(text):
@@ -110,7 +111,7 @@ def test_every_link_opens_apart_and_tells_nobody_where_it_was(text: str) -> None
     assert {"turn", "turn as it runs", "piece of an answer"} <= linked
 
 
-@pytest.mark.parametrize("address", UNSAFE)
+@every_row("address", UNSAFE)
 def test_an_address_that_would_run_or_lead_inside_is_no_link(address: str) -> None:
     for form in WRITTEN:
         text = form.format(address)
@@ -119,7 +120,7 @@ def test_an_address_that_would_run_or_lead_inside_is_no_link(address: str) -> No
             assert not [a for _, attributes in read.elements for a in attributes if a.startswith("on")], name
 
 
-@pytest.mark.parametrize("text", PICTURES)
+@every_row("text", PICTURES)
 def test_nothing_is_loaded_from_afar_to_show_a_picture(text: str) -> None:
     for name, read in drawn(text):
         for tag, attributes in read.elements:
@@ -128,9 +129,7 @@ def test_nothing_is_loaded_from_afar_to_show_a_picture(text: str) -> None:
             assert "url(" not in (attributes.get("style") or ""), name
 
 
-@pytest.mark.parametrize(
-    ("kind", "data"), [("png", "iVBORw0KGgo="), ("jpeg", "/9j/4AAQ"), ("gif", "R0lGODlh"), ("webp", "UklGRgAA")]
-)
+@every_row(("kind", "data"), [("png", "iVBORw0KGgo="), ("jpeg", "/9j/4AAQ"), ("gif", "R0lGODlh"), ("webp", "UklGRgAA")])
 def test_an_image_given_as_data_is_shown_in_an_answer_and_named_in_text(kind: str, data: str) -> None:
     address = f"data:image/{kind};base64,{data}"
     answer = Answer(1, [f"see ![a cat]({address}) and [a link]({address})"])
@@ -155,7 +154,7 @@ def test_a_picture_can_be_looked_at_by_a_click() -> None:
     assert "[picture: a cat] https://a.example/p.png" in shown.words
 
 
-@pytest.mark.parametrize("text", TEMPLATES)
+@every_row("text", TEMPLATES)
 def test_a_template_in_data_is_a_text_like_any_other(text: str) -> None:
     """Whether of Jinja, of JavaScript or of Python: each view shows it letter by letter, none its value."""
     for name, view in views(text):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pytest
-
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.offload import Offload
 from deepnb.core.values import Call, Compacted, ModelEnded, Skill, Snapshot, ThreadInfo, Turn, Usage
@@ -20,6 +18,7 @@ from deepnb.views.table import table_text, table_view
 from deepnb.views.text import clean, middle_cut, short, width
 from deepnb.views.threads import ThreadCard, flags, lane, threads_view, tree, turns_view
 from deepnb.views.view import View
+from tests.support.tables import every_row
 
 BUDGET = Budget({"user": 5_204}, rule_for(8_000), 14)
 ENDED = ModelEnded(Call(1, "answer", (), BUDGET))
@@ -47,7 +46,7 @@ def test_the_footer_is_one_line_and_a_line_for_each_thing_to_know():
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("values", "line"),
     [
         ({"interrupted": "before tools"}, "interrupted: before tools"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from deepnb.core.values import Snapshot
 from deepnb.views.memory import BRIEF, EMPTY, memory_view
+from tests.support.tables import every_row
 
 PATH = "/AGENTS.md"
 
@@ -24,7 +23,7 @@ def _view(file=None, prompt=None, **more):
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("file", "prompt", "state"),
     [
         ("- a\n", "- a\n", "same"),
@@ -72,7 +71,7 @@ def test_the_text_shows_each_file_and_what_the_prompt_lacks():
     )
 
 
-@pytest.mark.parametrize("file", [None, "", " \n"])
+@every_row("file", [None, "", " \n"])
 def test_nothing_remembered_says_what_to_type(file):
     assert _view(file).text() == f"memory   (turn 3)\n{EMPTY}"
     assert "%memory add TEXT" in _view(file).html()

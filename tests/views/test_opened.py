@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from deepnb import open_session
 from deepnb.core.session_file import FileTurn, SessionIndex, SessionRow
 from deepnb.views.bar import sampled
 from deepnb.views.budget import budget_view
 from deepnb.views.opened import context_series, file_turns_view, open_cell, opened_view, size
 from tests.support.session_files import claude_file
+from tests.support.tables import every_row
 
 
 def test_the_context_of_all_calls_and_the_compaction_between_them(tmp_path: Path) -> None:
@@ -40,7 +39,7 @@ def test_an_empty_session_and_one_that_begins_in_the_middle() -> None:
     assert file_turns_view(()).text() == "turns\nthis session has no turns"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "several", "cell"),
     [
         ("/a/b.jsonl", False, "%agent open /a/b.jsonl"),

@@ -10,6 +10,7 @@ import pytest
 
 from deepnb.views.approval import ApprovalView
 from deepnb.views.view import View
+from tests.support.tables import every_row
 from tests.support.word_views import views
 
 BLOCKS = {
@@ -70,7 +71,7 @@ def _one_word(left: str, right: str) -> bool:
 ALL = [pytest.param(view, id=name) for name, view in views()]
 
 
-@pytest.mark.parametrize("view", ALL)
+@every_row("view", ALL)
 def test_no_words_are_glued_together(view: View) -> None:
     assert _but_bars(Unstyled(view.html()).glued) == []
 
@@ -80,7 +81,7 @@ def _but_bars(glued: list[str]) -> list[str]:
     return [one for one in glued if not re.search(r"([A-ZΣ?])\|\1|[A-ZΣ?]\|[A-ZΣ?]", one)]
 
 
-@pytest.mark.parametrize("view", ALL)
+@every_row("view", ALL)
 def test_no_colour_stands_alone(view: View) -> None:
     assert Unstyled(view.html()).unsaid == []
 
@@ -89,7 +90,7 @@ def test_no_colour_stands_alone(view: View) -> None:
 IN_ORDER = [one for one in ALL if not (isinstance(one.values[0], ApprovalView) and not one.values[0].todo)]
 
 
-@pytest.mark.parametrize("view", IN_ORDER)
+@every_row("view", IN_ORDER)
 def test_what_both_say_html_and_text_say_in_the_same_order(view: View) -> None:
     text, html = (re.findall(r"word\d+", said) for said in (view.text(), Unstyled(view.html()).text))
     both = set(text) & set(html)
@@ -97,12 +98,12 @@ def test_what_both_say_html_and_text_say_in_the_same_order(view: View) -> None:
     assert [w for w in dict.fromkeys(text) if w in both] == [w for w in dict.fromkeys(html) if w in both]
 
 
-@pytest.mark.parametrize("view", ALL)
+@every_row("view", ALL)
 def test_what_the_text_says_the_html_says(view: View) -> None:
     assert set(re.findall(r"word\d+", view.text())) <= set(re.findall(r"word\d+", Unstyled(view.html()).text))
 
 
-@pytest.mark.parametrize("view", ALL)
+@every_row("view", ALL)
 def test_a_label_stands_before_its_value(view: View) -> None:
     """What the text writes as `label: value` or as a row with a label stands so in the HTML, on the same line or the next."""
     html = " ".join(Unstyled(view.html()).lines)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deepnb.core.budget import Budget, rule_for
 from deepnb.views.numbers import elapsed
 from deepnb.views.running import RunningView
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("seconds", "words"),
     [(0.9, "0 s"), (59.9, "59 s"), (60, "1 min 00 s"), (312.4, "5 min 12 s"), (3_725, "1 h 02 min")],
 )

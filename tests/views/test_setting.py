@@ -1,12 +1,11 @@
 """What a setting says when it is changed."""
 
-import pytest
-
 from deepnb.core.budget import asked_rule
 from deepnb.views.setting import setting_words
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "value", "words"),
     [
         (

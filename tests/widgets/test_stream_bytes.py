@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.stream import GROWTH, MOST, Wire, in_kernel, rooms, row, simulated, texts
+from tests.support.tables import every_row
 
 RATE, OUTPUTS = 4.0, 20
 
 
-@pytest.mark.parametrize("kind", texts())
+@every_row("kind", texts())
 def test_bytes_grow_with_the_text(kind: str) -> None:
     held(kind, 0)
 
 
-@pytest.mark.parametrize("kind", texts())
-@pytest.mark.parametrize("room", rooms())
+@every_row("kind", texts())
+@every_row("room", rooms())
 def test_bytes_grow_with_the_text_below_a_card_too(kind: str, room: int) -> None:
     for wire in held(kind, room):
         assert wire.outputs == room
@@ -36,7 +37,7 @@ def held(kind: str, room: int) -> list[Wire]:
     return list(wires.values())
 
 
-@pytest.mark.parametrize("kind", ["prose", "one table"])
+@every_row("kind", ["prose", "one table"])
 def test_the_end_is_as_small_as_if_it_came_at_once(kind: str) -> None:
     answer = texts()[kind](20_000)
     slowly, at_once = simulated(answer), simulated(answer, pace=1e9)

@@ -31,6 +31,7 @@ from deepnb.widgets.terminal_turn import TerminalTurn
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, turn_display
 from tests.support.answers import ANSWERS, SAID
 from tests.support.screen import Cell
+from tests.support.tables import every_row
 
 MADE_TO_JOIN = "margin:0;border-radius:0"
 """In the style of a block of code that goes on from one output to the next."""
@@ -69,7 +70,7 @@ def test_calls_between_two_answers_are_one_output() -> None:
     assert (done, end) == ("Done.", "the end")
 
 
-@pytest.mark.parametrize("calls", [1, 9, 10, 60, 200])
+@every_row("calls", [1, 9, 10, 60, 200])
 def test_a_turn_makes_few_outputs_and_loses_nothing(calls: int) -> None:
     cell = Cell()
     events = [e for i in range(calls) for e in (said(i, f"Answer {i}."), *tool(i))]
@@ -137,7 +138,7 @@ def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing(
     assert {states[-1] for states in cell.drawn[MAX_OUTPUTS // 2 :]} == {""}
 
 
-@pytest.mark.parametrize("count", range(1, 60))
+@every_row("count", range(1, 60))
 def test_no_output_stays_empty_that_need_not(count: int) -> None:
     cell = Cell()
     play(cell, [e for i in range(count) for e in (said(i, f"Answer {i}."), *tool(i))])
@@ -147,8 +148,8 @@ def test_no_output_stays_empty_that_need_not(count: int) -> None:
     assert -1 not in places and places == sorted(places)
 
 
-@pytest.mark.parametrize("most", [20, 9])
-@pytest.mark.parametrize("name", [*ANSWERS, "mixed"])
+@every_row("most", [20, 9])
+@every_row("name", [*ANSWERS, "mixed"])
 def test_no_block_is_left_in_two_outputs(name: str, most: int) -> None:
     answer = f"{SAID}\n\n" + (ANSWERS.get(name) or "\n\n".join(ANSWERS.values())) * 3
     cell, clock = Cell(), Clock()
@@ -258,7 +259,7 @@ def test_a_terminal_prints_as_it_comes() -> None:
     assert lines[5:] == ["note: by the way", "", "A tree.", "", "the end"]
 
 
-@pytest.mark.parametrize("step", [1, 3, 7, 1000])
+@every_row("step", [1, 3, 7, 1000])
 def test_a_terminal_names_an_image_and_does_not_print_its_data(step: int) -> None:
     out = io.StringIO()
     turn = TerminalTurn(Terminal(lambda text: out.write(text + "\n")), out)

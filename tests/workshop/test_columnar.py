@@ -13,6 +13,7 @@ from deepnb.workshop import columnar
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.namespace import namespace_tools
 from tests.bench import inspect as bench
+from tests.support.tables import every_row
 
 PLANETS = {
     "name": ["Mercury", "Venus", "Earth", "Jupiter"],
@@ -51,7 +52,7 @@ def column_lines(text):
     return [line for line in text.splitlines() if " | " in line][1:]
 
 
-@pytest.mark.parametrize("kind", TABLES)
+@every_row("kind", TABLES)
 def test_a_table_is_its_columns_and_first_rows(kind):
     assert describe("planets", TABLES[kind]) == f"planets: {kind}, {LINES}"
     assert list_of_variables({"planets": TABLES[kind]}) == f"planets: {kind}, 4 rows x 6 columns"
@@ -174,7 +175,7 @@ def test_values_of_a_type_added_to_polars_are_not_read():
     assert column_lines(describe("t", frame)) == ["e | extension | 2 | ..."]
 
 
-@pytest.mark.parametrize("made", [pl.DataFrame, pa.table, pd.DataFrame], ids=["polars", "pyarrow", "pandas"])
+@every_row("made", [pl.DataFrame, pa.table, pd.DataFrame], ids=["polars", "pyarrow", "pandas"])
 def test_credentials_are_masked_by_name_and_value(made):
     key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
     text = describe("t", made({"password": ["hunter2hunter2"], "other": [key], "n": [1]}))
@@ -238,7 +239,7 @@ def test_a_subclass_is_not_read():
     assert describe("t", Mine(PLANETS)).startswith("t: Mine\n  names: ")
 
 
-@pytest.mark.parametrize("kind", TABLES)
+@every_row("kind", TABLES)
 def test_a_prompt_has_the_same_description_and_questions_are_refused(kind):
     assert fill("{t}", {"t": TABLES[kind]}).text == describe("t", TABLES[kind])
     query = next(tool for tool in namespace_tools({"t": TABLES[kind]}) if tool.__name__ == "query_table")
@@ -247,7 +248,7 @@ def test_a_prompt_has_the_same_description_and_questions_are_refused(kind):
     )
 
 
-@pytest.mark.parametrize("storage", ["python", "pyarrow"])
+@every_row("storage", ["python", "pyarrow"])
 def test_pandas_text_is_the_same_with_and_without_pyarrow(storage):
     frame = pd.DataFrame({"name": ["a", None, "b", "a"], "n": [1, 2, 3, 4]})
     plain = describe("t", frame.assign(name=frame["name"].astype(object)))

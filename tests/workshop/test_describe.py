@@ -2,12 +2,12 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.workshop.cells import figure
 from deepnb.workshop.describe import describe, list_of_variables
+from tests.support.tables import every_row
 
 PLANETS = pd.DataFrame(
     {
@@ -54,7 +54,7 @@ def test_a_table_is_its_columns_and_first_rows():
     )
 
 
-@pytest.mark.parametrize("dtype", [object, "str", "string", "category"])
+@every_row("dtype", [object, "str", "string", "category"])
 def test_text_columns_have_one_name_and_give_labels(dtype):
     text = describe("t", PLANETS.assign(name=PLANETS["name"].astype(dtype)))
     assert ("name | category |" if dtype == "category" else "name | str |") in text
@@ -74,7 +74,7 @@ def test_a_series_is_a_table_of_one_column():
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     "frame",
     [
         pd.DataFrame(),
@@ -94,7 +94,7 @@ def test_odd_tables_are_described(frame):
     assert text.startswith("t: ") and "column | type" in text and "unprintable DataFrame" not in text
 
 
-@pytest.mark.parametrize("budget", [300, 1500, 4000])
+@every_row("budget", [300, 1500, 4000])
 def test_many_columns_stay_in_the_budget_and_the_last_line_counts_the_rest(budget):
     wide = pd.DataFrame({f"column_{i}": range(9) for i in range(200)})
     text = describe("wide", wide, budget)
@@ -107,7 +107,7 @@ def test_columns_are_summarized_only_where_shown():
     assert len(describe("big", pd.DataFrame(np.zeros((10, 20_000))))) <= 1500
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "text"),
     [
         (3, "x: int, 3"),
@@ -164,7 +164,7 @@ def test_a_huge_collection_is_not_printed_to_be_cut():
     assert Counted.asked == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("number", "text"),
     [
         (3.7, "3.7"),

@@ -18,6 +18,7 @@ from deepnb.engine.tool_descriptions import described
 from deepnb.workshop.namespace import namespace_tools
 from deepnb.workshop.notebook_file import version_of
 from deepnb.workshop.notebook_plan import notebook_diff, notebook_plan
+from tests.support.tables import every_row
 from tests.support.tokens import o200k
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
@@ -147,7 +148,7 @@ def test_any_edits_keep_it_valid_and_leave_other_cells_byte_for_byte(edits):
     assert all(one["source"] in sources for one in edits if "source" in one)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("edits", "line"),
     [
         ([], "there are no edits: give"),
@@ -207,7 +208,7 @@ def test_where_it_may_not_write(project: Path):
         assert {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()} == before
 
 
-@pytest.mark.parametrize(
+@every_row(
     "damage",
     [
         lambda nb: nb.pop("cells"),

@@ -6,11 +6,10 @@ import linecache
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
 from deepnb.workshop.error_text import BUDGET, error_text
 from tests.support.error_cases import KINDS, ErrorCase, cell_file, cell_label, failure
 from tests.support.hostile import Loud, loud
+from tests.support.tables import every_row
 
 
 def fails(*cells: str, **names: object) -> BaseException:
@@ -30,7 +29,7 @@ def text(*cells: str, **names: object) -> str:
     return error_text(fails(*cells, **names), cell_label)
 
 
-@pytest.mark.parametrize("case", KINDS, ids=lambda case: case.name)
+@every_row("case", KINDS, ids=lambda case: case.name)
 def test_the_failing_line_and_the_variable_are_in_the_text(case: ErrorCase, tmp_path: Any, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     shown = error_text(failure(case)[0], cell_label)
@@ -123,7 +122,7 @@ def test_no_code_of_the_objects_on_the_line_runs() -> None:
     assert "thing: Loud" in shown
 
 
-@pytest.mark.parametrize("words", ["raise RuntimeError('no words')", "raise SystemExit", "return 3"])
+@every_row("words", ["raise RuntimeError('no words')", "raise SystemExit", "return 3"])
 def test_an_exception_that_can_t_say_what_it_is(words: str) -> None:
     shown = text(f"class Bad(Exception):\n    def __str__(self):\n        {words}\nraise Bad()")
     assert "Bad" in shown and len(shown) < 1_000
@@ -156,7 +155,7 @@ def test_a_credential_is_not_in_the_text() -> None:
     assert key[:20] not in text(code + f"raise ValueError({'x' * 0}'{'y' * 117} {key}', api_key)"), "cut in the middle"
 
 
-@pytest.mark.parametrize("budget", [300, 1_000, 3_000, BUDGET])
+@every_row("budget", [300, 1_000, 3_000, BUDGET])
 def test_it_keeps_to_its_budget_and_keeps_the_message(budget: int) -> None:
     steps = "\n".join(f"def f{n}(a, b, c):\n    # {'long ' * 30}\n    return f{n - 1}(a, b, c)" for n in range(1, 9))
     cell = f"def f0(a, b, c):\n    return a / 0 + b + c\n{steps}\nf8('x' * 5000, list(range(1000)), 'z')"
@@ -170,7 +169,7 @@ def test_a_long_message_is_cut() -> None:
     assert len(text("raise ValueError('x' * 1_000_000)")) <= BUDGET
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("cells", "line"),
     [
         (("names = {'alpha': 1}", "names['alhpa']"), "'alhpa' is near 'alpha', a key of names"),

@@ -19,6 +19,7 @@ from deepnb.workshop import notebook_file
 from deepnb.workshop.notebook_file import version_of
 from deepnb.workshop.notebooks import ANSWER, read_notebook
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 from tests.support.tokens import o200k
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
@@ -107,7 +108,7 @@ def test_there_may_be_none_and_hidden_directories_are_left_alone():
     assert read_notebook() == "there are no notebooks in the working directory"
 
 
-@pytest.mark.parametrize("asked", [{}, {"cells": "1-2"}, {"cells": "1-2", "detailed": True}, {"search": "key"}])
+@every_row("asked", [{}, {"cells": "1-2"}, {"cells": "1-2", "detailed": True}, {"search": "key"}])
 def test_credentials_are_masked_in_sources_outputs_and_matches(asked):
     lines = [
         "MIIBVAIBADANBgkqhkiG9w0BAQEFAASCAT4wggE6AgEAAkEAq7BFUpkGp3+LQmlQ",
@@ -148,7 +149,7 @@ def test_a_path_outside_the_working_directory_is_refused_in_one_line(path, proje
     assert "secret" not in read_notebook(search="secret").replace("'secret'", "")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "content",
     [
         b"{", b"[]", b"null", b'{"nbformat": 4}', b'{"nbformat": 4, "cells": 3}', b'{"nbformat": 99, "cells": []}',
@@ -163,7 +164,7 @@ def test_what_is_no_notebook_is_one_line(content):
     assert read_notebook("bad.ipynb", search="x").count("\n") == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("asked", "line"),
     [
         ({"path": "no.ipynb"}, "Error: no notebook no.ipynb: read_notebook without a path lists them"),

@@ -11,6 +11,7 @@ import pytest
 
 from deepnb.workshop.describe import describe, list_of_variables
 from tests.support.hostile import Loud, loud
+from tests.support.tables import every_row
 
 
 class Meta(type):
@@ -79,7 +80,7 @@ def objects(*values):
     return column
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "text"),
     [
         (Loud(), "x: Loud\n  names: width, area(), lazy"),
@@ -111,7 +112,7 @@ def test_of_a_frame_under_another_class_the_way_to_read_it_is_named():
     assert describe("x", Derived({"a": [1]})).endswith("Derived is a subclass: pandas.DataFrame(...) of it is read")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "text"),
     [
         (pd.Index(["a", "b", None], name="k"), "x: Index, 3 labels\n  str, 1 missing\n  first labels: a, b, "),
@@ -138,7 +139,7 @@ def test_columns_with_few_values_show_the_size_of_each_group():
 KEY = "sk-ant-api03-Zk39fjQ0aLw82mNbVcXz71PqRsTuYw5E"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "namespace",
     [
         {"password": "correct-Horse7-battery"},

@@ -17,6 +17,7 @@ from deepnb.core.values import CodeOutput
 from deepnb.workshop.capture import HEAD, TAIL
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from deepnb.workshop.python import RICH, CodeResult, Room, run_code
+from tests.support.tables import every_row
 
 TOKEN = "ghp_" + "a1B2" * 9
 
@@ -70,7 +71,7 @@ def test_stderr_is_named_and_order_is_kept() -> None:
     assert result.text.startswith("a\nd\nstderr:\nb\nc")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "told"),
     [
         ("x = 1\ny = x / 0", "ZeroDivisionError: division by zero\n  line 2, in <module>: y = x / 0"),

@@ -15,6 +15,7 @@ from deepnb.workshop.columns import columns_of
 from deepnb.workshop.namespace import namespace_tools
 from deepnb.workshop.question import Question, answer
 from tests.support.hostile import Loud, loud
+from tests.support.tables import every_row
 from tests.support.tokens import o200k
 
 SALES = pd.DataFrame(
@@ -34,7 +35,7 @@ def query(table: str = "sales", /, namespace: dict[str, Any] | None = None, **qu
     return str(tool.invoke({"table": table, **question}))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "text"),
     [
         (
@@ -61,7 +62,7 @@ def test_a_question_is_answered_by_a_table(question, text):
     assert query(**question) == text
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "error"),
     [
         ({"by": ["regoin"]}, "Error: there is no column 'regoin': did you mean 'region'?"),
@@ -189,7 +190,7 @@ def test_the_users_tables_stay_as_they_are():
     assert list(SALES.columns) == list(before.columns)
 
 
-@pytest.mark.parametrize("rows", [3, 5000])
+@every_row("rows", [3, 5000])
 def test_an_answer_stays_in_its_budget_and_counts_what_it_leaves_out(rows):
     wide = pd.DataFrame({f"a_long_column_name_{i}": ["y" * 100] * rows for i in range(300)})
     text = query("t", {"t": wide}, head=rows)

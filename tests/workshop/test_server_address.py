@@ -6,9 +6,10 @@ import pytest
 
 from deepnb.core.errors import DeepnbError
 from deepnb.workshop.server_address import PASSED_ON, address, environment
+from tests.support.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("spec", "name"),
     [
         ("mcp:python server.py", "server"),
@@ -35,7 +36,7 @@ def test_quotes_and_options_of_the_command_are_its_own():
     assert str(made) == "--name calc --env A,B mcp:serve 'two words' --name x --env Y"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("spec", "name", "line"),
     [
         ("mcp:", None, "mcp: needs a command or a URL"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.workshop.approvals import NOTES, READS, TASK, WRITES
 from deepnb.workshop.server_tools import LONGEST_DESCRIPTION, LONGEST_SCHEMA, MOST, fingerprint, offers
+from tests.support.tables import every_row
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "description": "a number"}}, "required": ["a"]}
 NAMES = st.lists(st.one_of(st.text(max_size=90), st.sampled_from(["write_file", "x__write_file", "a.b", "a_b", "__"])))
@@ -27,7 +27,7 @@ def test_laws_of_names(names):
     assert len(made) + len(left_out) == len(names)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("own", "name"),
     [
         ("write_file", "calc__write_file"),
@@ -64,7 +64,7 @@ def test_a_parameter_called_description_stays():
     assert offer.schema == schema
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("listed", "line"),
     [
         ((" ", "", SCHEMA), "it has no name"),

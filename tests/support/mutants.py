@@ -1,0 +1,417 @@
+"""Faults made on purpose: which of them do the tests notice?
+
+    python -m tests.support.mutants draw           # draw 300 mutants with a seed into tests/data/mutants.json
+    python -m tests.support.mutants reach FILE     # run the tests in this process's way, note which test runs what
+    python -m tests.support.mutants run FILE OUT   # run each mutant against the tests that reach it
+    python -m tests.support.mutants compare A B    # what was caught in A and is not in B
+
+A mutant is one function of five lines or more with one change: an operator, a constant, or a statement that is dropped.
+It is known by its function and the text that changes, so that it is found again after its file has moved.
+It runs against the tests that run its function (its own room's first, then the fastest), each mutant in a process of
+its own on a copy of the tree, up to the first failure. `reach` needs Python 3.12 or newer (`sys.monitoring`).
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+TREE = Path(__file__).parents[2]
+DRAWN = TREE / "tests" / "data" / "mutants.json"
+COUNT, SEED, LINES = 300, 20261125, 5
+MOST_SECONDS = 60.0
+"""Of the tests that reach a mutant, so many seconds' worth are run."""
+UNITS = "not kernel and not browser and not slow"
+IN_KERNEL = ("magics", "widgets", "views", "session", "running", "course", "tour")
+"""Rooms whose mutants are also tried in the tests with a kernel, if no other test notices them."""
+
+_COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+_BINARY: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+}  # fmt: skip
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the `at`-th place in a function whose text is `before`."""
+
+    file: str
+    function: str
+    before: str
+    after: str
+    at: int
+
+
+# -- drawing
+
+
+def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
+    """Each function with its qualified name, as Python gives it."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, Function):
+            yield prefix + node.name, node
+            yield from functions(node, f"{prefix}{node.name}.<locals>.")
+        elif isinstance(node, ast.ClassDef):
+            yield from functions(node, f"{prefix}{node.name}.")
+        else:
+            yield from functions(node, prefix)
+
+
+def _parts(function: Function) -> Iterator[ast.AST]:
+    """What may be changed: the statements and expressions of the body, less docstrings, nested functions, f-strings."""
+    todo: list[ast.AST] = list(function.body)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, (Function, ast.ClassDef, ast.JoinedStr, ast.AnnAssign)):
+            continue
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        yield node
+        todo = [*ast.iter_child_nodes(node), *todo]
+
+
+def changed(node: ast.AST) -> str | None:
+    """The text that stands for a node in a mutant, or None where nothing is changed."""
+    new = copy.deepcopy(node)
+    match new:
+        case ast.Compare(ops=[op, *_]) if type(op) in _COMPARE:
+            new.ops[0] = _COMPARE[type(op)]()
+        case ast.BoolOp():
+            new.op = ast.Or() if isinstance(new.op, ast.And) else ast.And()
+        case ast.BinOp(op=op) if type(op) in _BINARY and not isinstance(new.left, (ast.Constant, ast.JoinedStr)):
+            new.op = _BINARY[type(op)]()
+        case ast.UnaryOp(op=ast.Not()):
+            return f"({ast.unparse(new.operand)})"
+        case ast.Constant(value=bool(value)):
+            new.value = not value
+        case ast.Constant(value=int(value)):
+            new.value = value + 1
+        case ast.Constant(value=str(value)) if value:
+            new.value = f"{value}x" if len(value) < 3 else value[:-1]
+        case ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break() | ast.Delete():
+            return "pass"
+        case ast.Return(value=value) if value is not None:
+            return "pass"
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            return "pass"
+        case _:
+            return None
+    text = ast.unparse(new)
+    return text if isinstance(new, ast.Constant) else f"({text})"
+
+
+def draw(root: Path = TREE, seed: int = SEED, count: int = COUNT) -> list[Mutant]:
+    """Mutants of as many functions, each function once."""
+    found = []
+    for path in sorted((root / "deepnb").rglob("*.py")):
+        for name, node in functions(ast.parse(path.read_text(encoding="utf-8"))):
+            if (node.end_lineno or 0) - node.lineno + 1 >= LINES:
+                found.append((path.relative_to(root).as_posix(), name, node))
+    chance = random.Random(seed)
+    chance.shuffle(found)
+    drawn: list[Mutant] = []
+    for file, name, function in found:
+        places = [node for node in _parts(function) if changed(node) is not None]
+        if places and len(drawn) < count:
+            node = chance.choice(places)
+            before = ast.unparse(node)
+            at = [ast.unparse(one) for one in places[: places.index(node)]].count(before)
+            drawn.append(Mutant(file, name, before, changed(node) or "", at))
+    return drawn
+
+
+def mutated(mutant: Mutant, root: Path) -> tuple[Path, str] | None:
+    """(file, its text with the change), where the function stands now; None if it or the text is gone."""
+    paths = [root / mutant.file, *sorted((root / "deepnb").rglob("*.py"))]
+    for path in filter(Path.exists, paths):
+        text = path.read_text(encoding="utf-8")
+        if mutant.function.rpartition(".")[2] not in text:
+            continue
+        for name, function in functions(ast.parse(text)):
+            if name != mutant.function:
+                continue
+            same = [n for n in _parts(function) if changed(n) and ast.unparse(n) == mutant.before]
+            if len(same) > mutant.at:
+                return path, _replaced(text, same[mutant.at], mutant.after)
+    return None
+
+
+def _replaced(text: str, node: Any, new: str) -> str:
+    lines = text.encode().splitlines(keepends=True)
+    start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
+    end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
+    whole = b"".join(lines)
+    # as many lines as before, so that what a test says of lines stays
+    fill = "\n" * whole[start:end].count(b"\n") if new == "pass" else ""
+    return (whole[:start] + (new + fill).encode() + whole[end:]).decode()
+
+
+# -- which test runs which function
+
+
+class Reach:
+    """A plugin of pytest: the functions of `deepnb` that each test runs, and its seconds."""
+
+    def __init__(self) -> None:
+        self.ran: dict[str, set[str]] = defaultdict(set)
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._test = ""
+        self._package = f"{TREE / 'deepnb'}{os.sep}"
+
+    def start(self) -> None:
+        """Begin to listen."""
+        monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+        monitoring.use_tool_id(monitoring.PROFILER_ID, "reach")
+        monitoring.register_callback(monitoring.PROFILER_ID, monitoring.events.PY_START, self._began)
+        monitoring.set_events(monitoring.PROFILER_ID, monitoring.events.PY_START)
+
+    def _began(self, code: CodeType, offset: int) -> Any:
+        if code.co_filename.startswith(self._package):
+            self.ran[self._test].add(f"{Path(code.co_filename).relative_to(TREE).as_posix()}:{code.co_qualname}")
+        return sys.monitoring.DISABLE  # type: ignore[attr-defined]
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test begins: what ran before is heard of again."""
+        self._test = nodeid
+        sys.monitoring.restart_events()  # type: ignore[attr-defined]
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Only tests that pass are asked later."""
+        self.seconds[report.nodeid] += report.duration
+        if report.failed:
+            self.seconds[report.nodeid] = float("nan")
+
+    def record(self) -> dict[str, Any]:
+        """The map as JSON takes it."""
+        passed = {test for test, seconds in self.seconds.items() if seconds == seconds}
+        return {
+            "seconds": {t: round(self.seconds[t], 3) for t in sorted(passed)},
+            "ran": {t: sorted(ran) for t, ran in self.ran.items() if t in passed or not t},
+        }
+
+
+def reach(out: Path, places: list[str]) -> None:
+    """Run the tests that need neither a kernel nor a browser, and note what each runs."""
+    import pytest
+
+    plugin = Reach()
+    plugin.start()
+    pytest.main(["-n", "0", "-p", "no:cacheprovider", "-q", "-m", UNITS, *places], plugins=[plugin])
+    out.write_text(json.dumps(plugin.record()), encoding="utf-8")
+
+
+def reach_in_parts(out: Path, jobs: int = 2) -> None:
+    """`reach` for each folder of tests, `jobs` of them at a time, joined in one file."""
+    import subprocess
+
+    folders = sorted((p for p in (TREE / "tests").iterdir() if list(p.glob("test_*.py"))), key=_size, reverse=True)
+    places = [*map(str, folders), *map(str, (TREE / "tests").glob("test_*.py"))]
+    parts = Path(tempfile.mkdtemp())
+    running: list[subprocess.Popen[bytes]] = []
+    for at, place in enumerate(places):
+        while len([p for p in running if p.poll() is None]) >= jobs:
+            time.sleep(0.2)
+        command = [sys.executable, "-m", "tests.support.mutants", "reach-part", str(parts / f"{at}.json"), place]
+        running.append(subprocess.Popen(command, cwd=TREE, stdout=subprocess.DEVNULL))
+    for process in running:
+        process.wait()
+    joined: dict[str, Any] = {"seconds": {}, "ran": {}}
+    for part in sorted(parts.glob("*.json")):
+        read = json.loads(part.read_text(encoding="utf-8"))
+        joined["seconds"] |= read["seconds"]
+        joined["ran"] |= {test: ran for test, ran in read["ran"].items() if test}
+    out.write_text(json.dumps(joined), encoding="utf-8")
+    print(f"{len(joined['seconds'])} tests, {sum(joined['seconds'].values()):.0f} s")
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.py"))
+
+
+# -- running
+
+
+class _Chosen:
+    """A plugin of pytest: these tests alone, in this order."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.order = {test: at for at, test in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """The chosen ones."""
+        items[:] = sorted((i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid])
+
+
+def chosen(mutant: Mutant, place: str, known: dict[str, Any]) -> list[str]:
+    """The tests that run a mutant's function, its own room's first, each kind by time."""
+    key, room = f"{place}:{mutant.function}", f"tests/{Path(place).parts[1]}/"
+    tests = [test for test, ran in known["ran"].items() if key in ran]
+    if not tests:  # run while a module is imported
+        tests = [test for test in known["seconds"] if test.startswith(room)]
+    seconds, taken, spent = known["seconds"], [], 0.0
+    for test in sorted(tests, key=lambda t: (not t.startswith(room), seconds[t])):
+        if spent <= MOST_SECONDS:
+            taken.append(test)
+            spent += seconds[test]
+    return taken
+
+
+def _preload() -> None:
+    """The large packages, before a process for each mutant is forked."""
+    with suppress(ImportError):
+        import deepagents  # noqa: F401
+        import hypothesis  # noqa: F401
+        import ipywidgets  # noqa: F401
+        import nbformat  # noqa: F401
+        import pandas  # noqa: F401
+        import polars  # noqa: F401
+        import tiktoken  # noqa: F401
+
+
+def _child(tree: Path, arguments: list[str], plugins: list[Any], seconds: float) -> str:
+    """Run pytest in a fork of this process: `passed`, `failed`, or `hangs`."""
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        import pytest
+
+        code = 3
+        try:
+            code = int(pytest.main([*arguments, "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header"], plugins))
+        finally:
+            os._exit(code)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+            return "passed" if os.waitstatus_to_exitcode(status) in (0, 5) else "failed"
+        time.sleep(0.02)
+    os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return "hangs"
+
+
+def _work(tree: Path, known: dict[str, Any], todo: Any, done: Any) -> None:
+    """Take mutants from a queue, and say how each ended."""
+    os.chdir(tree)
+    sys.path[:] = [str(tree), *(p for p in sys.path if Path(p or ".").resolve() != TREE)]
+    os.environ["PYTHONPATH"], os.environ["PYTHONDONTWRITEBYTECODE"] = str(tree), "1"
+    sys.dont_write_bytecode = True
+    for name in [name for name in sys.modules if name.split(".")[0] in ("deepnb", "tests")]:
+        del sys.modules[name]
+    _preload()
+    while (one := todo.get()) is not None:
+        at, mutant = one
+        if (found := mutated(mutant, tree)) is None:
+            done.put((at, "gone", 0))
+            continue
+        path, text = found
+        before = path.read_text(encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
+        place = path.relative_to(tree).as_posix()
+        tests = chosen(mutant, place, known)
+        files = sorted({test.split("::")[0] for test in tests})
+        expected = sum(known["seconds"][test] for test in tests)
+        began = time.monotonic()
+        result = _child(tree, files, [_Chosen(tests)], 60 + 5 * expected) if tests else "passed"
+        if result == "passed" and (room := Path(place).parts[1]) in IN_KERNEL:
+            folders = [
+                f"tests/{one}" for one in dict.fromkeys([room, "magics", "widgets"]) if (tree / "tests" / one).exists()
+            ]
+            result = _child(tree, [*folders, "-m", "kernel and not browser and not slow"], [], 900)
+        path.write_text(before, encoding="utf-8")
+        done.put((at, result, time.monotonic() - began))
+
+
+def run(reached: Path, out: Path, jobs: int = 2) -> None:
+    """Run all mutants, and write how each ended; those that are done already in `out` are not run again."""
+    mutants = [Mutant(**one) for one in json.loads(DRAWN.read_text(encoding="utf-8"))]
+    known = json.loads(reached.read_text(encoding="utf-8"))
+    results: dict[str, str] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    place = Path(tempfile.mkdtemp())
+    context = multiprocessing.get_context("spawn")
+    todo, done = context.Queue(), context.Queue()
+    open_ones = [at for at in range(len(mutants)) if str(at) not in results]
+    for at in open_ones:
+        todo.put((at, mutants[at]))
+    workers = []
+    for job in range(jobs):
+        tree = place / str(job)
+        shutil.copytree(TREE, tree, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache"))
+        todo.put(None)
+        workers.append(context.Process(target=_work, args=(tree, known, todo, done)))
+        workers[-1].start()
+    for _ in open_ones:
+        at, result, seconds = done.get()
+        results[str(at)] = result
+        out.write_text(json.dumps(results), encoding="utf-8")
+        one = mutants[at]
+        print(
+            f"{at:3} {result:6} {seconds:5.1f} s {one.file}:{one.function}: {one.before!r} -> {one.after!r}", flush=True
+        )
+    for worker in workers:
+        worker.join()
+    shutil.rmtree(place)
+    print(share(results.values()))
+
+
+def share(results: Iterable[str]) -> str:
+    """What was caught of what is there."""
+    there = [one for one in results if one != "gone"]
+    caught = sum(one != "passed" for one in there)
+    return f"{caught} of {len(there)} mutants caught ({100 * caught / max(len(there), 1):.1f} %)"
+
+
+def compare(before: Path, after: Path) -> int:
+    """Name the mutants that were caught before and are not after; gives how many."""
+    first, second = (json.loads(path.read_text(encoding="utf-8")) for path in (before, after))
+    mutants = json.loads(DRAWN.read_text(encoding="utf-8"))
+    lost = [at for at, result in first.items() if result not in ("passed", "gone") and second.get(at) == "passed"]
+    print(f"before: {share(first.values())}; after: {share(second.values())}; no longer caught: {len(lost)}")
+    for at in lost:
+        one = Mutant(**mutants[int(at)])
+        print(f"{at:>3} {one.file}:{one.function}: {one.before!r} -> {one.after!r} (place {one.at})")
+    return len(lost)
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["draw"]:
+            DRAWN.write_text(
+                json.dumps([asdict(one) for one in draw()], indent=0, ensure_ascii=False), encoding="utf-8"
+            )
+        case ["reach", out]:
+            reach_in_parts(Path(out))
+        case ["reach-part", out, *places]:
+            reach(Path(out), places)
+        case ["run", reached, out]:
+            run(Path(reached), Path(out))
+        case ["compare", before, after]:
+            sys.exit(bool(compare(Path(before), Path(after))))
+        case _:
+            sys.exit(__doc__)
