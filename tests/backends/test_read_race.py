@@ -50,7 +50,7 @@ def test_what_is_shown_is_what_is_noted_as_seen_whenever_another_process_writes(
         (tmp_path / PATH[1:]).write_bytes(before)
     elif before:
         other.memory.write(PATH, before)
-    looks = Looks(s.backend.inner, nth, lambda: other.memory.write(PATH, "- spaces\n- kept\n"))
+    looks: Any = Looks(s.backend.inner, nth, lambda: other.memory.write(PATH, "- spaces\n- kept\n"))
     s.backend.record.inner = looks
     try:
         shown = READS[how](s)

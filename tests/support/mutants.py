@@ -38,8 +38,6 @@ COUNT, SEED, LINES = 300, 20261125, 5
 MOST_SECONDS = 60.0
 """Of the tests that reach a mutant, so many seconds' worth are run."""
 UNITS = "not kernel and not browser and not slow"
-IN_KERNEL = ("magics", "widgets", "views", "session", "running", "course", "tour")
-"""Rooms whose mutants are also tried in the tests with a kernel, if no other test notices them."""
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -133,10 +131,10 @@ def draw(root: Path = TREE, seed: int = SEED, count: int = COUNT) -> list[Mutant
     for file, name, function in found:
         places = [node for node in _parts(function) if changed(node) is not None]
         if places and len(drawn) < count:
-            node = chance.choice(places)
-            before = ast.unparse(node)
-            at = [ast.unparse(one) for one in places[: places.index(node)]].count(before)
-            drawn.append(Mutant(file, name, before, changed(node) or "", at))
+            place = chance.choice(places)
+            before = ast.unparse(place)
+            at = [ast.unparse(one) for one in places[: places.index(place)]].count(before)
+            drawn.append(Mutant(file, name, before, changed(place) or "", at))
     return drawn
 
 
@@ -339,11 +337,6 @@ def _work(tree: Path, known: dict[str, Any], todo: Any, done: Any) -> None:
         expected = sum(known["seconds"][test] for test in tests)
         began = time.monotonic()
         result = _child(tree, files, [_Chosen(tests)], 60 + 5 * expected) if tests else "passed"
-        if result == "passed" and (room := Path(place).parts[1]) in IN_KERNEL:
-            folders = [
-                f"tests/{one}" for one in dict.fromkeys([room, "magics", "widgets"]) if (tree / "tests" / one).exists()
-            ]
-            result = _child(tree, [*folders, "-m", "kernel and not browser and not slow"], [], 900)
         path.write_text(before, encoding="utf-8")
         done.put((at, result, time.monotonic() - began))
 
