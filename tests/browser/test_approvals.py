@@ -1,8 +1,10 @@
-"""Approvals in JupyterLab and Notebook 7, in a real Chromium: buttons, keys, edited arguments, two calls at once."""
+"""Approvals in JupyterLab and Notebook 7, in a real Chromium: buttons, keys, edited arguments, and a graph's question.
+
+What both front ends show alike is asked of JupyterLab alone.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,10 @@ import nbformat
 import pytest
 
 from tests import IMPORT_TESTS
-from tests.support.browsers import DARK, LIGHT, Notebook, jupyter_lab, marks, open_chromium, written
-from tests.support.dashboards import FRONTS, Page
+from tests.support.browsers import DARK, LIGHT, Notebook, Workspace, marks
+from tests.support.dashboards import FRONTS, violations
 
-pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
+pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
 
 TWO = """
 from langchain_core.messages import AIMessage
@@ -25,9 +27,17 @@ two = Scripted(answers=[AIMessage("", tool_calls=[
 %agent use two
 """
 
+GRAPH = """
+from pathlib import Path
+from tests.support.graphs import GRAPHS
+my_graph = GRAPHS["question"].make(Path("."))
+%agent use my_graph
+"""
+LAB_ALONE = pytest.mark.parametrize("lab", FRONTS[:1], indirect=True)
+
 
 class Lab:
-    """One JupyterLab with one notebook, and the directory that is mounted in it."""
+    """A notebook in a front end, and the directory that is mounted in it."""
 
     def __init__(self, notebook: Notebook, work: Path) -> None:
         self.notebook, self.work = notebook, work
@@ -38,42 +48,19 @@ class Lab:
         cell.get_by_role("button", name="Approve", exact=True).first.wait_for()
         return cell
 
-    def until(self, names: list[str]) -> None:
-        """Wait until the mounted directory has these files."""
-        until = time.monotonic() + 30
-        while self.files != names:
-            assert time.monotonic() < until, f"there is {self.files}"
-            time.sleep(0.1)
-
     @property
     def files(self) -> list[str]:
         return sorted(path.name for path in self.work.iterdir()) if self.work.exists() else []
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, Any]]:
-    place = tmp_path_factory.mktemp("cards")
-    with jupyter_lab(place, place / "home") as address, open_chromium() as context:
-        yield address, place, context
-        print(f"screenshots in {place}")
-
-
-def opened(server: tuple[str, Path, Any], name: str, front: str) -> Lab:
-    """A new notebook in a directory of its own."""
-    address, place, context = server
-    setup = f"{IMPORT_TESTS}%load_ext deepnb\n%agent mount /work disk:work"
-    written(place / name / "cards.ipynb", [setup])
-    lab = Lab(Notebook(context, address, f"{name}/cards.ipynb", front), place / name / "work")
-    lab.notebook.run_all()
-    lab.notebook.errors.clear()  # Notebook 7 has some of its own while it loads
-    return lab
-
-
 @pytest.fixture(scope="module", params=FRONTS)
-def lab(request: pytest.FixtureRequest, server: tuple[str, Path, Any]) -> Iterator[Lab]:
-    lab = opened(server, str(request.param)[:3], request.param)
-    yield lab
-    lab.notebook.page.close()
+def lab(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Lab]:
+    name = str(request.param)[:3]
+    setup = f"{IMPORT_TESTS}%load_ext deepnb\n%agent mount /work disk:work"
+    notebook = workspace.run(f"{name}/cards.ipynb", [setup], request.param)
+    notebook.errors.clear()  # Notebook 7 has some of its own while it loads
+    yield Lab(notebook, workspace.place / name / "work")
+    notebook.page.close()
 
 
 def test_approve_by_button(lab: Lab) -> None:
@@ -88,7 +75,8 @@ def test_approve_by_button(lab: Lab) -> None:
     assert lab.notebook.errors == []
 
 
-def test_reject_by_keyboard(lab: Lab) -> None:
+@LAB_ALONE
+def test_approve_and_reject_by_keyboard(lab: Lab) -> None:
     cell, page = lab.ask("%agent write a file /work/two.md with: hello two"), lab.notebook.page
     cell.get_by_role("button", name="Approve", exact=True).focus()
     page.keyboard.press("Tab")
@@ -99,48 +87,36 @@ def test_reject_by_keyboard(lab: Lab) -> None:
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
     cell.get_by_text("so I did not run it").wait_for()
-    assert lab.files == ["one.md"]
+    assert "two.md" not in lab.files
     assert "rejected" in cell.inner_text()
-
-
-def test_space_approves(lab: Lab) -> None:
-    cell, page = lab.ask("%agent write a file /work/space.md with: hello space"), lab.notebook.page
+    cell = lab.ask("%agent write a file /work/space.md with: hello space")
     cell.get_by_role("button", name="Approve", exact=True).focus()
     page.keyboard.press("Space")
     cell.get_by_text("I wrote 1 line to /work/space.md.").wait_for()
-    (lab.work / "space.md").unlink()
 
 
+@LAB_ALONE
 def test_edit_by_keyboard(lab: Lab) -> None:
     cell, page = lab.ask("%agent write a file /work/keys.md with: hello keys"), lab.notebook.page
     cell.get_by_role("button", name="Edit").focus()
     page.keyboard.press("Space")
     area = cell.get_by_role("textbox", name="arguments")
     area.wait_for()
-    area.focus()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text('{"file_path": "/work/typed.md", "content": "typed"}')
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")
-    cell.get_by_text("approved with edits").wait_for()
+    for typed, told in (
+        ("{oops", "not valid JSON"),
+        ('{"file_path": "/work/typed.md", "content": "typed"}', "approved with edits"),
+    ):
+        area.focus()
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(typed)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        cell.get_by_text(told).first.wait_for()
     cell.get_by_text("I wrote").first.wait_for()
-    assert "typed.md" in lab.files
-    (lab.work / "typed.md").unlink()
+    assert "typed.md" in lab.files and "keys.md" not in lab.files
 
 
-def test_edit_the_arguments(lab: Lab) -> None:
-    cell = lab.ask("%agent write a file /work/three.md with: hello three")
-    cell.get_by_role("button", name="Edit").click()
-    area = cell.get_by_role("textbox", name="arguments")
-    area.fill("{oops")
-    cell.get_by_role("button", name="Approve with edits").click()
-    cell.get_by_text("not valid JSON").wait_for()
-    area.fill('{"file_path": "/work/edited.md", "content": "other"}')
-    cell.get_by_role("button", name="Approve with edits").click()
-    cell.get_by_text("approved with edits").wait_for()
-    lab.until(["edited.md", "one.md"])
-
-
+@LAB_ALONE
 def test_two_at_once(lab: Lab) -> None:
     lab.notebook.run(TWO)
     cell = lab.ask("%agent go on with two files")
@@ -152,18 +128,14 @@ def test_two_at_once(lab: Lab) -> None:
     assert approve.count() == 1 and "both are decided" not in cell.inner_text()
     approve.click()
     cell.get_by_text("both are decided").wait_for()
-    assert lab.files == ["a.txt", "edited.md", "one.md"]
-
-
-def test_every_control_has_a_name(lab: Lab) -> None:
+    assert "a.txt" in lab.files and "b.txt" not in lab.files
     lab.notebook.run("%agent use offline")
+
+
+@LAB_ALONE
+def test_a_tool_is_allowed_in_the_thread_by_button(lab: Lab) -> None:
+    lab.notebook.run("%agent new allowed")
     cell = lab.ask("%agent write a file /work/four.md with: hello four")
-    for role in ("button", "textbox"):
-        for control in cell.locator(".jupyter-widgets").get_by_role(role).all():
-            named = control.evaluate(
-                "n => n.innerText || n.ariaLabel || n.title || (n.labels && n.labels[0].innerText)"
-            )
-            assert named.strip(), control.evaluate("n => n.outerHTML")
     cell.get_by_role("button", name="Allow write_file in this thread").click()
     cell.get_by_text("I wrote 1 line to /work/four.md.").wait_for()
     cell = lab.notebook.run("%agent write a file /work/five.md with: hello five")
@@ -187,15 +159,13 @@ def holes(cell: Any) -> list[float]:
     return list(cell.locator(".jp-OutputArea").first.evaluate(HOLES))
 
 
-def test_there_is_no_hole_under_a_card_and_its_footer_is_below_it(lab: Lab) -> None:
+def test_there_is_no_hole_under_a_card_live_and_reopened(lab: Lab, workspace: Workspace) -> None:
+    """What is saved are records without buttons; without a kernel and untrusted they are read as they were."""
     lab.notebook.run("%agent new holes")
     cell = lab.ask("%agent write a file /work/hole.md with: hello hole")
     assert holes(cell) == []
     text = cell.inner_text()
     assert text.index("needs your approval") < text.index("Reject\n") < text.index("turn 1 ·")
-    for theme in (DARK, LIGHT):
-        lab.notebook.theme(theme)
-        cell.screenshot(path=lab.work.parent / f"open-{theme.split()[-1]}.png")
     cell.get_by_role("button", name="Edit").click()
     cell.get_by_role("textbox", name="arguments").fill('{"file_path": "/work/filled.md", "content": "other"}')
     cell.get_by_role("button", name="Approve with edits").click()
@@ -203,39 +173,21 @@ def test_there_is_no_hole_under_a_card_and_its_footer_is_below_it(lab: Lab) -> N
     assert holes(cell) == []
     text = cell.inner_text()
     assert 'write_file(file_path="/work/filled.md"' in text and text.count("turn 1 ·") == 1, "what ran, and one footer"
-    (lab.work / "filled.md").unlink()
-
-
-def test_the_saved_notebook_holds_records_and_no_buttons(lab: Lab) -> None:
-    lab.notebook.save()
-    until = time.monotonic() + 30
-    while "hello five" not in (text := (lab.work.parent / "cards.ipynb").read_text()):
-        assert time.monotonic() < until, "it is not saved"
-        time.sleep(0.2)
-    saved = nbformat.reads(text, 4)
-    shown = [o for cell in saved.cells for o in cell.get("outputs", ()) if "data" in o]
-    assert not any("application/vnd.jupyter.widget-view+json" in o["data"] for o in shown)
-    assert sum("approved" in o["data"].get("text/plain", "") for o in shown) >= 3
-    assert all(len(cell.get("outputs", ())) <= 20 for cell in saved.cells)
-
-
-def test_a_reopened_notebook_has_no_hole_and_speaks_of_no_buttons(lab: Lab, server: tuple[str, Path, Any]) -> None:
-    place = lab.work.parent
-    foreign = nbformat.read(place / "cards.ipynb", 4)
-    foreign.cells.append(nbformat.v4.new_markdown_cell("from elsewhere"))  # so its signature is nobody's
-    nbformat.write(foreign, place / "foreign.ipynb")
-    address, _, context = server
-    there = Notebook(context, address, f"{place.name}/foreign.ipynb", lab.notebook.front)
-    there.page.get_by_role("paragraph").filter(has_text="from elsewhere").wait_for()
+    there = workspace.reopen(lab.notebook)
     for n, cell in enumerate(there.page.locator(".jp-CodeCell").all()):
         assert holes(cell) == []
         assert "button" not in cell.locator(".jp-OutputArea").first.inner_text(), n
-    there.page.locator(".jp-CodeCell", has_text="filled.md").first.screenshot(path=place / "reopened.png")
+    there.page.locator(".jp-CodeCell", has_text="filled.md").first.screenshot(path=lab.work.parent / "reopened.png")
     there.page.close()
+    saved = nbformat.read(lab.work.parent / "cards.ipynb", 4)
+    shown = [o for cell in saved.cells for o in cell.get("outputs", ()) if "data" in o]
+    assert not any("application/vnd.jupyter.widget-view+json" in o["data"] for o in shown)
+    assert sum("approved" in o["data"].get("text/plain", "") for o in shown) >= 2
+    assert all(len(cell.get("outputs", ())) <= 20 for cell in saved.cells)
 
 
+@LAB_ALONE
 def test_axe_finds_nothing_in_an_open_card(lab: Lab) -> None:
-    pytest.importorskip("axe_playwright_python.sync_playwright")
     notebook = lab.notebook
     notebook.run("%agent new looked-at")
     panel = notebook.run("%agent panel approvals")
@@ -243,16 +195,41 @@ def test_axe_finds_nothing_in_an_open_card(lab: Lab) -> None:
     cell = lab.ask("%agent go on with two files")
     cell.get_by_role("button", name="Edit").first.click()
     cell.get_by_role("textbox", name="arguments").first.wait_for()
-    page = Page(notebook, lab.work.parent)
-    try:
-        for theme in (DARK, LIGHT):
-            notebook.theme(theme)
-            for name, shown in (("card", cell), ("panel", panel)):
-                shown.scroll_into_view_if_needed()
-                shown.screenshot(path=lab.work.parent / f"{name}-{theme.split()[-1]}.png")
-            assert page.violations() == []
-    finally:
-        notebook.theme(LIGHT)
+    for role in ("button", "textbox"):
+        controls = cell.locator(".jupyter-widgets").get_by_role(role).all()
+        assert controls
+        for control in controls:
+            named = control.evaluate(
+                "n => n.innerText || n.ariaLabel || n.title || (n.labels && n.labels[0].innerText)"
+            )
+            assert named.strip(), control.evaluate("n => n.outerHTML")
+    for theme in (DARK, LIGHT):
+        notebook.theme(theme)
+        for name, shown in (("card", cell), ("panel", panel)):
+            shown.scroll_into_view_if_needed()
+            shown.screenshot(path=lab.work.parent / f"{name}-{theme.split()[-1]}.png")
+        assert violations(notebook.page) == []
     cell.get_by_role("button", name="Approve", exact=True).first.click()
     cell.get_by_text("approved").first.wait_for()
-    assert page.violations() == []
+    assert violations(notebook.page) == []
+
+
+@LAB_ALONE
+def test_a_question_of_a_graph_is_answered_in_its_card(lab: Lab) -> None:
+    lacks = lab.notebook.run(GRAPH)
+    lacks.get_by_text("it lacks checkpointer").click()
+    lacks.get_by_text("add deepagents' FilesystemMiddleware()").wait_for()
+    cell = lab.notebook.run("%%agent\nHow many seats are there?")
+    cell.get_by_role("button", name="Answer").wait_for()
+    assert "Which hall?" in cell.inner_text()
+    area = cell.get_by_role("textbox", name="answer")
+    area.fill('{"hall": 4')
+    cell.get_by_role("button", name="Answer").click()
+    cell.get_by_text("not valid JSON").wait_for()
+    area.fill('{"hall": 4}')
+    cell.get_by_role("button", name="Answer").click()
+    cell.get_by_text("It is forty two in all.").wait_for()
+    text = cell.inner_text()
+    assert "The hall is 4." in text and "lookup" in text and 'answered: {"hall": 4}' in text
+    assert cell.get_by_role("button", name="Answer").count() == 0, "the buttons are gone"
+    assert lab.notebook.errors == []

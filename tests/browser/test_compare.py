@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from tests import IMPORT_TESTS
-from tests.support.browsers import CONTRAST, DARK, LIGHT, Notebook, jupyter_lab, marks, open_chromium, written
+from tests.support.browsers import CONTRAST, DARK, LIGHT, Notebook, Workspace, marks
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
@@ -43,18 +41,10 @@ CELLS = [
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("compare")
-
-
-@pytest.fixture(scope="module")
-def lab(place: Path) -> Iterator[Notebook]:
-    with jupyter_lab(place, place / "home") as address, open_chromium(1400) as context:
-        written(place / "compare.ipynb", CELLS)
-        notebook = Notebook(context, address, "compare.ipynb")
-        notebook.run_all()
-        yield notebook
-        print(f"screenshots in {place}")
+def lab(workspace: Workspace) -> Iterator[Notebook]:
+    notebook = workspace.run("compare.ipynb", CELLS, size=(1400, 1000))
+    yield notebook
+    notebook.page.close()
 
 
 def cards(cell: Any) -> list[Any]:
@@ -63,7 +53,7 @@ def cards(cell: Any) -> list[Any]:
     return [found.nth(n).bounding_box() for n in range(found.count())]
 
 
-def test_the_policies_side_by_side_and_below_each_other(lab: Notebook, place: Path) -> None:
+def test_the_policies_side_by_side_and_below_each_other(lab: Notebook) -> None:
     cell = lab.cell("memory_refresh=thread")
     text = cell.inner_text()
     assert "Friday" in text and "Monday" in text and "prompt is older than /AGENTS.md" in text
@@ -74,36 +64,25 @@ def test_the_policies_side_by_side_and_below_each_other(lab: Notebook, place: Pa
     for at, one in enumerate(below := cards(cell)):
         assert at == 0 or one["y"] >= below[at - 1]["y"] + below[at - 1]["height"], "below each other"
         assert abs(one["x"] - below[0]["x"]) < 2
-    cell.screenshot(path=place / "narrow.png")
     lab.page.set_viewport_size({"width": 1400, "height": 1000})
 
 
-def test_both_themes(lab: Notebook, place: Path) -> None:
-    for name, theme in (("dark", DARK), ("light", LIGHT)):
-        lab.theme(theme)
-        for what, source in (("policies", "memory_refresh=thread"), ("models", "model=short")):
-            lab.cell(source).screenshot(path=place / f"{what}-{name}.png")
-        assert lab.page.evaluate(CONTRAST) == []
+def test_both_themes_and_reopened_without_trust(lab: Notebook, workspace: Workspace) -> None:
     cell = lab.cell("model=short")
+    for theme in (DARK, LIGHT):
+        lab.theme(theme)
+        assert lab.page.evaluate(CONTRAST) == []
     assert cell.locator("mjx-container").count() == 2 and "cost $5 and $7" in cell.inner_text()
     assert {"May", "June"} < set(cell.locator("mark").all_inner_texts()) and "kept as compare-1" in cell.inner_text()
-
-
-def test_reopened_without_trust(lab: Notebook, place: Path) -> None:
-    lab.save()
-    saved = nbformat.read(place / "compare.ipynb", 4)
-    saved.cells.append(nbformat.v4.new_markdown_cell("from elsewhere"))  # so its signature is nobody's
-    nbformat.write(saved, place / "foreign.ipynb")
-    there = Notebook(lab.page.context, lab.page.url.partition("/lab/")[0], "foreign.ipynb")
-    there.page.get_by_role("paragraph").filter(has_text="from elsewhere").wait_for()
+    there = workspace.reopen(lab)
+    there.page.set_viewport_size({"width": 1400, "height": 1000})
     cell = there.cell("memory_refresh=thread")
     assert cell.locator("mark").all_inner_texts() == ["Friday", "Monday", "Monday"]
     assert len({round(one["y"]) for one in cards(cell)}) == 1, "side by side there, too"
-    cell.screenshot(path=place / "reopened.png")
     there.page.close()
 
 
-def test_an_interrupt_shows_what_is_done(lab: Notebook, place: Path) -> None:
+def test_an_interrupt_shows_what_is_done(lab: Notebook) -> None:
     lab.run("%agent tools add wait")
     cell = lab.ask("%%agent --compare model=quick,slow,offline\nwait")
     until = time.monotonic() + 60
@@ -115,4 +94,3 @@ def test_an_interrupt_shows_what_is_done(lab: Notebook, place: Path) -> None:
     text = cell.inner_text()
     assert "done at once" in text and "not run" in text, text
     assert "UsageError: interrupted: 1 of 3 columns are done" in text and lab.errors == []
-    cell.screenshot(path=place / "interrupted.png")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from deepnb import Session
 from deepnb.views.turn import TurnView
-from tests.support.browsers import marks, open_chromium
+from tests.support.browsers import marks
 from tests.support.scripted import Scripted, call, unasked
 
 pytestmark = marks()
@@ -24,8 +22,7 @@ def weigh(what: str) -> str:
     return f"{what} weighs 3 kg"
 
 
-@pytest.mark.parametrize(("scheme", "ground"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(18, 18, 18)")])
-def test_a_page_shows_the_text_of_the_views_and_asks_for_nothing(scheme: str, ground: str, tmp_path: Path) -> None:
+def test_a_page_shows_the_text_of_the_views_and_asks_for_nothing(context: Any, tmp_path: Path) -> None:
     s = Session(model=Scripted(answers=[call("weigh", what="<b>lead</b>"), ANSWER]), **unasked(weigh))
     s.run("how heavy is <i>lead</i>?")
     page = s.export(tmp_path / "a.html").as_uri()
@@ -38,18 +35,20 @@ def test_a_page_shows_the_text_of_the_views_and_asks_for_nothing(scheme: str, gr
             asked.append(route.request.url)
             route.abort()
 
-    with open_chromium() as context:
-        context.route("**", refuse)
-        tab = context.new_page()
+    context.route("**", refuse)
+    tab = context.new_page()
+    tab.goto(page)
+    tab.evaluate(UNFOLD)
+    colours = {}
+    for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
-        tab.goto(page)
-        tab.evaluate(UNFOLD)
-        seen, title, colours = tab.inner_text("main"), tab.title(), tab.evaluate(GROUND)
-        tab.goto("about:blank")
-        tab.set_content("".join(TurnView(turn).html() for turn in s.turns))
-        tab.evaluate(UNFOLD)
-        views = tab.inner_text("body")
-    assert seen.split() == ["Thread", "main", *views.split()]
+        colours[scheme] = tab.evaluate(GROUND)
+    seen, title = tab.inner_text("main"), tab.title()
+    tab.goto("about:blank")
+    tab.set_content("".join(TurnView(turn).html() for turn in s.turns))
+    tab.evaluate(UNFOLD)
+    assert seen.split() == ["Thread", "main", *tab.inner_text("body").split()]
     assert "<b>lead</b> weighs 3 kg" in seen
     assert (title, asked) == ("Thread main", [])
-    assert colours[0] == ground != colours[1]
+    assert [ground for ground, _ in colours.values()] == ["rgb(255, 255, 255)", "rgb(18, 18, 18)"]
+    assert all(ground != text for ground, text in colours.values())

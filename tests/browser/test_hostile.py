@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, partial
 from html import escape
@@ -19,10 +18,10 @@ from deepnb.views.turn_segments import Answer
 from deepnb.widgets.actions import TAB_STYLE
 from tests import IMPORT_TESTS
 from tests.data import hostile
-from tests.support.browsers import TOKEN, Notebook, jupyter_lab, marks, open_chromium, written
+from tests.support.browsers import TOKEN, Workspace, marks, sign
 from tests.support.hostile_views import brief_turn, makers
 
-pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
+pytestmark = marks("jupyterlab")
 Error = pytest.importorskip("playwright.sync_api").Error
 
 EACH = 45
@@ -104,17 +103,12 @@ class Watched:
         """Whether anything ran."""
         return bool(self.page.evaluate("window.__hit")) or bool(self.dialogs)
 
-    def clean(self, root: str) -> None:
-        assert self.touch(root) > 500, "there is something to see"
-        assert not self.hits(), "it ran"
-        assert self.abroad == [] and self.opened == []
-        assert self.page.evaluate(ODD.replace("%r", repr(root))) == []
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[Any]:
-    with open_chromium() as context:
-        yield context
+    def wrong(self, root: str) -> list[str]:
+        """Touch all below `root`; gives what should not have happened, and what should not be there."""
+        said = [] if self.touch(root) > 500 else ["there is too little to see"]
+        said += ["it ran"] if self.hits() else []
+        said += [f"asked {url}" for url in self.abroad] + [f"opened {url}" for url in self.opened]
+        return said + [f"odd: {one}" for one in self.page.evaluate(ODD.replace("%r", repr(root)))]
 
 
 @cache
@@ -127,8 +121,8 @@ def drawn(text: str, some: int | None = None) -> str:
     return Answer(1, [text]).html() + "".join(dict.fromkeys(make().html() for make in shown))
 
 
-def page_of(texts: list[str]) -> str:
-    return "<!doctype html><meta charset=utf-8><main>" + "".join(map(drawn, texts)) + "</main>"
+def page_of(texts: list[str], some: int | None) -> str:
+    return "<!doctype html><meta charset=utf-8><main>" + "".join(drawn(text, some) for text in texts) + "</main>"
 
 
 def groups() -> list[list[str]]:
@@ -148,15 +142,25 @@ def notebook(texts: list[str], name: str = "") -> Any:
     return made
 
 
-@pytest.mark.parametrize("at", range(len(groups())))
-def test_nothing_runs_where_all_is_trusted(context: Any, at: int) -> None:
-    """As in a live output: the markup stands in the page as it is, no sanitizer of the front end before it."""
-    watched = Watched(context.new_page())
-    watched.page.set_content(page_of(groups()[at]), wait_until="load")
-    watched.clean("main")
-    watched.page.close()
+@pytest.mark.parametrize(
+    "some",
+    [pytest.param(4, marks=pytest.mark.slow, id="some"), pytest.param(None, marks=pytest.mark.nightly, id="all")],
+)
+def test_nothing_runs_where_all_is_trusted(context: Any, some: int | None) -> None:
+    """As in a live output: the markup stands in the page as it is, no sanitizer of the front end before it.
+
+    Each text is in some views, which differ from text to text; by night each is in every view.
+    """
+    failed = []
+    for at, texts in enumerate(groups()):
+        watched = Watched(context.new_page())
+        watched.page.set_content(page_of(texts, some), wait_until="load")
+        failed += [f"page {at}: {wrong}" for wrong in watched.wrong("main")]
+        watched.page.close()
+    assert failed == []
 
 
+@pytest.mark.slow
 def test_a_planted_hole_is_found(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same texts through a path that escapes nothing, each in a frame: many run, many ask for the host that is none."""
     monkeypatch.setattr(h, "esc", lambda text: h.Html(text))
@@ -192,6 +196,7 @@ def _asking(request: Any) -> str:
         return str(request.url)
 
 
+@pytest.mark.slow
 def test_nothing_runs_in_exported_html(context: Any, tmp_path: Path) -> None:
     """Every text in the answer, the turn and one view more, all in one file: nbconvert takes its time."""
     nbconvert = pytest.importorskip("nbconvert")
@@ -201,7 +206,7 @@ def test_nothing_runs_in_exported_html(context: Any, tmp_path: Path) -> None:
     place.write_text(body, encoding="utf-8")
     watched = Watched(context.new_page())
     watched.page.goto(place.as_uri(), wait_until="load")
-    watched.clean(".jp-RenderedHTMLCommon")
+    assert watched.wrong(".jp-RenderedHTMLCommon") == []
     watched.page.close()
 
 
@@ -230,43 +235,32 @@ SHOWN = (
 )
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """JupyterLab on the three notebooks, one of them signed."""
-    from nbformat.sign import NotebookNotary
-
-    place = tmp_path_factory.mktemp("hostile")
-    (place / "notebooks").mkdir()
-    for name in ("untrusted", "trusted"):
-        nbformat.write(notebook(hostile.SHORT, name), place / "notebooks" / f"{name}.ipynb")
-    (place / "home" / "data").mkdir(parents=True)
-    notary = NotebookNotary(data_dir=str(place / "home" / "data"))
-    notary.sign(nbformat.read(place / "notebooks" / "trusted.ipynb", as_version=4))
-    notary.store.close()
-    setup = IMPORT_TESTS + LIVE + "\nfrom deepnb.views.text import clean"
-    written(place / "notebooks" / "live.ipynb", (setup, *SHOWN))
-    with jupyter_lab(place / "notebooks", place / "home") as address:
-        yield address
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["untrusted", "trusted"])
-def test_nothing_runs_in_a_reopened_notebook(context: Any, server: str, name: str) -> None:
+def test_nothing_runs_in_a_reopened_notebook(workspace: Workspace, name: str) -> None:
     """In JupyterLab, which typesets formulas, too; untrusted HTML goes through its own sanitizer before."""
-    page = context.new_page()
+    place = workspace.place / f"{name}.ipynb"
+    nbformat.write(notebook(hostile.SHORT, name), place)
+    if name == "trusted":
+        sign(workspace.server, place)
+    page = workspace.context.new_page()
     watched = Watched(page)
-    page.goto(f"{server}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
+    page.goto(f"{workspace.server.address}/lab/tree/{workspace.folder}/{name}.ipynb?token={TOKEN}&reset")
     cells = -(-len(hostile.SHORT) // 5)
     page.wait_for_function(f"document.querySelectorAll('.jp-OutputArea-output').length >= {cells}")
     page.wait_for_selector("mjx-container", state="attached")
     assert page.locator(f"p[id={name}]").count() == (name == "trusted")
-    watched.clean(".jp-RenderedHTMLCommon > div")
+    assert watched.wrong(".jp-RenderedHTMLCommon > div") == []
     assert page.locator(".jp-RenderedHTMLCommon > div").count() >= 3 * len(hostile.SHORT)
     page.close()
 
 
-def test_nothing_runs_in_a_live_notebook(context: Any, server: str) -> None:
+@pytest.mark.slow
+def test_nothing_runs_in_a_live_notebook(workspace: Workspace) -> None:
     """A model, tools and memory that are hostile, in a kernel that runs: outputs, panels and their widgets."""
-    lab = Notebook(context, server, "live.ipynb")
+    setup = IMPORT_TESTS + LIVE + "\nfrom deepnb.views.text import clean"
+    workspace.write("live.ipynb", (setup, *SHOWN))
+    lab = workspace.open("live.ipynb")
     watched = Watched(lab.page)
     lab.run_all()
     lab.page.get_by_role("spinbutton", name="turn").first.wait_for()
@@ -275,5 +269,5 @@ def test_nothing_runs_in_a_live_notebook(context: Any, server: str) -> None:
     assert lab.page.evaluate("document.querySelectorAll('.widget-html-content, .jp-RenderedHTMLCommon').length") > 10
     ours = "(found, style) => found.map(one => one.outerHTML === style && (one.remove(), true))"
     assert set(lab.page.eval_on_selector_all(".widget-html-content > style", ours, TAB_STYLE)) == {True}
-    watched.clean(".widget-html-content, .jp-RenderedHTMLCommon > div")
+    assert watched.wrong(".widget-html-content, .jp-RenderedHTMLCommon > div") == []
     lab.page.close()

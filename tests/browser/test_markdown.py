@@ -1,11 +1,8 @@
-"""Answers in JupyterLab and Notebook 7, live and reopened without trust: math, money, code, tasks, images, whole blocks."""
+"""Answers in JupyterLab, live, and in Notebook 7, too, reopened without trust: math, money, code, tasks, images, blocks."""
 
 from __future__ import annotations
 
-import time
 from base64 import b64encode
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -15,7 +12,7 @@ from deepnb.views.html import box
 from deepnb.views.markdown import markdown_html
 from tests import IMPORT_TESTS
 from tests.data.math_and_money import MATH, TEXT
-from tests.support.browsers import DARK, LIGHT, TOKEN, Notebook, jupyter_lab, marks, open_chromium, setting, written
+from tests.support.browsers import DARK, LIGHT, Workspace, marks
 from tests.support.dashboards import FRONTS
 from tests.support.images import png
 
@@ -98,6 +95,16 @@ SEEN = """
   }
 }
 """
+# Until nothing has been added to the page for as long as ten frames take.
+TYPESET = """
+() => new Promise(done => {
+  let quiet = 0
+  const look = new MutationObserver(() => quiet = 0)
+  look.observe(document.body, {childList: true, subtree: true})
+  const frame = () => ++quiet > 10 ? (look.disconnect(), done()) : requestAnimationFrame(frame)
+  frame()
+})
+"""
 COUNTS = """
 () => [...document.querySelectorAll('.jp-CodeCell')].map(cell => [
   cell.querySelectorAll('.jp-OutputArea-output mjx-container').length,
@@ -105,39 +112,6 @@ COUNTS = """
   [...cell.querySelectorAll('.jp-OutputArea-output')].map(n => n.innerText).join(''),
 ])
 """
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("markdown")
-
-
-@pytest.fixture(scope="module")
-def server(place: Path) -> Iterator[tuple[str, Any]]:
-    samples = [text for text, _ in MATH] + TEXT
-    cells = [
-        nbformat.v4.new_code_cell(
-            f"# {i}",
-            outputs=[
-                nbformat.v4.new_output("display_data", {"text/html": box(markdown_html(text)), "text/plain": "shown"})
-            ],
-            execution_count=1,
-        )
-        for i, text in enumerate(samples)
-    ]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), place / "samples.ipynb")
-    with jupyter_lab(place, place / "home") as address, open_chromium(1000, 1400) as context:
-        print(f"screenshots in {place}")
-        yield address, context
-
-
-def saved(notebook: Notebook, file: Path) -> None:
-    """Save until the outputs are in the file: in Notebook 7 nothing in the page says so."""
-    until = time.monotonic() + 30
-    while "the area of a circle" not in file.read_text():
-        assert time.monotonic() < until, "it is not saved"
-        notebook.save()
-        notebook.page.wait_for_timeout(500)
 
 
 def looked_at(page: Any) -> dict[str, Any]:
@@ -162,56 +136,37 @@ def right(seen: dict[str, Any]) -> None:
     assert [alt for width, alt in seen["images"] if width > 0] == ["two dots"]
 
 
-def untrusted(page: Any) -> None:
-    """The page has had its sanitizer on what it shows, and says so."""
-    page.wait_for_selector("[data-icon$=not-trusted], :text-is('Not Trusted')", state="attached")
-
-
-@pytest.mark.parametrize("front", FRONTS)
-def test_an_answer_is_drawn_as_it_was_meant_live_and_reopened(place: Path, server: tuple[str, Any], front: str) -> None:
-    address, context = server
-    name = front[:3]
-    setting(place / "home", "apputils-extension/themes", {"theme": LIGHT})
-    written(place / f"{name}.ipynb", [CELL])
-    notebook = Notebook(context, address, f"{name}.ipynb", front)
-    notebook.run_all()
+def test_an_answer_is_drawn_as_it_was_meant_live_and_reopened(workspace: Workspace) -> None:
+    notebook = workspace.run("answer.ipynb", [CELL], size=(1000, 1400))
     right(looked_at(notebook.page))
-    notebook.page.screenshot(path=place / f"{name}_live.png", full_page=True)
-    saved(notebook, place / f"{name}.ipynb")
+    for front, theme in ((FRONTS[0], DARK), (FRONTS[1], LIGHT)):
+        notebook.front = front
+        there = workspace.reopen(notebook, theme)
+        right(looked_at(there.page))
+        there.page.screenshot(path=workspace.place / f"{front[:3]}.png")
+        there.page.close()
     notebook.page.close()
-    reopened = nbformat.read(place / f"{name}.ipynb", as_version=4)
-    reopened.metadata["title"] = "what was signed is another"
-    nbformat.write(reopened, place / f"{name}_copy.ipynb")
-    for theme in (LIGHT, DARK):
-        setting(place / "home", "apputils-extension/themes", {"theme": theme})
-        page = context.new_page()
-        page.goto(f"{address}/{front}/{name}_copy.ipynb?token={TOKEN}&reset")
-        page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
-        right(looked_at(page))
-        untrusted(page)
-        page.locator(".jp-CodeCell").first.evaluate("node => node.scrollIntoView()")
-        page.screenshot(path=place / f"{name}_{theme.split()[-1]}.png", full_page=True)
-        page.close()
 
 
-@pytest.mark.parametrize("front", FRONTS)
-def test_each_form_of_math_is_typeset_and_nothing_else(place: Path, server: tuple[str, Any], front: str) -> None:
-    address, context = server
-    page = context.new_page()
-    page.set_default_timeout(120_000)
-    page.goto(f"{address}/{front}/samples.ipynb?token={TOKEN}&reset")
+def test_each_form_of_math_is_typeset_and_nothing_else(workspace: Workspace) -> None:
+    samples = [text for text, _ in MATH] + TEXT
+    shown = [{"text/html": box(markdown_html(text)), "text/plain": "shown"} for text in samples]
+    cells = [
+        nbformat.v4.new_code_cell(f"# {i}", outputs=[nbformat.v4.new_output("display_data", data)], execution_count=1)
+        for i, data in enumerate(shown)
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), workspace.place / "samples.ipynb")
+    page = workspace.open("samples.ipynb").page
+    page.wait_for_selector("[data-icon$=not-trusted], :text-is('Not Trusted')", state="attached")
     expected = [len(formulas) for _, formulas in MATH] + [0] * len(TEXT)
     page.wait_for_function(f"document.querySelectorAll('mjx-container').length >= {sum(expected)}")
-    untrusted(page)
-    page.wait_for_timeout(500)  # whatever is one too many
+    page.evaluate(TYPESET)  # whatever is one too many is typeset by then
     found = page.evaluate(COUNTS)
     wrong = [
-        (text, counts)
-        for text, count, counts in zip([*(text for text, _ in MATH), *TEXT], expected, found, strict=True)
-        if counts[:2] != [count, 0]
+        (text, counts) for text, count, counts in zip(samples, expected, found, strict=True) if counts[:2] != [count, 0]
     ]
     assert wrong == []
-    shown = dict(zip(TEXT, (counts[2] for counts in found[len(MATH) :]), strict=True))
+    said = dict(zip(TEXT, (counts[2] for counts in found[len(MATH) :]), strict=True))
     for text in ("a price of $5 and $7 each", "C:\\(temp\\", "kill $$; echo $$", "US$ 5 or CA$ 7", "$HOME:$PATH"):
-        assert text.replace("\\(", "(") == shown[text].strip()
+        assert text.replace("\\(", "(") == said[text].strip()
     page.close()

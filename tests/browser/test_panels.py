@@ -1,18 +1,19 @@
-"""The dashboard and every panel in JupyterLab and Notebook 7: touched, followed, and looked at by axe-core."""
+"""The dashboard and every panel in JupyterLab and Notebook 7: touched, followed, and looked at by axe-core.
+
+What both front ends show alike is asked of JupyterLab alone.
+"""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.browsers import DARK, LIGHT, Notebook, jupyter_lab, marks, open_chromium, written
-from tests.support.dashboards import DASHBOARD, FRONTS, TABS, Page
+from tests.support.browsers import DARK, LIGHT, Workspace, marks
+from tests.support.dashboards import DASHBOARD, FRONTS, TABS, Page, edge, forced_colours, violations
 from tests.support.windows import tight_window
 
 pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
@@ -32,6 +33,8 @@ CELLS = (
     "%agent compact",
     "%agent threads",
     "calls = %agent budget",
+    "%agent budget --items",
+    "%agent panel budget",
     "%memory",
     "%memory panel",
     "%memory diff 0",
@@ -48,6 +51,16 @@ CELLS = (
 )
 
 
+# How an element's edges are drawn: an outline that is none has a colour and a width, too, and draws nothing.
+EDGES = """
+n => {
+  const s = getComputedStyle(n)
+  return [s.outlineStyle === 'none' ? 'none' : s.outline, s.borderColor]
+}
+"""
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"
+
+
 def sees(area: Any, words: str) -> None:
     """Wait until the words can be read there: what is in another tab or folded is not."""
     until = time.monotonic() + 20
@@ -56,24 +69,16 @@ def sees(area: Any, words: str) -> None:
         area.page.wait_for_timeout(100)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, Any]]:
-    place = tmp_path_factory.mktemp("panels")
-    for front in FRONTS:
-        written(place / "notebooks" / f"{front[:3]}.ipynb", CELLS)
-    with jupyter_lab(place / "notebooks", place / "home") as address, open_chromium(1400, 1200) as context:
-        yield address, place, context
-        print(f"screenshots in {place}")
+LAB_ALONE = pytest.mark.parametrize("seen", FRONTS[:1], indirect=True)
 
 
 @pytest.fixture(scope="module", params=FRONTS)
-def seen(request: pytest.FixtureRequest, server: tuple[str, Path, Any]) -> Iterator[Page]:
-    address, place, context = server
-    notebook = Notebook(context, address, f"{request.param[:3]}.ipynb", request.param)
-    notebook.run_all()
+def seen(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Page]:
+    """The notebook, run in a front end."""
+    front = str(request.param)
+    notebook = workspace.run(f"{front[:3]}.ipynb", CELLS, front, size=(1400, 1200))
     notebook.page.set_default_timeout(15_000)
-    yield Page(notebook, place)
-    notebook.save()
+    yield Page(notebook, workspace.place)
     notebook.page.close()
 
 
@@ -95,47 +100,103 @@ def test_every_tab_shows_its_panel(seen: Page) -> None:
         assert seen.notebook.errors == []
 
 
-def test_names_of_tabs_are_whole_on_a_narrow_page(seen: Page) -> None:
+def test_on_a_narrow_page_names_of_tabs_are_whole_and_nothing_is_cut(seen: Page) -> None:
     whole = (
         "tabs => tabs.map(tab => [tab.innerText, tab.scrollWidth <= tab.clientWidth, tab.getBoundingClientRect().y])"
     )
     seen.page.set_viewport_size({"width": 600, "height": 900})
     try:
-        seen.page.wait_for_timeout(500)
+        seen.page.evaluate(DRAWN)
         seen.dashboard.scroll_into_view_if_needed()
         found = seen.dashboard.locator(".widget-tab").first.locator("> .widget-tab-bar .lm-TabBar-tab")
         names = found.locator(".lm-TabBar-tabLabel").evaluate_all(whole)
         assert {name for name, _, _ in names} >= set(TABS) and all(fits for _, fits, _ in names), names
-        seen.dashboard.screenshot(path=seen.shots / f"{seen.notebook.front[:3]}-600.png")
         if seen.notebook.front.startswith("lab"):  # where a side bar leaves the notebook half of the page
             assert len({y for _, _, y in names}) > 1, "they go on in the next line"
+            seen.notebook.command("View > Appearance > Show Left Sidebar")  # else it leaves nothing at that width
+        seen.page.set_viewport_size({"width": 560, "height": 1000})
+        wide = {}
+        for tab in TABS:
+            area = seen.turn_to(tab)
+            area.screenshot(path=seen.shots / f"{seen.notebook.front[:3]}-{tab}-narrow.png")
+            wide[tab] = area.evaluate("at => at.scrollWidth - at.clientWidth")
+        assert {tab: pixels for tab, pixels in wide.items() if pixels > 1} == {}, "wider than the page"
     finally:
         seen.page.set_viewport_size({"width": 1400, "height": 1200})
 
 
-def test_axe_finds_nothing_serious_in_any_panel(seen: Page) -> None:
+def test_axe_finds_nothing_serious_in_any_panel_light_or_dark(seen: Page) -> None:
     assert seen.violations_of_all() == []
+    seen.notebook.theme(DARK)
+    try:
+        assert seen.page.evaluate("document.body.dataset.jpThemeLight") == "false"
+        assert seen.violations_of_all() == []
+    finally:
+        seen.notebook.theme(LIGHT)
 
 
+@LAB_ALONE
 def test_axe_sees_a_field_without_a_name(seen: Page) -> None:
     plant = "at => at.insertAdjacentHTML('beforeend', '<div id=planted><input type=text><img src=data:,></div>')"
     seen.dashboard.locator(".jp-OutputArea-output").first.evaluate(plant)
     try:
-        assert any("planted" in one or "<input" in one for one in seen.violations())
+        assert any("planted" in one or "<input" in one for one in violations(seen.page))
     finally:
         seen.page.evaluate("document.getElementById('planted').remove()")
 
 
-def test_a_turn_below_changes_the_panel_that_is_seen_above(seen: Page) -> None:
+@LAB_ALONE
+def test_in_forced_colours_buttons_and_fields_are_seen(seen: Page) -> None:
+    forced_colours(seen.page, True)
+    try:
+        panel = seen.notebook.cell("%memory panel")
+        buttons = panel.locator(".jp-OutputArea-output button.jupyter-button").all()
+        assert len(buttons) >= 2
+        assert all(edge(button, "Top") for button in buttons)
+        assert edge(panel.get_by_role("spinbutton", name="turn").first, "Top")
+    finally:
+        forced_colours(seen.page, False)
+
+
+@LAB_ALONE
+def test_what_has_the_keyboard_is_seen(seen: Page) -> None:
+    """Each kind of thing in a panel that takes a key is drawn with another edge while it has the focus."""
+    kinds = {
+        "summary": "Memory",
+        ".lm-TabBar-tab": "Memory",
+        "input[type=number]": "Memory",
+        "button.jupyter-button:enabled": "Threads",
+    }
+    same = []
+    for colours in ("light", "forced", "dark"):
+        seen.notebook.theme(DARK if colours == "dark" else LIGHT)
+        forced_colours(seen.page, colours == "forced")
+        for kind, tab in kinds.items():
+            seen.turn_to(tab)
+            one = seen.dashboard.locator(".jp-OutputArea-output").locator(kind).locator("visible=true").first
+            seen.page.evaluate("() => document.activeElement.blur()")
+            before = one.evaluate(EDGES)
+            seen.page.keyboard.press("Shift")  # what is focused after a key is focused as by the keyboard
+            one.focus()
+            assert one.evaluate("n => n === document.activeElement")
+            same += [(colours, kind)] * (one.evaluate(EDGES) == before)
+    seen.notebook.theme(LIGHT)
+    assert same == []
+
+
+@LAB_ALONE
+def test_a_turn_below_changes_the_panel_that_is_seen_above_and_its_twin(seen: Page) -> None:
     area = seen.turn_to("Memory")
     assert "likes green tea" not in area.inner_text()
     seen.notebook.run("%%agent\nRemember that I like green tea")
     sees(area, "green tea")
-    area = seen.turn_to("Budget")
-    sees(area, "tokens")
+    twin = seen.notebook.cell("%memory panel").locator(".jp-RenderedHTMLCommon").last
+    twin.locator("summary").first.click()
+    sees(twin, "green tea")
 
 
-def test_threads_are_forked_rewound_and_undone_by_button(seen: Page) -> None:
+@LAB_ALONE
+def test_threads_are_forked_rewound_and_undone_by_button_and_a_request_is_chosen(seen: Page) -> None:
     area = seen.turn_to("Threads")
     threads = area.locator(".lm-Widget.widget-tab-contents").first
     switch = threads.get_by_role("button", name="Switch")
@@ -154,51 +215,6 @@ def test_threads_are_forked_rewound_and_undone_by_button(seen: Page) -> None:
     button.focus()
     seen.page.keyboard.press("Enter")
     sees(threads, "↶")
-
-
-def test_a_request_is_chosen_by_keyboard(seen: Page) -> None:
     area = seen.turn_to("Prompt")
-    choice = area.get_by_role("combobox", name="call")
-    choice.select_option(index=0)
+    area.get_by_role("combobox", name="call").select_option(index=0)
     sees(area, "request of turn 1, call 1")
-
-
-def test_the_gauge_goes_past_the_trigger(seen: Page) -> None:
-    """In a window that what cannot be compacted fills to nine tenths: the gauge above shows it after a turn below."""
-    notebook, area = seen.notebook, seen.turn_to("Budget")
-    try:
-        notebook.run("%agent new full\n%agent thanks")
-        sees(area, "thread full")
-        size = int(re.search(r"([\d,]+) of [\d,]+ tokens", area.inner_text()).group(1).replace(",", ""))
-        notebook.run(f"%config DeepNB.window = {int(size / 0.9)}\n%agent thanks")
-        sees(area, "past the trigger: the next call compacts the context first")
-        share = int(re.search(r"tokens · (\d+) %", area.inner_text()).group(1))
-        assert 85 < share <= 100
-        area.screenshot(path=seen.shots / f"{notebook.front[:3]}-past.png")
-    finally:
-        notebook.run(f"%config DeepNB.window = {tight_window()}\n%agent switch main")
-    sees(area, f"of {tight_window():,} tokens")
-
-
-def test_in_the_dark_axe_finds_nothing_either(seen: Page) -> None:
-    seen.notebook.theme(DARK)
-    try:
-        assert seen.page.evaluate("document.body.dataset.jpThemeLight") == "false"
-        assert seen.violations_of_all() == []
-    finally:
-        seen.notebook.theme(LIGHT)
-
-
-def test_in_a_narrow_window_nothing_is_cut(seen: Page) -> None:
-    """Without JupyterLab's own side bar, which leaves nothing at that width."""
-    if seen.notebook.front == "lab/tree":
-        seen.notebook.command("View > Appearance > Show Left Sidebar")
-    seen.page.set_viewport_size({"width": 560, "height": 1000})
-    try:
-        for tab in TABS:
-            area = seen.turn_to(tab)
-            area.screenshot(path=seen.shots / f"{seen.notebook.front[:3]}-{tab}-narrow.png")
-            wide = area.evaluate("at => at.scrollWidth - at.clientWidth")
-            assert wide <= 1, f"{tab} is {wide} pixels wider than the page"
-    finally:
-        seen.page.set_viewport_size({"width": 1400, "height": 1200})

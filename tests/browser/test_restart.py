@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
 from tests import IMPORT_TESTS
-from tests.support.browsers import Notebook, jupyter_lab, marks, open_chromium, written
+from tests.support.browsers import Notebook, Workspace, marks
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
@@ -37,30 +36,28 @@ def run_again(notebook: Notebook, number: int) -> None:
     notebook.page.keyboard.press("Control+Enter")
 
 
-def test_a_card_of_a_killed_kernel_is_decided_in_the_next(tmp_path: Path) -> None:
-    written(tmp_path / "kept.ipynb", [SETUP, "%agent persist kept.db"])
-    with jupyter_lab(tmp_path, tmp_path / "home") as address, open_chromium() as context:
-        notebook = Notebook(context, address, "kept.ipynb")
-        notebook.run_all()
-        cell = notebook.run("%agent write a file /work/one.md with: hello one")
-        cell.get_by_role("button", name="Approve", exact=True).wait_for()
-        assert "the cell with %agent persist shows this card again" in cell.inner_text()
-        notebook.save()
-        killed = process(notebook)
-        os.kill(killed, signal.SIGKILL)
-        restarted(notebook)
-        for number in (0, 1):
-            run_again(notebook, number)
-        shown = notebook.page.locator(".jp-CodeCell").nth(1)
-        shown.get_by_role("button", name="Approve", exact=True).wait_for()
-        assert process(notebook) != killed
-        text = shown.inner_text()
-        assert "1 call that needs your approval" in text and "hello one" in text and "turn 1 · main" in text
-        work = tmp_path / "work"
-        assert not work.exists() or list(work.iterdir()) == []
-        shown.get_by_role("button", name="Approve", exact=True).click()
-        shown.get_by_text("I wrote 1 line to /work/one.md.").wait_for()
-        assert (work / "one.md").read_text() == "hello one\n"
-        assert shown.get_by_role("button", name="Approve", exact=True).count() == 0, "the buttons are gone"
-        assert "turn 2 ·" in notebook.run("%agent thanks").inner_text()
-        assert notebook.errors == []
+def test_a_card_of_a_killed_kernel_is_decided_in_the_next(workspace: Workspace) -> None:
+    notebook = workspace.run("kept.ipynb", [SETUP, "%agent persist kept.db"])
+    cell = notebook.run("%agent write a file /work/one.md with: hello one")
+    cell.get_by_role("button", name="Approve", exact=True).wait_for()
+    assert "the cell with %agent persist shows this card again" in cell.inner_text()
+    notebook.save()
+    killed = process(notebook)
+    os.kill(killed, signal.SIGKILL)
+    restarted(notebook)
+    for number in (0, 1):
+        run_again(notebook, number)
+    shown = notebook.page.locator(".jp-CodeCell").nth(1)
+    shown.get_by_role("button", name="Approve", exact=True).wait_for()
+    assert process(notebook) != killed
+    text = shown.inner_text()
+    assert "1 call that needs your approval" in text and "hello one" in text and "turn 1 · main" in text
+    work = workspace.place / "work"
+    assert not work.exists() or list(work.iterdir()) == []
+    shown.get_by_role("button", name="Approve", exact=True).click()
+    shown.get_by_text("I wrote 1 line to /work/one.md.").wait_for()
+    assert (work / "one.md").read_text() == "hello one\n"
+    assert shown.get_by_role("button", name="Approve", exact=True).count() == 0, "the buttons are gone"
+    assert "turn 2 ·" in notebook.run("%agent thanks").inner_text()
+    assert notebook.errors == []
+    notebook.page.close()

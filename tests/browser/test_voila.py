@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.browsers import marks, open_chromium, written
+from tests.support.browsers import marks, written
 
 pytestmark = [*marks("voila"), pytest.mark.slow]
 
@@ -29,7 +29,15 @@ CELLS = (
     "%agent mount /work disk:work",
     "%agent write a file /work/one.md with: hello one",
 )
-TABS = ("Memory", "Budget", "History", "Skills", "Prompt", "Threads", "Approvals")
+TABS = {
+    "Memory": "The user prefers tabs over spaces",
+    "Budget": "compacts at 85 % of the window (6,800 of 8,000 tokens)",
+    "History": "nothing",
+    "Skills": "skill",
+    "Prompt": "agent_memory",
+    "Threads": "main",
+    "Approvals": "asks before calls that can't be undone",
+}
 THEIRS = re.compile(r"fontawesome|font-awesome|require|mathjax", re.IGNORECASE)
 """What Voila's own template asks other hosts for."""
 
@@ -86,76 +94,39 @@ class App:
         return str(self.page.inner_text("body"))
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("voila")
+def test_an_app_shows_a_turn_and_its_dashboard_and_runs_an_approved_call(context: Any, tmp_path: Path) -> None:
+    notebook = written(tmp_path / "app" / "app.ipynb", CELLS)
+    with voila(notebook, tmp_path / "home", tmp_path / "voila.log") as address:
+        app = App(context, address)
+        approve = app.page.get_by_role("button", name="Approve", exact=True)
+        approve.wait_for()
+        text = app.text
+        assert "I will remember that" in text and "offline (no LLM)" in text and "needs your approval" in text
+        fold = app.page.locator("details", has_text="write_file(").first
+        fold.locator("summary").first.click()
+        assert "The user prefers tabs over spaces" in fold.inner_text()
+        for name, said in TABS.items():
+            app.tab(name).click()
+            app.page.locator(".widget-tab .jupyter-widgets:visible", has_text=said).first.wait_for()
+            assert app.tab(name).get_attribute("aria-selected") == "true"
+        app.tab("Threads").click()
+        work = tmp_path / "app" / "work" / "one.md"
+        assert not work.exists()
+        approve.click()
+        app.page.get_by_text("I wrote 1 line to /work/one.md.").first.wait_for()
+        assert work.read_text().strip() == "hello one"
+        text = app.text
+        assert text.rindex("approved") < text.rindex("I wrote 1 line"), "below the card"
+        assert approve.count() == 0
+        assert [address for address in app.abroad if not THEIRS.search(address)] == []
+        app.page.close()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_chromium(1200, 1600) as context:
-        yield context
-
-
-@pytest.fixture(scope="module")
-def app(place: Path, browser: Any) -> Iterator[App]:
-    notebook = written(place / "app" / "app.ipynb", CELLS)
-    with voila(notebook, place / "home", place / "voila.log") as address:
-        app = App(browser, address)
-        app.page.get_by_role("button", name="Approve", exact=True).wait_for()
-        yield app
-        app.page.screenshot(path=place / "app.png", full_page=True)
-        print(f"screenshot and log in {place}")
-
-
-def test_the_outputs_of_a_turn_are_there(app: App) -> None:
-    text = app.text
-    assert "I will remember that" in text and "offline (no LLM)" in text
-    assert (
-        "write_file" in text
-        and "context · " in text
-        and "compacts at 85 % of the window (6,800 of 8,000 tokens)" in text
-    )
-    fold = app.page.locator("details", has_text="write_file(").first
-    fold.locator("summary").first.click()
-    assert "The user prefers tabs over spaces" in fold.inner_text()
-
-
-@pytest.mark.parametrize("name", TABS)
-def test_the_tabs_of_the_dashboard_work(app: App, name: str) -> None:
-    app.tab(name).click()
-    said = {
-        "Memory": "The user prefers tabs over spaces",
-        "Budget": "compacts at 85 % of the window (6,800 of 8,000 tokens)",
-        "History": "nothing",
-        "Skills": "skill",
-        "Prompt": "agent_memory",
-        "Threads": "main",
-        "Approvals": "asks before calls that can't be undone",
-    }
-    app.page.locator(".widget-tab .jupyter-widgets:visible", has_text=said[name]).first.wait_for()
-    assert app.tab(name).get_attribute("aria-selected") == "true"
-
-
-def test_a_card_is_approved_by_button_and_the_run_streams_below_it(app: App, place: Path) -> None:
-    app.tab("Threads").click()
-    assert "needs your approval" in app.text and not (place / "app" / "work" / "one.md").exists()
-    app.page.get_by_role("button", name="Approve", exact=True).click()
-    app.page.get_by_text("I wrote 1 line to /work/one.md.").first.wait_for()
-    assert (place / "app" / "work" / "one.md").read_text().strip() == "hello one"
-    text = app.text
-    assert text.rindex("approved") < text.rindex("I wrote 1 line"), "below the card"
-    assert app.page.get_by_role("button", name="Approve", exact=True).count() == 0
-
-
-def test_nothing_of_ours_is_asked_of_another_host(app: App) -> None:
-    assert [address for address in app.abroad if not THEIRS.search(address)] == []
-
-
-def test_a_mistake_is_seen(place: Path, browser: Any) -> None:
+def test_a_mistake_is_seen(context: Any, tmp_path: Path) -> None:
     mistake, said = "%%agent --model nosuchmodel\nhello", "no model 'nosuchmodel'"
-    notebook = written(place / "bad" / "bad.ipynb", (WINDOW, "%agent hello", mistake, "print('not' + ' reached')"))
-    with voila(notebook, place / "home", place / "bad.log") as address:
-        app = App(browser, address)
+    notebook = written(tmp_path / "bad.ipynb", (WINDOW, "%agent hello", mistake, "print('not' + ' reached')"))
+    with voila(notebook, tmp_path / "home", tmp_path / "bad.log") as address:
+        app = App(context, address)
         app.page.get_by_text(said).first.wait_for()
         assert "not reached" not in app.text
+        app.page.close()

@@ -13,6 +13,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,14 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
         server.wait(30)
 
 
+def asked(address: str, method: str = "GET") -> Any:
+    """The answer of JupyterLab's REST API to a request, as a value; None if it is empty."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    request = urllib.request.Request(f"{address}?token={TOKEN}", method=method)
+    with opener.open(request, timeout=60) as answer:
+        return json.loads(answer.read() or "null")
+
+
 def setting(home: Path, name: str, values: dict[str, Any]) -> None:
     """Set what a page opened from now on has as its settings."""
     place = home / "config" / "lab" / "user-settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
@@ -124,16 +133,23 @@ def _until_up(address: str, server: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def open_chromium(width: int = 1280, height: int = 1000) -> Iterator[Any]:
-    """A browser context of Playwright in the machine's Chromium."""
+def started_chromium() -> Iterator[Any]:
+    """The machine's Chromium, as a browser of Playwright; until it is closed an event loop runs in this thread."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         try:
-            yield browser.new_context(viewport={"width": width, "height": height})
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def open_chromium(width: int = 1280, height: int = 1000) -> Iterator[Any]:
+    """A browser context of Playwright in a Chromium of its own."""
+    with started_chromium() as browser:
+        yield browser.new_context(viewport={"width": width, "height": height})
 
 
 def written(place: Path, sources: Sequence[str]) -> Path:
@@ -188,7 +204,9 @@ class Notebook:
         while self.counts() == before:
             assert time.monotonic() < until, "Run All is not heard"
             self.command("Run > Run All Cells")
-            self.page.wait_for_timeout(700)
+            heard = time.monotonic() + 3
+            while self.counts() == before and time.monotonic() < heard:
+                self.page.wait_for_timeout(50)
         self.finished()
 
     def finished(self) -> None:
@@ -196,9 +214,9 @@ class Notebook:
         until, still = time.monotonic() + 120, 0
         while any("*" in count or not re.search(r"\d", count) for count in self.counts()):
             still = 0 if any("*" in count for count in self.counts()) else still + 1
-            assert still < 25, f"a cell stopped the others: {self.told()}"
+            assert still < 50, f"a cell stopped the others: {self.told()}"
             assert time.monotonic() < until, f"cells hang: {self.told()}"
-            self.page.wait_for_timeout(200)
+            self.page.wait_for_timeout(100)
 
     def told(self) -> str:
         """What the page says of itself, for a test that fails: prompts, errors, and an open dialog."""
@@ -233,18 +251,103 @@ class Notebook:
         return cell
 
     def theme(self, name: str) -> None:
-        """Turn the page to another theme, by the menu."""
-        self.command(f"Settings > Theme > {name}")
+        """Turn the page to another theme, by the menu, and wait until the server has it as its setting."""
+        if self.page.get_attribute("body", "data-jp-theme-name") == name:
+            return
+        with self.page.expect_response(lambda one: one.request.method == "PUT" and "apputils-extension" in one.url):
+            self.command(f"Settings > Theme > {name}")
         self.page.wait_for_selector(f"body[data-jp-theme-name='{name}']", state="attached")
         self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
     def save(self) -> None:
-        """Save, and wait until it is on disk."""
+        """Save, and wait until the server has written it."""
         self.page.keyboard.press("Escape")
-        self.page.keyboard.press("Control+s")
-        self.page.wait_for_selector(".jp-mod-dirty", state="detached")
+        with self.page.expect_response(self._written):
+            self.page.keyboard.press("Control+s")
+
+    def _written(self, answer: Any) -> bool:
+        path = str(answer.url).partition("?")[0]
+        return str(answer.request.method) == "PUT" and path.endswith(f"/api/contents/{self.name}")
 
     @property
     def text(self) -> str:
         """All that can be read in the notebook."""
         return str(self.page.inner_text(".jp-Notebook"))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A JupyterLab that runs: its address, the directory that it serves, and the home that its settings are in."""
+
+    address: str
+    root: Path
+    home: Path
+
+
+def sign(server: Server, place: Path) -> None:
+    """Make a notebook one that the server trusts, as if its user had run it there."""
+    import nbformat
+    from nbformat.sign import NotebookNotary
+
+    (server.home / "data").mkdir(exist_ok=True)
+    notary = NotebookNotary(data_dir=str(server.home / "data"))
+    try:
+        notary.sign(nbformat.read(place, as_version=4))
+    finally:
+        notary.store.close()
+
+
+class Workspace:
+    """A directory below the root of a server, and a browser context: what is opened there disturbs nobody else."""
+
+    def __init__(self, server: Server, context: Any, folder: str) -> None:
+        self.server, self.context, self.folder = server, context, folder
+        self.place = server.root / folder
+        self.place.mkdir()
+
+    def write(self, name: str, sources: Sequence[str]) -> Path:
+        """Write a notebook of these code cells, not run yet."""
+        return written(self.place / name, sources)
+
+    def open(
+        self, name: str, front: str = "lab/tree", theme: str = LIGHT, size: tuple[int, int] | None = None
+    ) -> Notebook:
+        """Open a notebook of the directory in a page of its own, in a theme; the page has the size of the context."""
+        setting(self.server.home, "apputils-extension/themes", {"theme": theme})
+        notebook = Notebook(self.context, self.server.address, f"{self.folder}/{name}", front)
+        if size is not None:
+            notebook.page.set_viewport_size({"width": size[0], "height": size[1]})
+        notebook.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
+        return notebook
+
+    def run(self, name: str, sources: Sequence[str], front: str = "lab/tree", **how: Any) -> Notebook:
+        """Write a notebook, open it and run all of its cells."""
+        self.write(name, sources)
+        notebook = self.open(name, front, **how)
+        notebook.run_all()
+        return notebook
+
+    def foreign(self, notebook: Notebook) -> str:
+        """Save a notebook, and copy it with one cell more, so that nobody has signed it; return the name of the copy."""
+        import nbformat
+
+        notebook.save()
+        place = self.server.root / notebook.name
+        saved = nbformat.read(place, as_version=4)
+        saved.cells.append(nbformat.v4.new_markdown_cell("from elsewhere"))
+        copy = place.with_stem(f"{place.stem}_foreign")
+        nbformat.write(saved, copy)
+        return str(copy.relative_to(self.place))
+
+    def reopen(self, notebook: Notebook, theme: str = LIGHT) -> Notebook:
+        """Open a copy of a notebook that is not trusted and has no outputs of this run, in the same front end."""
+        there = self.open(self.foreign(notebook), notebook.front, theme)
+        there.page.get_by_role("paragraph").filter(has_text="from elsewhere").wait_for()
+        there.page.wait_for_selector("[data-icon$=not-trusted], :text-is('Not Trusted')", state="attached")
+        return there
+
+    def end_kernels(self) -> None:
+        """End the kernels of all notebooks of the directory."""
+        for session in asked(f"{self.server.address}/api/sessions"):
+            if session["path"].startswith(f"{self.folder}/"):
+                asked(f"{self.server.address}/api/sessions/{session['id']}", "DELETE")

@@ -9,7 +9,40 @@ from tests.support.browsers import Notebook
 
 DASHBOARD = "%agent dashboard"
 TABS = ("Memory", "Budget", "History", "Skills", "Prompt", "Threads")
+FILLED = "cell => [...cell.querySelectorAll('.widget-tab-contents > *')].some(n => n.offsetHeight > 20 && n.innerText.trim())"
 FRONTS = ("lab/tree", "notebooks")
+
+# Whether an element's border is drawn in a colour that can be told from what is behind it.
+SEEN = """
+(n, side) => {
+  const s = getComputedStyle(n), ground = getComputedStyle(document.body).backgroundColor
+  const colour = s[`border${side}Color`], alpha = (colour.match(/rgba\\(.*, ([\\d.]+)\\)/) || [0, 1])[1]
+  return parseFloat(s[`border${side}Width`]) > 0 && s[`border${side}Style`] !== 'none' && alpha > 0.9 && colour !== ground
+}
+"""
+
+
+def forced_colours(page: Any, on: bool) -> None:
+    """Give a page forced colours, as Windows' contrast themes have them, or take them away."""
+    page.emulate_media(forced_colors="active" if on else "none", color_scheme="dark" if on else "light")
+
+
+def edge(of: Any, side: str) -> bool:
+    """Return whether one side of an element's border is seen."""
+    return bool(of.evaluate(SEEN, side))
+
+
+def violations(page: Any, where: str = "") -> list[str]:
+    """What axe-core finds serious or critical in the outputs (below `where`): rule, what is wrong, where."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, context={"include": [[f"{where} .jp-OutputArea"]]}).response["violations"]
+    return [
+        f"{one['id']}: {one['help']}: {node['html'][:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
 
 
 class Page:
@@ -23,26 +56,14 @@ class Page:
         """Click a tab of the dashboard; gives what is seen then."""
         self.dashboard.locator(".lm-TabBar-tabLabel", has_text=tab).first.click()
         self.dashboard.locator(".lm-TabBar-tab.lm-mod-current", has_text=tab).first.wait_for()
-        self.page.wait_for_timeout(300)
+        self.page.wait_for_function(FILLED, arg=self.dashboard.element_handle())
         return self.dashboard.locator(".jp-OutputArea").first
-
-    def violations(self, where: str = "") -> list[str]:
-        """What axe-core finds serious or critical in the outputs (below `where`): rule, what is wrong, where."""
-        from axe_playwright_python.sync_playwright import Axe
-
-        found = Axe().run(self.page, context={"include": [[f"{where} .jp-OutputArea"]]}).response["violations"]
-        return [
-            f"{one['id']}: {one['help']}: {node['html'][:200]}"
-            for one in found
-            if one["impact"] in ("serious", "critical")
-            for node in one["nodes"]
-        ]
 
     def violations_of_all(self) -> list[str]:
         """The same in the whole notebook, and in each tab of the dashboard."""
-        found = self.violations()
+        found = violations(self.page)
         self.dashboard.evaluate("cell => cell.setAttribute('data-dashboard', '')")
         for tab in TABS:
             self.turn_to(tab).screenshot(path=self.shots / f"{self.notebook.front[:3]}-{tab}-axe.png")
-            found += self.violations("[data-dashboard]")
+            found += violations(self.page, "[data-dashboard]")
         return found

@@ -1,0 +1,48 @@
+"""One JupyterLab and one Chromium for all tests of this folder; each module has a directory and a browser context in them.
+
+They are of the package, not of the whole run: as long as Playwright is started, an event loop runs in this thread, which
+`asyncio.run` in the tests of another folder would find there. In several processes each process has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.browsers import Server, Workspace, jupyter_lab, started_chromium
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The JupyterLab of all tests; it serves Notebook 7, too."""
+    place = tmp_path_factory.mktemp("browser")
+    root, home = place / "notebooks", place / "home"
+    root.mkdir()
+    with jupyter_lab(root, home) as address:
+        yield Server(address, root, home)
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Any]:
+    """The Chromium of all tests."""
+    with started_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Any) -> Iterator[Any]:
+    """A browser context for the tests of a module."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def workspace(request: pytest.FixtureRequest, server: Server, context: Any) -> Iterator[Workspace]:
+    """A directory for the notebooks of a module; their kernels end with it."""
+    workspace = Workspace(server, context, request.module.__name__.rpartition(".test_")[2])
+    yield workspace
+    workspace.end_kernels()
+    print(f"screenshots in {workspace.place}")

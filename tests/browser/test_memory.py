@@ -1,0 +1,133 @@
+"""Memory files edited and the history searched in JupyterLab, in a real Chromium: typed, ticked, saved, refused, reopened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.support.browsers import CONTRAST, DARK, Notebook, Workspace, marks
+
+pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
+
+CELLS = (
+    "%load_ext deepnb\n%memory add I like tea",
+    "%agent The pump in hall 7 is called Berta",
+    "%agent Never restart Berta before 2026-12-01",
+    "%agent thanks",
+    "%agent compact",
+    '%agent history "hall 7"',
+    "%agent panel",
+    "%memory edit",
+    "%memory edit /AGENTS.md",
+)
+TOKEN = ("ghp_", "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5")
+
+TYPE_AND_SAVE = """
+(cell, texts) => {
+  const area = cell.querySelector('textarea')
+  for (const text of texts) { area.value = text; area.dispatchEvent(new Event('input', {bubbles: true})) }
+  [...cell.querySelectorAll('button')].find(one => one.innerText.trim() === 'Save').click()
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(workspace: Workspace) -> Iterator[Notebook]:
+    notebook = workspace.run("memory.ipynb", CELLS, size=(1280, 1500))
+    yield notebook
+    notebook.page.close()
+
+
+def file(lab: Notebook, path: str = "/AGENTS.md") -> str:
+    """What the kernel has in the file."""
+    cell = lab.run(f"import deepnb; print(repr(deepnb.current().files[{path!r}]))")
+    return str(cell.locator(".jp-OutputArea").first.inner_text())
+
+
+def editor(lab: Notebook, source: str) -> Any:
+    """The last cell that runs exactly this line."""
+    exact = lab.page.locator(".jp-InputArea-editor").get_by_text(source, exact=True)
+    return lab.page.locator(".jp-CodeCell").filter(has=exact).last
+
+
+def test_a_text_is_edited_and_saved_and_what_is_refused_stays(lab: Notebook) -> None:
+    cell = editor(lab, CELLS[-2])
+    area = cell.locator("textarea")
+    area.wait_for()
+    assert "- I like tea\n" in area.input_value()
+    area.fill("- I like coffee\n- and cake\n")
+    cell.get_by_role("button", name="Save").click()
+    cell.get_by_text("saved /AGENTS.md").first.wait_for()
+    assert area.count() == 0, "a record stands in its place"
+    assert "coffee" in cell.inner_text()
+    assert "'- I like coffee\\n- and cake\\n'" in file(lab)
+    cell = editor(lab, CELLS[-1])
+    area = cell.locator("textarea")
+    typed = f"- I like tea\n- the token is {''.join(TOKEN)}\n"
+    area.fill(typed)
+    cell.get_by_role("button", name="Save").click()
+    cell.get_by_text("it holds what looks like a GitHub token (line ").wait_for()
+    assert area.input_value() == typed
+    assert "'- I like coffee\\n- and cake\\n'" in file(lab)
+
+
+def test_letters_that_the_page_holds_back_are_saved_too(lab: Notebook) -> None:
+    cell = lab.ask("%memory edit /held.md")
+    cell.locator("textarea").wait_for()
+    cell.evaluate(TYPE_AND_SAVE, ["- one\n", "- one\n- two\n", "- one\n- two\n- three\n"])
+    cell.get_by_text("saved /held.md").first.wait_for()
+    assert "'- one\\n- two\\n- three\\n'" in file(lab, "/held.md")
+
+
+def test_a_message_is_found_ticked_by_keyboard_and_brought_back(lab: Notebook) -> None:
+    page, panels = lab.page, lab.cell("%agent panel")
+    panels.locator(".lm-TabBar-tab", has_text="History").click()
+    panel = panels.locator(".widget-tab")
+    panel.scroll_into_view_if_needed()
+    boxes = panel.locator("input[type=checkbox]")
+    boxes.nth(3).wait_for()
+    assert boxes.count() == 4
+    panel.locator("input[type=text]").click()
+    page.keyboard.type("hall 7")
+    panel.get_by_text("search for hall 7").wait_for()
+    page.wait_for_function(
+        "panel => panel.querySelectorAll('input[type=checkbox]').length === 2", arg=panel.element_handle()
+    )
+    assert "1:1" in panel.locator(".widget-checkbox").first.inner_text()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if boxes.first.evaluate("node => node === document.activeElement"):
+            break
+    page.keyboard.press("Space")
+    assert boxes.first.is_checked(), "reached and ticked by keyboard alone"
+    button = panel.get_by_role("button", name="Add 1 to next prompt")
+    button.wait_for()
+    button.focus()
+    page.keyboard.press("Enter")
+    added = "added to the next prompt: message 1 of section 1"
+    panel.get_by_text(added).first.wait_for()
+    twin = panels.locator(".jp-RenderedHTMLCommon").last
+    twin.locator("summary").first.click()
+    twin.get_by_text(added).first.wait_for()
+    answer = lab.run("%agent Where is the pump Berta?").inner_text()
+    assert "added to this prompt: message 1 of section 1" in answer
+    assert '"The pump in hall 7 is called Berta" (user)' in answer
+    assert "added to the next prompt:" not in panel.inner_text()
+    assert lab.errors == []
+
+
+def test_the_saved_notebook_in_the_dark(lab: Notebook, workspace: Workspace) -> None:
+    there = workspace.reopen(lab, DARK)
+    assert there.page.evaluate(CONTRAST) == []
+    mark = there.cell('%agent history "hall 7"').locator("mark").first
+    assert mark.inner_text() == "hall 7"
+    assert mark.evaluate("node => getComputedStyle(node).backgroundColor") not in ("rgba(0, 0, 0, 0)", "")
+    assert "Error displaying widget" not in editor(there, CELLS[-2]).inner_text()
+    assert "saved /AGENTS.md" in editor(there, CELLS[-2]).inner_text()
+    there.page.close()
+    saved = nbformat.read(workspace.place / "memory.ipynb", 4)
+    source = next(cell for cell in saved.cells if cell.source == CELLS[-2])
+    assert [sorted(o.data) for o in source.outputs] == [["text/html", "text/plain"]] * 2, "settled: records only"
