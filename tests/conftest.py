@@ -11,14 +11,22 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# Times are for benchmarks: a law is not broken by a machine that is busy.
-settings.register_profile("deepnb", deadline=None)
-settings.load_profile("deepnb")
+# Times are for benchmarks: a law is not broken by a machine that is busy. By default each law is tried on the same few
+# examples; `.ci/nightly` draws many new ones.
+settings.register_profile("small", max_examples=25, derandomize=True, database=None, deadline=None)
+settings.register_profile("large", max_examples=400, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("DEEPNB_EXAMPLES", "small"))
 
 pytest_plugins = ["tests.support.shells", "tests.support.kernels"]
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a worker ignores SIGINT, and so would the kernels and terminals it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests go first: of two processes that share the work, one then has all of them, and one browser."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 def pytest_collection_finish() -> None:

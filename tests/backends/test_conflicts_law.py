@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import Session
@@ -61,30 +61,13 @@ def obeys(pens: Sequence[Pen], steps: Sequence[Step]) -> int:
     return law.conflicts
 
 
-@settings(max_examples=40, deadline=None)
 @given(STEPS)
 def test_in_the_kernels_state(steps: list[Step]) -> None:
     obeys(in_state(), steps)
 
 
-@settings(max_examples=40, deadline=None)
 @given(STEPS)
 def test_on_a_disk(steps: list[Step]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        obeys(on_disk(folder), steps)
-
-
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(STEPS)
-def test_in_the_kernels_state_200_times(steps: list[Step]) -> None:
-    obeys(in_state(), steps)
-
-
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(STEPS)
-def test_on_a_disk_200_times(steps: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         obeys(on_disk(folder), steps)
 
@@ -127,9 +110,11 @@ def processes(folder: str) -> Iterator[list[Process]]:
     made = [Process(folder, name) for name in ("A", "B")]
     for one in made:
         one.ready()
-    yield made
-    for one in made:
-        one.end()
+    try:
+        yield made
+    finally:
+        for one in made:
+            one.end()
 
 
 def between_processes(folder: str, rounds: int, seed: int) -> int:
@@ -154,13 +139,15 @@ def test_between_processes(tmp_path: Path) -> None:
     assert conflicts
 
 
-@pytest.mark.slow
-@pytest.mark.processes
-@pytest.mark.parametrize("seed", range(5))
-def test_between_processes_200_rounds(tmp_path: Path, seed: int) -> None:
-    """Known to fail in about one of twenty-five runs on a busy machine: where two writers know the same lines in another
-    order, a merge can tell of a conflict that is none, or keep a line twice. No text was lost in those looked at.
-    """
-    conflicts = between_processes(str(tmp_path), rounds=200, seed=seed)
-    print(f"200 rounds of two processes: {conflicts} conflicts, each kept and named")
-    assert conflicts
+@pytest.mark.nightly
+def test_between_processes_200_rounds_70_times(tmp_path: Path) -> None:
+    broken, conflicts = [], 0
+    for seed in range(70):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        try:
+            conflicts += between_processes(str(folder), rounds=200, seed=seed)
+        except AssertionError as error:
+            broken.append((seed, str(error)))
+    print(f"70 x 200 rounds of two processes: {conflicts} conflicts, each kept and named; broken: {len(broken)}")
+    assert conflicts and not broken, broken

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
@@ -176,7 +176,6 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["outside", "user", "agent", "delete"]), TEXTS), max_size=8))
 def test_any_row_of_writes_replays(rows: list[tuple[str, str]]):
     s = Session(model=Scripted(answers=["ok"]))
@@ -193,7 +192,6 @@ def test_any_row_of_writes_replays(rows: list[tuple[str, str]]):
     assert not any(KEY in e.diff for r in s.backend.roots for e in r.journal.entries)
 
 
-@settings(max_examples=60)
 @given(st.lists(TEXTS.filter(lambda t: KEY not in t), min_size=1, max_size=6), st.data())
 def test_a_revert_of_a_revert_is_nothing(texts: list[str], data: st.DataObject):
     s = Session(model=Scripted(answers=["ok"]))

@@ -6,7 +6,6 @@ import tempfile
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,16 +76,9 @@ def skewed(steps: list[tuple[int, int]]) -> None:
         assert machines[1].files[PATH].splitlines() == [f"- fact {n}" for n in range(1, len(steps))]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(STEPS)
 def test_two_machines_with_skewed_clocks_on_one_directory(steps: list[tuple[int, int]]) -> None:
-    skewed(steps)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(STEPS)
-def test_two_machines_with_skewed_clocks_many_times(steps: list[tuple[int, int]]) -> None:
     skewed(steps)
 
 

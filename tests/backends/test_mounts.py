@@ -167,7 +167,6 @@ PATTERNS = st.sampled_from(
 BASES = st.sampled_from(["/", "/a", "/a/", "/m", "/a/m", "/a/b", "/.h", "/nowhere"])
 
 
-@settings(max_examples=100, deadline=None)
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*", base="/a")
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*.md", base="/a")
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="m/*", base="/a/")
@@ -250,7 +249,7 @@ WRITES = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(writes=WRITES)
 def test_namespaces_never_see_each_other(kept, writes):
     places = {parse_mount(s, base=Path(), store=kept, assistant_id=a).where: (s, a) for s in SPECS for a in ASSISTANTS}

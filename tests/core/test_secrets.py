@@ -8,7 +8,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.secrets import credentials, redact, redact_value, refusal
@@ -133,7 +133,6 @@ PARTS = st.sampled_from(
 MIXED = st.lists(PARTS | st.text(max_size=6), max_size=30).map("".join) | st.sampled_from([s.text for s in SAMPLES])
 
 
-@settings(max_examples=300, deadline=None)
 @given(MIXED)
 def test_redaction_holds_for_any_text(text):
     findings = credentials(text)
@@ -144,7 +143,6 @@ def test_redaction_holds_for_any_text(text):
     assert redact_value({"password": text}) == redact_value(redact_value({"password": text}))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SAMPLES), st.text(max_size=20), st.text(max_size=20))
 def test_a_credential_is_found_between_other_lines(sample, before, after):
     text = f"{before}\n{sample.text}\n{after}"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core import secrets
@@ -144,14 +144,12 @@ TEXT = st.text(max_size=40) | st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(ALL, TEXT, TEXT)
 def test_redacting_twice_is_redacting_once(sample, before, after):
     once = redact(f"{before}{sample.text}{after}")
     assert credentials(once) == () and redact(once) is once
 
 
-@settings(max_examples=300, deadline=None)
 @given(ALL, TEXT, TEXT)
 def test_what_is_no_credential_is_kept_byte_for_byte(sample, before, after):
     text = f"{before}\n{sample.text}\n{after}"

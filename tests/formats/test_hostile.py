@@ -139,7 +139,7 @@ def test_no_value_of_another_type_raises(tmp_path, name):
             read_all(jsonl(tmp_path / "a.jsonl", *values))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
     name = data.draw(st.sampled_from(sorted(LINES)))

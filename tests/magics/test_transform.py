@@ -1,7 +1,7 @@
 """Lines of %agent, %memory and %skills in a real shell: what reaches the magic, and what stays help."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import no_var_expand
@@ -159,7 +159,6 @@ CHARACTERS = st.characters(exclude_characters="\r\x00", exclude_categories=["Cs"
 
 
 @pytest.mark.filterwarnings("ignore:`make_tokens_by_line`")
-@settings(deadline=None)
 @given(st.sampled_from(["agent", "memory", "skills"]), st.text(CHARACTERS.filter(lambda c: c != "\n")))
 @example("agent", "what\x0cis\u2028this?")
 @example("agent", "\\")
@@ -169,7 +168,6 @@ def test_any_prompt_on_one_line_reaches_the_magic_unchanged(recorder, magic, pro
         assert recorder.run(f"%{magic} {prompt}") == [(magic, prompt.strip())]
 
 
-@settings(deadline=None)
 @given(st.text(CHARACTERS, min_size=1))
 def test_any_cell_body_reaches_the_magic_unchanged(recorder, body):
     ours = recorder.run(f"%%agent\n{body}")
@@ -179,7 +177,6 @@ def test_any_cell_body_reaches_the_magic_unchanged(recorder, body):
     assert ours == theirs
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["x = 1", "if x:", "    y = (", "'''", ")", "%time", "!ls", "x?", 's = "a', "%%t", ""]))
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
@@ -124,7 +124,6 @@ MESSAGE = (
 
 
 @given(st.lists(MESSAGE, max_size=8), st.frozensets(st.sampled_from(TOOLS)))
-@settings(max_examples=300, deadline=None)
 def test_there_is_always_an_answer_or_a_bound_call(messages: list[BaseMessage], bound: frozenset[str]) -> None:
     move = plan(conversation(messages, bound), INTENTS)
     if isinstance(move, Use):
@@ -141,7 +140,6 @@ def read_file(file_path: str, limit: int = 0, offset: int = 0) -> str:
 
 
 @given(TEXT)
-@settings(max_examples=100, deadline=None)
 def test_any_text_is_answered_by_the_model_with_exact_output(text: str) -> None:
     answer = TeachingModel().bind_tools([read_file]).invoke([HumanMessage(text)])
     assert answer.content or answer.tool_calls

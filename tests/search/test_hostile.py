@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepnb.search import Index
@@ -74,13 +74,11 @@ def test_chinese_japanese_and_korean_are_found(query: str) -> None:
     assert [hit.path for hit in INDEX.search(query, 1)] == ["b.md"]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(blacklist_categories=[]), max_size=200))
 def test_any_text_may_be_asked(query: str) -> None:
     INDEX.search(query, 2)
 
 
-@settings(max_examples=60, deadline=None)
 @example({"\0": "", "\0b": "c", "a": "d"})
 @given(
     st.dictionaries(

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.errors import DeepnbError, RefusedError
@@ -148,7 +148,6 @@ def test_nothing_of_a_changed_file_stays_behind(tmp_path: Path) -> None:
 WIDE = "the bees of the hive below the mill have left it for the meadow behind"
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(
         st.sampled_from(

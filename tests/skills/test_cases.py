@@ -175,7 +175,7 @@ TRICKS = st.sampled_from(
 ).map(lambda word: word.replace("_", " "))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(TRICKS, max_size=40).map("".join), st.sampled_from(["ab", "", "..", "A b", "\n"]))
 def test_tricks_never_crash_it(text, directory):
     check(text.encode(), path(directory))
@@ -184,7 +184,6 @@ def test_tricks_never_crash_it(text, directory):
     assert (found.skill.problem is not None) == any(f.broken for f in found.findings)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300))
 def test_bytes_never_crash_it(noise):
     check(noise, path("ab"))
@@ -203,7 +202,6 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(FIELDS)
 def test_what_yaml_writes_is_read_back(fields):
     """A law: a header dumped by PyYAML gives the same fields, or YAML itself can't carry them."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from deepnb import Session
 from deepnb.backends.writer import writing
@@ -136,10 +138,24 @@ class Law:
         return False
 
 
+class Slow:
+    """A backend whose looks at files take a millisecond more each: what comes between two of them has time to."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("read", "download_files"):
+            time.sleep(0.001)
+        return getattr(self._inner, name)
+
+
 def main(folder: str, name: str) -> None:
     """Write into a kept directory as told on the standard input, as a user and as an agent in turns."""
     session = Session()
     session.memory.keep(Path(folder))
+    record: Any = session.backend.record
+    record.inner = Slow(record.inner)
     pens = [Pen(session, f"{name}{kind}", kind) for kind in ("user", "agent")]
     print("ready", flush=True)
     for line in sys.stdin:

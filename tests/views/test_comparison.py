@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.budget import Budget, rule_for
@@ -51,7 +51,6 @@ ANSWERS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 MARK = re.compile(r"</?mark[^>]*>")
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(ANSWERS, min_size=2, max_size=4))
 def test_without_its_marks_an_answer_is_as_it_is_shown_alone(answers: list[str]) -> None:
     for answer, marked in zip(answers, marked_html(answers), strict=True):

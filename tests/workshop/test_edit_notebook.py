@@ -8,7 +8,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nbformat import v4
 
@@ -129,7 +129,6 @@ EDITS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(EDITS, min_size=1, max_size=5))
 def test_any_edits_keep_it_valid_and_leave_other_cells_byte_for_byte(edits):
     file = three()
