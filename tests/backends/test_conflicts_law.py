@@ -140,6 +140,7 @@ def test_between_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.processes
 def test_between_processes_200_rounds_70_times(tmp_path: Path) -> None:
     broken, conflicts = [], 0
     for seed in range(70):

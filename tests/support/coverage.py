@@ -1,4 +1,4 @@
-"""`python -m tests.support.coverage_by_room FILE`: how many lines of each room ran, from the JSON that slipcover writes.
+"""`python -m tests.support.coverage [PYTEST OPTIONS]`: run the default tests and print how many lines of each room ran.
 
 What ran in a process of its own (kernels, terminals, killed sessions) is not in it.
 """
@@ -6,7 +6,9 @@ What ran in a process of its own (kernels, terminals, killed sessions) is not in
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -37,5 +39,15 @@ def table(found: Mapping[str, Lines]) -> str:
     return "\n".join(f"{room:10} {share(lines):5.1f} % of {sum(lines):6,} lines" for room, lines in rows)
 
 
+def main(options: list[str]) -> int:
+    """Run the tests with their lines counted; gives pytest's exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "lines.json")
+        command = ["slipcover", "--source", "deepnb", "--json", "--out", str(out), "-m", "pytest"]
+        code = subprocess.call([sys.executable, "-m", *command, *(options or ["-n", "2", "--dist", "worksteal"])])
+        print(table(rooms(json.loads(out.read_text(encoding="utf-8"))["files"])))
+    return code
+
+
 if __name__ == "__main__":
-    print(table(rooms(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["files"])))
+    sys.exit(main(sys.argv[1:]))

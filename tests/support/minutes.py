@@ -1,0 +1,28 @@
+"""`python -m tests.support.minutes FILE...`: minutes of tests by folder, and the slowest ten, from pytest's JUnit XML."""
+
+from __future__ import annotations
+
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+
+
+def told(files: list[Path]) -> str:
+    """A line for each folder, and one for each of the slowest ten tests."""
+    seconds, folders, counts = Counter[str](), Counter[str](), Counter[str]()
+    for file in files:
+        for case in ElementTree.parse(file).iter("testcase"):
+            place, took = case.get("classname", ""), float(case.get("time", 0))
+            folder = "/".join(place.split(".")[:2])
+            seconds[f"{place.replace('.', '/')}.py::{case.get('name')}"] += took
+            folders[folder] += took
+            counts[folder] += 1
+    lines = [f"{folder:24} {took / 60:5.1f} min {counts[folder]:5,} tests" for folder, took in folders.most_common()]
+    total = f"{'in all':24} {folders.total() / 60:5.1f} min {counts.total():5,} tests, added up over all processes"
+    slowest = [f"{took:6.1f} s  {name}" for name, took in seconds.most_common(10)]
+    return "\n".join(["Minutes by folder:", *lines, total, "The slowest ten:", *slowest])
+
+
+if __name__ == "__main__":
+    print(told([Path(name) for name in sys.argv[1:]]))
