@@ -24,7 +24,7 @@ def test_every_restart_resumes(where, tmp_path):
     rounds(where, tmp_path, "short", 2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [f"seed{n}" for n in range(5)])
 def test_every_restart_resumes_at_a_hundred_points(where, tmp_path, seed):
     rounds(where, tmp_path, seed, 20)
