@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ import pytest
 from deepnb.tour.places import notebooks
 from tests import ROOT
 from tests.support.badges import MARK, badges, project_urls, with_badges
-from tests.support.kernels import Kernel, Ran
+from tests.support.kernels import Pool, Ran
 from tests.support.tables import every_row
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -73,24 +72,18 @@ def test_there_are_ten_tasks_of_at_most_three_cells() -> None:
     assert all(1 <= len(cells) <= 3 for cells in tasks().values())
 
 
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(notebooks(), tmp_path_factory.mktemp("readme") / "notebooks"))
-
-
-@pytest.fixture
-def fresh(copied: Path) -> Iterator[Kernel]:
-    made = Kernel(str(copied), {**os.environ, "IPYTHONDIR": str(copied / "ipython")})
-    yield made
-    made.close()
-
-
 @pytest.mark.kernel
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_task_in_a_real_kernel(fresh: Kernel, name: str) -> None:
-    assert fresh.ok(BLOCKS["load"]).text == ""
-    ran = [fresh.ok(cell) for cell in tasks()[name]]
-    assert re.search(EXPECTED[name], shown(ran[-1])), shown(ran[-1])
+def test_every_task_in_a_real_kernel(kernels: Pool, tmp_path: Path) -> None:
+    copied = shutil.copytree(notebooks(), tmp_path / "notebooks")
+    failed = []
+    for name, cells in tasks().items():
+        fresh = kernels.clean()
+        fresh.ok(f"%cd -q {copied}")
+        assert fresh.ok(BLOCKS["load"]).text == ""
+        ran = [fresh.ok(cell) for cell in cells]
+        if not re.search(EXPECTED[name], shown(ran[-1])):
+            failed.append((name, shown(ran[-1])))
+    assert not failed
 
 
 def shown(ran: Ran) -> str:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 _GRACE = 2.0
 """Seconds a cancelled run is waited for; after that it is left to end by itself."""
 _LOOK_UP = 0.05
-"""Seconds after which a thread that waits for the reader looks whether the run was cancelled."""
+"""Seconds after which a thread that waits for the reader looks whether the run was cancelled, and the reader for a signal."""
 
 
 def run_apart(work: Callable[[], T], emit: Callable[[Event], None], ledger: Ledger) -> T:
@@ -118,9 +118,11 @@ class Run:
         self._thread.start()
         while True:
             try:
-                event = self._events.get(block=self._notify is None)
+                # A signal that comes just before the wait in C does not end it: only a wait that ends lets Python see it.
+                event = self._events.get(block=self._notify is None, timeout=_LOOK_UP)
             except queue.Empty:
-                yield None
+                if self._notify is not None:
+                    yield None
                 continue
             if event is None:
                 break

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deepnb.wiring.options import Options
-from tests.support.kernels import Kernel
+from tests.support.kernels import HANG, Kernel
 
 pytestmark = pytest.mark.kernel
 
@@ -50,11 +50,13 @@ def begin(kernel: Kernel, tool: str, way: str) -> None:
         kernel.ok("s.configure(model=given.model, tools=given.tools, approve=given.approve)")
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_coroutine_is_a_tool(kernel: Kernel, way: str):
-    begin(kernel, "fetch", way)
-    kernel.ok(WAYS[way])
-    assert kernel.value("results(s.turns[-1])") == "['text of a']" and kernel.value("s.text") == "'done'"
+def test_a_coroutine_is_a_tool(kernel: Kernel):
+    shown = {}
+    for way, cell in WAYS.items():
+        begin(kernel, "fetch", way)
+        kernel.ok(cell)
+        shown[way] = kernel.value("(results(s.turns[-1]), s.text)")
+    assert shown == dict.fromkeys(WAYS, "(['text of a'], 'done')")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -82,8 +84,7 @@ def test_three_at_once_on_three_sessions(kernel: Kernel):
 
 def test_shift_tab_on_session_lists_every_option_with_a_line(kernel: Kernel):
     kernel.ok("import deepnb")
-    kernel.client.inspect("deepnb.Session", detail_level=0)
-    content = kernel.client.get_shell_msg(timeout=60)["content"]
+    content = kernel.client.inspect("deepnb.Session", detail_level=0, reply=True, timeout=HANG)["content"]
     assert content["found"]
     text = re.sub(r"\x1b\[[0-9;]*m", "", content["data"]["text/plain"])
     signature, _, docstring = text.partition("Docstring:")
@@ -96,6 +97,5 @@ def test_tab_completes_options(kernel: Kernel):
     kernel.ok("import deepnb")
     for begun, option in (("deepnb.Session(max_in", "max_input_tokens="), ("s.configure(memory_re", "memory_refresh=")):
         kernel.ok("s = deepnb.Session()")
-        kernel.client.complete(begun)
-        matches = kernel.client.get_shell_msg(timeout=60)["content"]["matches"]
+        matches = kernel.client.complete(begun, reply=True, timeout=HANG)["content"]["matches"]
         assert any(option.rstrip("=") in match for match in matches), matches

@@ -13,7 +13,6 @@ import deepnb
 from deepnb import DeepnbError
 from deepnb.magics.extension import complete_names
 from deepnb.magics.preload import Preload
-from tests.support.kernels import Kernel
 from tests.support.shells import Shell
 
 
@@ -57,12 +56,13 @@ def test_loading_prints_nothing_and_unloading_undoes_every_hook(bare_shell: Shel
 
 
 def test_loading_twice_adds_nothing_says_nothing_and_keeps_the_session(shell: Shell) -> None:
+    shell.ok("%agent thanks")
     session, once = shell.session, hooks(shell.ip)
     deepnb.load_ipython_extension(shell.ip)
     for _ in range(2):
         assert shell.ok("%load_ext deepnb") == ""
     assert hooks(shell.ip) == once
-    assert shell.session is session
+    assert shell.session is session and len(session.turns) == 1
 
 
 def test_another_extension_loaded_twice_says_so_as_ever(shell: Shell) -> None:
@@ -88,6 +88,7 @@ def test_reloading_says_in_one_line_what_it_forgets(shell: Shell) -> None:
     )
     shell.ok("%agent thanks")
     assert shell.ok("%reload_ext deepnb") == "note: deepnb forgets 1 turn\n"
+    assert shell.ok("%reload_ext deepnb") == ""
     shell.ok("%memory add I like tea\n%agent thanks\n%agent new second\n%agent thanks\n%agent thanks")
     said = shell.ok("%reload_ext deepnb")
     assert "deepnb forgets 3 turns in 2 threads and 1 file of memory, notes and skills" in said
@@ -99,16 +100,6 @@ def test_reloading_does_not_forget_what_is_kept_or_mounted(shell: Shell, tmp_pat
     assert shell.ok("%reload_ext deepnb") == ""
     shell.ok(f"%memory add I like tea\n%memory keep {tmp_path / 'kept'}\n%agent thanks")
     assert shell.ok("%reload_ext deepnb") == "note: deepnb forgets 1 turn\n"
-
-
-@pytest.mark.kernel
-def test_in_a_kernel_loading_again_says_nothing_and_reloading_says_what_is_lost(kernel: Kernel) -> None:
-    kernel.ok("%agent thanks")
-    again = kernel.ok("%load_ext deepnb")
-    assert again.text == ""
-    assert kernel.value("len(__import__('deepnb').current().turns)") == "1"
-    assert kernel.ok("%reload_ext deepnb").text == "note: deepnb forgets 1 turn"
-    assert kernel.ok("%reload_ext deepnb").text == ""
 
 
 def test_after_unloading_a_line_is_pythons_again(shell: Shell) -> None:

@@ -12,7 +12,6 @@ from IPython.display import Image
 from deepnb.core.image import LARGEST
 from deepnb.magics.interpolate import fill
 from tests.support.images import jpeg, png
-from tests.support.kernels import Kernel
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 
@@ -132,18 +131,15 @@ def test_a_picture_of_pillow_is_saved_as_png():
         assert filled(pillow.new(mode, (5, 6))).text == "see [image: fig, 5x6 png]"
 
 
-@pytest.mark.kernel
-def test_in_a_kernel_a_model_that_sees_is_sent_the_figure(kernel: Kernel):
+def test_a_model_that_sees_is_sent_the_figure(shell: Shell):
     pytest.importorskip("matplotlib")
-    kernel.ok(FIGURE)
-    kernel.ok(
+    shell.ok(FIGURE)
+    shell.ok(
         "from tests.support.scripted import Scripted\n"
         'model = Scripted(answers=["a line"], profile={"image_inputs": True})\n%agent use model'
     )
-    shown = kernel.ok("%%agent\nwhat does {fig} show?")
-    assert "a line" in shown.text and "see images" not in shown.text
-    sent = kernel.value("model.requests[-1][-1].content[1]['base64'][:32]").strip("'")
-    assert base64.b64decode(sent).startswith(b"\x89PNG")
-    assert kernel.value("model.requests[-1][-1].content[0]['text'].strip()") == (
-        "'what does [image: fig, 200x100 png] show?'"
-    )
+    shown = shell.ok("%%agent\nwhat does {fig} show?")
+    assert "a line" in shown and "see images" not in shown
+    text, image = shell.ip.user_ns["model"].requests[-1][-1].content
+    assert base64.b64decode(image["base64"]).startswith(b"\x89PNG")
+    assert text["text"].strip() == "what does [image: fig, 200x100 png] show?"

@@ -229,13 +229,15 @@ HEAVY = {
 
 @pytest.mark.kernel
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HEAVY)
-def test_the_turn_ends_in_order_with_few_outputs_and_bytes(kernel: Kernel, name: str) -> None:
-    asked(kernel, HEAVY[name])
-    ran = kernel.ok("%agent approve")
-    assert "done" in ran.text
-    assert len(ran.of("display_data")) <= 20 and size_of(ran) < 2_000_000
-    assert kernel.value("1 + 1") == "2"
+def test_the_turn_ends_in_order_with_few_outputs_and_bytes(kernel: Kernel) -> None:
+    failed = []
+    for name, code in HEAVY.items():
+        asked(kernel, code)
+        ran = kernel.ok("%agent approve")
+        outputs, size = len(ran.of("display_data")), size_of(ran)
+        if "done" not in ran.text or outputs > 20 or size >= 2_000_000 or kernel.value("1 + 1") != "2":
+            failed.append((name, outputs, size, ran.text[-500:]))
+    assert not failed
 
 
 @pytest.mark.kernel

@@ -37,12 +37,18 @@ def prompts(notebook: Any) -> list[str]:
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("cache", ["none", pytest.param("some", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
-def test_a_notebook_shows_what_its_file_shows(path: Path, cache: str, tmp_path: Path) -> None:
-    env = {"TIKTOKEN_CACHE_DIR": str(tmp_path) if cache == "none" else SOME_CACHE}
-    assert list(texts(execute(path, env))) == list(texts(read(path)))
+def test_a_notebook_shows_what_its_file_shows(path: Path, tmp_path: Path) -> None:
+    """Without an encoding in the cache, and none is fetched."""
+    assert list(texts(execute(path, {"TIKTOKEN_CACHE_DIR": str(tmp_path)}))) == list(texts(read(path)))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.nightly
+@pytest.mark.kernel
+def test_every_notebook_shows_the_same_with_an_encoding() -> None:
+    ran = {path.name: execute(path, {"TIKTOKEN_CACHE_DIR": SOME_CACHE}) for path in ALL}
+    assert not [path.name for path in ALL if list(texts(ran[path.name])) != list(texts(read(path)))]
 
 
 @every_row("path", ALL, ids=lambda path: path.name)

@@ -21,19 +21,11 @@ import pytest
 from tests.support.kernels import Kernel, Ran
 from tests.support.notebooks import ALL, copied, masked, read
 
-pytestmark = pytest.mark.kernel
-
 LACKS = ("comms", "payloads", "updates", "ids")
 EVERY = frozenset(LACKS)
 WIDGET = "application/vnd.jupyter.widget-view+json"
 LOAD = "%load_ext deepnb"
 FEW = ("01_first_agent.ipynb", "06_approvals_and_data.ipynb")
-COMBINATIONS = [
-    pytest.param(path, lacks, id=f"{path.name}-{'+'.join(sorted(lacks))}", marks=marks)
-    for path in ALL
-    for lacks in (*(frozenset({one}) for one in LACKS), EVERY)
-    for marks in [() if path.name in FEW and lacks == EVERY else pytest.mark.slow]
-]
 TWICE = re.compile(r"\w.{24,}\w")
 """A line that is long enough not to come twice by chance."""
 
@@ -102,36 +94,69 @@ def _run(kernel: Kernel, cell: Any, lacks: frozenset[str]) -> Seen:
     return Seen(cell["source"], ran, lacks)
 
 
-@pytest.mark.parametrize(("path", "lacks"), COMBINATIONS)
-def test_a_front_end_that_lacks_something_plays_it_to_its_end(path: Path, lacks: frozenset[str]) -> None:
+@pytest.mark.kernel
+def test_a_front_end_that_lacks_everything_plays_a_notebook_to_its_end() -> None:
+    failed = [fault for path in ALL if path.name in FEW for fault in faults(path, EVERY)]
+    assert not failed
+
+
+@pytest.mark.nightly
+@pytest.mark.kernel
+def test_a_front_end_that_lacks_something_plays_every_notebook_to_its_end() -> None:
+    lacks = [*(frozenset({one}) for one in LACKS), EVERY]
+    failed = [(sorted(some), fault) for path in ALL for some in lacks for fault in faults(path, some)]
+    assert not failed
+
+
+def faults(path: Path, lacks: frozenset[str]) -> Iterator[tuple[str, str, object]]:
+    """(notebook, source of the cell, what is wrong) of all that such a front end shows otherwise than it should."""
     whole, _ = played(path, frozenset())
     seen, left = played(path, lacks)
-    assert left == "[]", "a call that nobody can decide"
+    if left != "[]":
+        yield path.name, left, "calls that nobody can decide"
     so_far = ""
     for full, one in zip(whole, seen, strict=True):
-        more = {line: n for line, n in one.lines.items() if n > max(full.lines[line], 1)}
-        assert not more, f"said twice below {one.source!r}"
+        if more := {line: n for line, n in one.lines.items() if n > max(full.lines[line], 1)}:
+            yield path.name, one.source, ("said twice", more)
         for text in one.texts:
             typed = "%agent approve" in text or "%memory accept" in text
-            assert "needs your approval ·" not in text or typed, "a card without a way to decide"
+            if "needs your approval ·" in text and not typed:
+                yield path.name, one.source, "a card without a way to decide"
         so_far += "\n".join([*one.texts, *one.pages])
-        if "payloads" in lacks and "updates" not in lacks:
-            assert not _nowhere(full, so_far), one.source
+        if "payloads" in lacks and "updates" not in lacks and (nowhere := _nowhere(full, so_far)):
+            yield path.name, one.source, nowhere
 
 
-@pytest.mark.parametrize("path", [p if p.name in FEW else pytest.param(p, marks=pytest.mark.slow) for p in ALL])
-def test_without_updates_a_turn_is_shown_whole_once_that_is_set(path: Path) -> None:
+@pytest.mark.kernel
+def test_without_updates_a_turn_is_shown_whole_once_that_is_set() -> None:
+    failed = [fault for path in ALL if path.name in FEW for fault in unshown(path)]
+    assert not failed
+
+
+@pytest.mark.nightly
+@pytest.mark.kernel
+def test_without_updates_every_notebook_is_shown_whole_once_that_is_set() -> None:
+    failed = [fault for path in ALL for fault in unshown(path)]
+    assert not failed
+
+
+def unshown(path: Path) -> Iterator[tuple[str, str, object]]:
+    """(notebook, source of the cell, what is wrong) of all that is not shown whole, or twice."""
     whole, _ = played(path, frozenset())
     seen, left = played(path, EVERY, "%config DeepNB.updates = False")
-    assert left == "[]"
+    if left != "[]":
+        yield path.name, left, "calls that nobody can decide"
     seen = [one for one in seen if "DeepNB.updates" not in one.source]
     so_far = ""
     for full, one in zip(whole, seen, strict=True):
         # a card with buttons says so; who decides by typing sees no record of the card in another cell
-        assert full.words - one.words <= {"above", "decide", "decided", "approved"}, one.source
-        assert max(one.lines.values(), default=0) <= max(full.lines.values(), default=1), one.source
+        if words := full.words - one.words - {"above", "decide", "decided", "approved"}:
+            yield path.name, one.source, ("words that are not shown", words)
+        if max(one.lines.values(), default=0) > max(full.lines.values(), default=1):
+            yield path.name, one.source, "said more often"
         so_far += "\n".join([*one.texts, *one.pages])
-        assert not _nowhere(full, so_far), one.source
+        if nowhere := _nowhere(full, so_far):
+            yield path.name, one.source, nowhere
 
 
 def _nowhere(full: Seen, so_far: str) -> list[str]:

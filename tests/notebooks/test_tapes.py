@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from deepnb import Session
 from deepnb.core.values import ThinkingDelta
-from tests.support.kernels import Kernel
 from tests.support.replays import tape
 from tests.support.shells import Shell
 from tests.support.tapes import COMPARED, HERE, MODELS, NOTE, PROMPTS, WARM, make
@@ -54,25 +52,16 @@ def test_both_tapes_are_of_one_script() -> None:
     assert all(turns[2].usage.cached > 0.8 * turns[2].usage.input for _, turns in sessions)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_shipped_tape_plays_in_a_shell(name: str, shell: Shell) -> None:
-    out = shell.ok(f"%agent replay {HERE / name}.jsonl")
-    assert f"tape {name}.jsonl (scripted, no LLM) from the next turn on: 7 requests of scripted-{name}" in out
-    for prompt in PROMPTS:
-        out = shell.ok(f"%%agent\n{prompt}")
-        assert f"tape {name}.jsonl (scripted, no LLM)" in out
-    assert shell.session.turns[1].text == COMPARED
-
-
-@pytest.mark.kernel
-def test_both_tapes_play_side_by_side_in_a_kernel(kernel: Kernel) -> None:
-    assert kernel.run("%load_ext deepnb\nimport pandas as pd\nsales = pd.DataFrame({'a': [1]})").status == "ok"
-    answers: list[Any] = []
+def test_the_shipped_tapes_play_side_by_side_in_a_shell(shell: Shell) -> None:
+    shell.ok("import pandas as pd\nsales = pd.DataFrame({'a': [1]})")
+    answers = []
     for name in MODELS:
-        kernel.run(f"%agent new {name} --empty")
-        assert kernel.run(f"%agent replay {HERE / name}.jsonl").status == "ok"
+        shell.ok(f"%agent new {name} --empty")
+        out = shell.ok(f"%agent replay {HERE / name}.jsonl")
+        assert f"tape {name}.jsonl (scripted, no LLM) from the next turn on: 7 requests of scripted-{name}" in out
         for prompt in PROMPTS:
-            ran = kernel.run(f"%%agent\n{prompt}")
-            assert ran.status == "ok" and f"tape {name}.jsonl (scripted, no LLM)" in ran.text, ran.text
-        answers.append(ran.text.splitlines()[0])
+            out = shell.ok(f"%%agent\n{prompt}")
+            assert f"tape {name}.jsonl (scripted, no LLM)" in out
+        assert shell.session.turns[1].text == COMPARED
+        answers.append(shell.session.text)
     assert answers[0] == answers[1] and "12 March" in answers[0]

@@ -13,8 +13,6 @@ from deepnb.tour.places import FIRST
 from tests.support.environments import VERSIONS, built, environment, interpreter
 from tests.support.notebooks import ALL, execute, read, texts
 
-pytestmark = [pytest.mark.slow, pytest.mark.kernel]
-
 ALONE = {"PYTHONPATH": ""}
 """With no other copy of deepnb than the installed one."""
 CODE = "import deepnb, sys; print('%d.%d' % sys.version_info[:2], deepnb.__version__, deepnb.__file__)"
@@ -35,6 +33,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def installed(archive: Path, version: str, place: Path) -> Installed:
     """A new environment with the archive in it; skips where there is no such Python."""
+    place.mkdir()
     if (found := interpreter(version)) is None:
         pytest.skip(f"there is no Python {version} on this machine")
     python = environment(place / "env", [f"deepnb[lab,sqlite] @ {archive.as_uri()}"], found) / "python"
@@ -44,34 +43,26 @@ def installed(archive: Path, version: str, place: Path) -> Installed:
     return Installed(python, Path(file).parent / "notebooks")
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def wheel(request: pytest.FixtureRequest, archives: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Installed:  # fmt: skip
-    return installed(archives["wheel"], request.param, tmp_path_factory.mktemp("wheel-env"))
-
-
-def test_the_wheel_runs_the_first_notebook_from_another_directory(wheel: Installed) -> None:
-    ran = execute(wheel.notebooks / FIRST, ALONE, wheel.python)
-    assert list(texts(ran)) == list(texts(read(wheel.notebooks / FIRST)))
-
-
-@pytest.mark.parametrize("wheel", [VERSIONS[0], VERSIONS[-1]], indirect=True)
-@pytest.mark.parametrize("name", [path.name for path in ALL])
-def test_a_notebook_shows_the_same_twice(wheel: Installed, name: str) -> None:
-    """And the same on the oldest and the newest Python: what is in its file."""
-    shown = list(texts(read(wheel.notebooks / name)))
-    for _ in range(2):
-        assert list(texts(execute(wheel.notebooks / name, ALONE, wheel.python))) == shown
-
-
+@pytest.mark.nightly
+@pytest.mark.kernel
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_sdist_runs_the_first_notebook_from_another_directory(
+def test_the_wheel_and_the_sdist_run_from_another_directory(
     version: str, archives: dict[str, Path], tmp_path: Path
 ) -> None:
-    made = installed(archives["sdist"], version, tmp_path)
-    ran = execute(made.notebooks / FIRST, ALONE, made.python)
-    assert list(texts(ran)) == list(texts(read(made.notebooks / FIRST)))
+    """Of the wheel every notebook on the oldest and the newest Python shows what is in its file, each time it is run."""
+    wheel = installed(archives["wheel"], version, tmp_path / "wheel")
+    sdist = installed(archives["sdist"], version, tmp_path / "sdist")
+    names = [path.name for path in ALL] if version in (VERSIONS[0], VERSIONS[-1]) else [FIRST]
+    runs = [(wheel, name) for name in names] + [(sdist, FIRST)]
+    failed = []
+    for one, name in runs:
+        path = one.notebooks / name
+        if list(texts(execute(path, ALONE, one.python))) != list(texts(read(path))):
+            failed.append((str(one.python), name))
+    assert not failed
 
 
+@pytest.mark.slow
 def test_the_sdist_makes_the_same_wheel(archives: dict[str, Path], tmp_path: Path) -> None:
     subprocess.run(["tar", "-xzf", archives["sdist"], "-C", tmp_path], check=True)
     (source,) = tmp_path.iterdir()

@@ -19,7 +19,7 @@ from tests.support.kernels import Kernel
 from tests.support.langgraph_server import CLI
 from tests.support.openai_server import OpenAIServer, Say
 
-pytestmark = [pytest.mark.slow, pytest.mark.kernel]
+pytestmark = [pytest.mark.nightly, pytest.mark.kernel]
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 CELLS = (

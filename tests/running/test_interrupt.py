@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import PrivateAttr
 
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ModelStarted, TextDelta, ToolEnded, ToolStarted
@@ -22,9 +27,14 @@ from tests.support.tables import every_row
 LONG = " ".join(["word"] * 400)
 
 
+HANG = 120
+"""Seconds after which a test is taken to hang."""
+
+
 @pytest.fixture(autouse=True)
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_run, "_GRACE", 0.3)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that can end is waited for, however busy the machine is: the wait ends when the run does."""
+    monkeypatch.setattr(engine_run, "_GRACE", HANG)
 
 
 @pytest.fixture(autouse=True)
@@ -35,25 +45,52 @@ def no_hang() -> Iterator[None]:
         raise TimeoutError("the test hung")
 
     signal.signal(signal.SIGALRM, stop)
-    signal.alarm(30)
+    signal.alarm(HANG)
     yield
     signal.alarm(0)
 
 
-def ctrl_c(after: float = 0.0) -> None:
-    """What `Interrupt kernel` does: SIGINT, while the main thread is in the turn."""
-    threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+def interrupted(s: Session, prompt: str, *signs: threading.Event, at: Callable[[object], bool] | None = None) -> None:
+    """Run a turn and send SIGINT once all signs are given, and an event that `at` holds for has been read."""
+    read = threading.Event()
+
+    def send() -> None:
+        """What `Interrupt kernel` does."""
+        if all(sign.wait(HANG) for sign in (*signs, read)):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    with pytest.raises(KeyboardInterrupt), contextlib.closing(s.stream(prompt)) as events:
+        for event in events:
+            if at is None or at(event):
+                read.set()
+        sender.join()
+    sender.join()
 
 
-def interrupted(s: Session, prompt: str, at: Callable[[object], bool], after: float = 0.05) -> None:
-    """Run a turn and send SIGINT shortly after the first event that `at` holds for."""
-    sent = False
-    with pytest.raises(KeyboardInterrupt):
-        for event in s.stream(prompt):
-            if not sent and at(event):
-                sent = True
-                ctrl_c(after)
-        time.sleep(5)  # the signal may come when the turn has just ended
+def runs_end() -> None:
+    """Wait for the runs that were left to end by themselves."""
+    for thread in threading.enumerate():
+        if thread.name == "deepnb-run":
+            thread.join()
+
+
+class Stuck(Scripted):
+    """Says the beginning of its first answer, and then no more until it is let go."""
+
+    words: int = 20
+    _begun: threading.Event = PrivateAttr(default_factory=threading.Event)
+    _go: threading.Event = PrivateAttr(default_factory=threading.Event)
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        is_first = not self.requests
+        for n, chunk in enumerate(super()._stream(*args, **kwargs)):
+            if is_first and n == self.words:
+                self._begun.set()
+                while not self._go.is_set():
+                    time.sleep(0.001)  # where an interrupt can end it
+            yield chunk
 
 
 def no_open_calls(requests: list[list[BaseMessage]]) -> None:
@@ -79,8 +116,8 @@ def readable(s: Session) -> None:
 
 
 def test_in_the_model():
-    s = Session(model=Scripted(answers=[LONG, "second", "third"], delay=0.02))
-    interrupted(s, "p", lambda e: isinstance(e, TextDelta))
+    s = Session(model=Stuck(answers=[LONG, "second", "third"]))
+    interrupted(s, "p", s.options.model._begun, at=lambda e: isinstance(e, TextDelta))
     turn = s.turns[0]
     assert turn.interrupted == "interrupted while the model answered"
     assert turn.text.startswith("word")
@@ -96,26 +133,44 @@ def test_in_the_model():
 
 
 def test_in_the_model_and_on_without_resume():
-    s = Session(model=Scripted(answers=[LONG, "second"], delay=0.02))
-    interrupted(s, "p", lambda e: isinstance(e, TextDelta))
+    s = Session(model=Stuck(answers=[LONG, "second"]))
+    interrupted(s, "p", s.options.model._begun, at=lambda e: isinstance(e, TextDelta))
     s.run("q")
     assert s.pending is None
     assert [m.text for m in s.snapshot.messages] == ["p", "q", "second"]
     assert [t.number for t in s.turns] == [1, 2]
 
 
-def test_before_anything_was_produced():
-    s = Session(model=Scripted(answers=["late answer", "second"], delay=0.6))
-    interrupted(s, "p", lambda e: isinstance(e, ModelStarted), after=0)
+class Deaf(Scripted):
+    """Blocks in C before its first answer, until it is let go."""
+
+    _begun: threading.Event = PrivateAttr(default_factory=threading.Event)
+    _go: threading.Event = PrivateAttr(default_factory=threading.Event)
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        if not self.requests:
+            self._next(*args[:1])
+            self._begun.set()
+            self._go.wait()
+            return
+        yield from super()._stream(*args, **kwargs)
+
+
+def test_before_anything_was_produced(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(engine_run, "_GRACE", 0.0)
+    s = Session(model=Deaf(answers=["late answer", "second"]))
+    interrupted(s, "p", s.options.model._begun, at=lambda e: isinstance(e, ModelStarted))
     assert s.turns[0].text == ""
     assert s.turns[0].interrupted is not None
     assert s.turns[0].interrupted.startswith("interrupted while the model answered; it is still running")
     readable(s)
     assert s.run("q").text == "second"
+    s.options.model._go.set()
+    runs_end()
 
 
 def test_closing_the_iterator_is_an_interrupt():
-    s = Session(model=Scripted(answers=[LONG, "second"], delay=0.02))
+    s = Session(model=Stuck(answers=[LONG, "second"]))
     events = s.stream("p")
     for event in events:
         if isinstance(event, TextDelta):
@@ -142,36 +197,42 @@ def test_an_iterator_closed_before_its_first_event_is_no_turn():
 
 
 class Tools:
-    """Tools that take their time, and what became of them."""
+    """Tools that do not end in their first call before they are cut or let go, and what became of them."""
 
     def __init__(self) -> None:
         self.began = 0
         self.ended = 0
         self.quick = 0
+        self.begun = threading.Event()
+        self.go = threading.Event()
+
+    def _begin(self) -> bool:
+        """Whether it is the first call."""
+        self.began += 1
+        self.begun.set()
+        return self.began == 1
 
     def busy(self) -> str:
         """Work in Python."""
-        self.began += 1
-        while self.began == 1:  # only the first time
-            time.sleep(0.001)
+        if self._begin():
+            while not self.go.is_set():
+                time.sleep(0.001)
         self.ended += 1
         return "busy is done"
 
     def blocked(self) -> str:
         """Work in C, longer than an interrupt waits for."""
-        self.began += 1
-        if self.began == 1:
-            time.sleep(1.0)
+        if self._begin():
+            self.go.wait()
         self.ended += 1
         return f"blocked is done, call {self.began}"
 
     def stubborn(self) -> str:
         """Work on through any interrupt, and give a result in the end."""
-        self.began += 1
-        until = time.monotonic() + (1.0 if self.began == 1 else 0)
-        while time.monotonic() < until:
-            with contextlib.suppress(KeyboardInterrupt):
-                time.sleep(0.01)
+        if self._begin():
+            while not self.go.is_set():
+                with contextlib.suppress(KeyboardInterrupt):
+                    time.sleep(0.01)
         self.ended += 1
         return f"stubborn is done, call {self.began}"
 
@@ -184,6 +245,11 @@ class Tools:
     def all(self) -> list[Callable[[], str]]:
         return [self.busy, self.blocked, self.stubborn, self.fast]
 
+    def let_go(self) -> None:
+        """Let a call end that no interrupt ends, and wait until its run has."""
+        self.go.set()
+        runs_end()
+
 
 def is_start(name: str) -> Callable[[object], bool]:
     return lambda e: isinstance(e, ToolStarted) and e.name == name
@@ -194,98 +260,115 @@ def tool(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def in_tool(tool: str) -> tuple[Session, Tools]:
+@contextlib.contextmanager
+def in_tool(tool: str) -> Iterator[tuple[Session, Tools]]:
+    """A session that was interrupted in a tool, which ends at the latest with the test."""
     tools = Tools()
     s = Session(model=Scripted(answers=[call(tool), "after the tool", "next"]), **unasked(*tools.all))
-    interrupted(s, "p", is_start(tool))
-    return s, tools
+    with patch.object(engine_run, "_GRACE", HANG if tool == "busy" else 0.0):
+        interrupted(s, "p", tools.begun, at=is_start(tool))
+    try:
+        yield s, tools
+    finally:
+        tools.let_go()
 
 
 def test_in_a_tool(tool):
-    s, _ = in_tool(tool)
-    turn = s.turns[0]
-    assert turn.interrupted is not None
-    assert turn.interrupted.startswith(f"interrupted in the tool {tool}")
-    assert ("it is still running" in turn.interrupted) == (tool != "busy")
-    assert [e.status for e in turn.events if isinstance(e, ToolEnded)] == ["cut"]
-    assert s.pending == f"the tool {tool} was interrupted: %agent resume again, or %agent resume skip"
-    readable(s)
-    with pytest.raises(DeepnbError, match="was interrupted and may have done part of its work"):
-        list(s.resume())
-    with pytest.raises(DeepnbError, match=r"session.resume\('again'\) runs it again, session.resume\('skip'\)"):
-        list(s.resume("maybe"))
-    assert s.turns == (turn,)
+    with in_tool(tool) as (s, _):
+        turn = s.turns[0]
+        assert turn.interrupted is not None
+        assert turn.interrupted.startswith(f"interrupted in the tool {tool}")
+        assert ("it is still running" in turn.interrupted) == (tool != "busy")
+        assert [e.status for e in turn.events if isinstance(e, ToolEnded)] == ["cut"]
+        assert s.pending == f"the tool {tool} was interrupted: %agent resume again, or %agent resume skip"
+        readable(s)
+        with pytest.raises(DeepnbError, match="was interrupted and may have done part of its work"):
+            list(s.resume())
+        with pytest.raises(DeepnbError, match=r"session.resume\('again'\) runs it again, session.resume\('skip'\)"):
+            list(s.resume("maybe"))
+        assert s.turns == (turn,)
 
 
 def test_in_a_tool_and_again(tool):
-    s, tools = in_tool(tool)
-    list(s.resume("again"))
-    assert tools.began == 2
-    assert (s.pending, s.text, len(s.turns)) == (None, "after the tool", 1)
-    assert "is done" in s.snapshot.messages[2].text
-    no_open_calls(s.options.model.requests)
-    statuses = [e.status for e in s.turns[0].events if isinstance(e, ToolEnded)]
-    assert statuses == ["cut", "ok"]
-    assert s.run("q").text == "next"
+    with in_tool(tool) as (s, tools):
+        list(s.resume("again"))
+        assert tools.began == 2
+        assert (s.pending, s.text, len(s.turns)) == (None, "after the tool", 1)
+        assert "is done" in s.snapshot.messages[2].text
+        no_open_calls(s.options.model.requests)
+        statuses = [e.status for e in s.turns[0].events if isinstance(e, ToolEnded)]
+        assert statuses == ["cut", "ok"]
+        assert s.run("q").text == "next"
 
 
 def test_in_a_tool_and_skip(tool):
-    s, tools = in_tool(tool)
-    list(s.resume("skip"))
-    assert tools.began == 1
-    assert (s.pending, s.text) == (None, "after the tool")
-    assert s.snapshot.messages[2].text.startswith("Skipped: the user interrupted this call")
-    assert s.snapshot.messages[2].status == "error"
-    no_open_calls(s.options.model.requests)
-    assert s.run("q").text == "next"
+    with in_tool(tool) as (s, tools):
+        list(s.resume("skip"))
+        assert tools.began == 1
+        assert (s.pending, s.text) == (None, "after the tool")
+        assert s.snapshot.messages[2].text.startswith("Skipped: the user interrupted this call")
+        assert s.snapshot.messages[2].status == "error"
+        no_open_calls(s.options.model.requests)
+        assert s.run("q").text == "next"
 
 
 def test_in_a_tool_and_on_without_resume(tool):
-    s, tools = in_tool(tool)
-    assert s.run("q").text == "after the tool"
-    assert (tools.began, s.pending) == (1, None)
-    no_open_calls(s.options.model.requests)
-    with pytest.raises(DeepnbError, match="nothing to resume"):
-        list(s.resume("again"))
+    with in_tool(tool) as (s, tools):
+        assert s.run("q").text == "after the tool"
+        assert (tools.began, s.pending) == (1, None)
+        no_open_calls(s.options.model.requests)
+        with pytest.raises(DeepnbError, match="nothing to resume"):
+            list(s.resume("again"))
 
 
 def test_a_late_result_is_never_used():
-    s, tools = in_tool("stubborn")
-    s.run("q")
-    while tools.ended == 0:
-        time.sleep(0.02)
-    time.sleep(0.2)
-    assert s.run("r").text == "next"
-    assert not any("stubborn is done" in m.text for m in s.snapshot.messages)
-    assert not any("stubborn is done" in str(r) for r in s.options.model.requests)
-    assert [t.prompt for t in s.turns] == ["p", "q", "r"]
-    no_open_calls(s.options.model.requests)
+    with in_tool("stubborn") as (s, tools):
+        s.run("q")
+        tools.let_go()
+        assert tools.ended == 1
+        assert s.run("r").text == "next"
+        assert not any("stubborn is done" in m.text for m in s.snapshot.messages)
+        assert not any("stubborn is done" in str(r) for r in s.options.model.requests)
+        assert [t.prompt for t in s.turns] == ["p", "q", "r"]
+        no_open_calls(s.options.model.requests)
 
 
 def test_a_late_result_is_not_used_by_resume_either():
-    s, tools = in_tool("stubborn")
-    while tools.ended == 0:
-        time.sleep(0.02)
-    time.sleep(0.2)
-    assert s.pending is not None
-    assert "was interrupted" in s.pending
-    list(s.resume("again"))
-    assert s.snapshot.messages[2].text == "stubborn is done, call 2"
-    no_open_calls(s.options.model.requests)
+    with in_tool("stubborn") as (s, tools):
+        tools.let_go()
+        assert tools.ended == 1
+        assert s.pending is not None
+        assert "was interrupted" in s.pending
+        list(s.resume("again"))
+        assert s.snapshot.messages[2].text == "stubborn is done, call 2"
+        no_open_calls(s.options.model.requests)
 
 
-def side_by_side() -> tuple[Session, Tools]:
+def kept_writes(monkeypatch: pytest.MonkeyPatch, call_id: str) -> threading.Event:
+    """An event that is set once what a call gave is kept in the checkpoint of its step."""
+    kept, put = threading.Event(), InMemorySaver.put_writes
+
+    def put_writes(self: InMemorySaver, config: Any, writes: Any, *args: Any, **options: Any) -> None:
+        put(self, config, writes, *args, **options)
+        if f"tool_call_id={call_id!r}" in repr(writes):
+            kept.set()
+
+    monkeypatch.setattr(InMemorySaver, "put_writes", put_writes)
+    return kept
+
+
+def side_by_side(monkeypatch: pytest.MonkeyPatch) -> tuple[Session, Tools]:
     """One tool ends, the one beside it is cut."""
     tools = Tools()
     calls: list[Any] = [{"name": name, "args": {}, "id": f"id-{name}"} for name in ("fast", "busy")]
     s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after", "next"]), **unasked(*tools.all))
-    interrupted(s, "p", is_start("busy"), after=0.2)
+    interrupted(s, "p", tools.begun, kept_writes(monkeypatch, "id-fast"), at=is_start("busy"))
     return s, tools
 
 
 @every_row("decision", ["again", "skip", None])
-def test_of_tools_side_by_side_only_the_cut_one_is_asked_about(decision):
-    s, tools = side_by_side()
+def test_of_tools_side_by_side_only_the_cut_one_is_asked_about(decision, monkeypatch):
+    s, tools = side_by_side(monkeypatch)
     assert s.pending is not None
     assert "the tool busy was interrupted" in s.pending
     if decision:
@@ -303,13 +386,14 @@ def test_of_tools_side_by_side_only_the_cut_one_is_asked_about(decision):
 
 
 @every_row("decision", ["again", "skip", None])
-def test_what_a_tool_wrote_beside_a_cut_one_is_kept(decision):
+def test_what_a_tool_wrote_beside_a_cut_one_is_kept(decision, monkeypatch):
     calls = [
         {"name": "write_file", "args": {"file_path": "/AGENTS.md", "content": "- tea\n"}, "id": "w"},
         {"name": "busy", "args": {}, "id": "b"},
     ]
-    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), **unasked(*Tools().all))
-    interrupted(s, "p", is_start("busy"), after=0.2)
+    tools = Tools()
+    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), **unasked(*tools.all))
+    interrupted(s, "p", tools.begun, kept_writes(monkeypatch, "w"), at=is_start("busy"))
     assert dict(s.files) == {"/AGENTS.md": "- tea\n"}
     s.files["/mine.md"] = "waits"
     if decision:
@@ -337,63 +421,92 @@ def test_between_steps():
     no_open_calls(s.options.model.requests)
 
 
-def test_a_second_interrupt_while_the_first_is_served():
-    s, tools = Session(model=Scripted(answers=[call("blocked"), "after"]), **unasked(*(t := Tools()).all)), t
+def test_a_signal_just_before_the_reader_waits_is_seen(monkeypatch: pytest.MonkeyPatch):
+    """No call of the system is ended by a signal that came before it began: so it is here, with the signal held back."""
+
+    class Events(queue.SimpleQueue[Any]):
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            if not tools.begun.is_set() or not self.empty():
+                return super().get(block, timeout)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                signal.raise_signal(signal.SIGINT)
+                return super().get(block, timeout)
+            finally:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+    tools = Tools()
+    s = Session(model=Scripted(answers=[call("busy"), "after"]), **unasked(*tools.all))
+    monkeypatch.setattr(engine_run.queue, "SimpleQueue", Events)
     with pytest.raises(KeyboardInterrupt):
-        for event in s.stream("p"):
-            if is_start("blocked")(event):
-                ctrl_c(0.05)
-                ctrl_c(0.15)
-        time.sleep(5)
+        s.run("p")
+    assert s.turns[0].interrupted == "interrupted in the tool busy"
+
+
+def test_a_second_interrupt_while_the_first_is_served(monkeypatch: pytest.MonkeyPatch):
+    """The second one comes while the run that was cancelled is waited for."""
+    tools = Tools()
+    s = Session(model=Scripted(answers=[call("blocked"), "after"]), **unasked(*tools.all))
+    cancel = engine_run.Run.cancel
+
+    def cancel_interrupted(self: engine_run.Run) -> Any:
+        monkeypatch.setattr(engine_run.Run, "cancel", cancel)
+        monkeypatch.setattr(engine_run, "_GRACE", 0.0)
+        threading.Timer(0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return cancel(self)
+
+    monkeypatch.setattr(engine_run.Run, "cancel", cancel_interrupted)
+    interrupted(s, "p", tools.begun, at=is_start("blocked"))
     assert len(s.turns) == 1
     assert s.run("q").text == "after"
     assert tools.began == 1
     no_open_calls(s.options.model.requests)
+    tools.let_go()
 
 
 def test_a_resumed_turn_can_be_interrupted_again():
-    s, _ = in_tool("busy")
-    s.options.model.delay = 0.3
-    events = s.resume("again")
-    for event in events:
-        if isinstance(event, ModelStarted):
-            break
-    events.close()
-    assert s.pending == "interrupted before model: %agent resume"
-    assert len(s.turns) == 1
-    list(s.resume())
-    assert s.text == "next"
-    no_open_calls(s.options.model.requests)
+    with in_tool("busy") as (s, _):
+        s.options.model.delay = 0.3
+        events = s.resume("again")
+        for event in events:
+            if isinstance(event, ModelStarted):
+                break
+        events.close()
+        assert s.pending == "interrupted before model: %agent resume"
+        assert len(s.turns) == 1
+        list(s.resume())
+        assert s.text == "next"
+        no_open_calls(s.options.model.requests)
 
 
 def test_rewinding_to_an_interrupted_turn_asks_again():
-    s, tools = in_tool("busy")
-    pending = s.pending
-    s.run("q")
-    assert s.pending is None
-    s.rewind(1)
-    assert s.pending == pending
-    with pytest.raises(DeepnbError, match="was interrupted"):
-        list(s.resume())
-    list(s.resume("skip"))
-    assert tools.began == 1
-    no_open_calls(s.options.model.requests)
+    with in_tool("busy") as (s, tools):
+        pending = s.pending
+        s.run("q")
+        assert s.pending is None
+        s.rewind(1)
+        assert s.pending == pending
+        with pytest.raises(DeepnbError, match="was interrupted"):
+            list(s.resume())
+        list(s.resume("skip"))
+        assert tools.began == 1
+        no_open_calls(s.options.model.requests)
 
 
 def test_a_fork_of_an_interrupted_turn_goes_on():
-    s, tools = in_tool("busy")
-    s.fork("f")
-    assert s.pending is not None
-    assert s.run("q").text == "after the tool"
-    assert tools.began == 1
-    no_open_calls(s.options.model.requests)
+    with in_tool("busy") as (s, tools):
+        s.fork("f")
+        assert s.pending is not None
+        assert s.run("q").text == "after the tool"
+        assert tools.began == 1
+        no_open_calls(s.options.model.requests)
 
 
 def test_in_a_subagent():
     tools = Tools()
     task = call("task", id="t1", description="work", subagent_type="general-purpose")
     s = Session(model=Scripted(answers=[task, call("busy", id="n1"), "nested end", "end"]), **unasked(*tools.all))
-    interrupted(s, "p", is_start("busy"))
+    interrupted(s, "p", tools.begun, at=is_start("busy"))
     cut = [(e.name, e.path) for e in s.turns[0].events if isinstance(e, ToolEnded) and e.status == "cut"]
     assert cut == [("busy", ("t1",)), ("task", ())]
     assert s.pending == "the tool task was interrupted: %agent resume again, or %agent resume skip"

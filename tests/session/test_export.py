@@ -227,8 +227,6 @@ def test_code_that_ran_is_a_cell_below_its_prompt():
     assert [cell.source for cell in cells[2:]] == ["%%agent\np", "x = 1"]
 
 
-@pytest.mark.slow
-@pytest.mark.kernel
 def test_what_code_put_out_is_below_its_cell_and_harmless(tmp_path):
     picture = "iVBORw0KGgo="
     names: dict = {}
@@ -254,6 +252,7 @@ def test_what_code_put_out_is_below_its_cell_and_harmless(tmp_path):
     assert f"data:image/png;base64,{picture}" in page and "onclick" not in page and "<script" not in page
 
 
+@pytest.mark.kernel
 def test_an_exported_notebook_runs_offline(tmp_path):
     s = Session()
     s.run("Remember that I prefer metric units")
@@ -261,7 +260,12 @@ def test_an_exported_notebook_runs_offline(tmp_path):
     notebook = nbformat.read(s.export(tmp_path / "a.ipynb"), as_version=4)
     before = [cell.outputs[0].data["text/plain"] for cell in notebook.cells[2:]]
     client = NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        notebook,
+        timeout=600,
+        startup_timeout=600,
+        iopub_timeout=600,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
     )
     client.execute(env={**os.environ, "HOME": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")})
     after = ["\n".join(o.data["text/plain"] for o in cell.outputs if "data" in o) for cell in notebook.cells[2:]]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import Empty
 from typing import Any
 
 import pytest
 from jupyter_client.manager import KernelManager
 
+from tests import ROOT
+
 WIDGET = "application/vnd.jupyter.widget-view+json"
-HANG = 60.0
+HANG = 240.0
 """Seconds after which a cell is taken to hang."""
 
 
@@ -68,7 +72,7 @@ class Kernel:
         self.client.start_channels()
         self.client.wait_for_ready(timeout=HANG)
 
-    def send(self, cell: str, cell_id: str | None = None) -> str:
+    def send(self, cell: str, cell_id: str | None = None, *, stop_on_error: bool = True) -> str:
         """Ask for a cell to be run; gives the id of the request."""
         content = {
             "code": cell,
@@ -76,7 +80,7 @@ class Kernel:
             "store_history": True,
             "user_expressions": {},
             "allow_stdin": False,
-            "stop_on_error": True,
+            "stop_on_error": stop_on_error,
         }
         message = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id} if cell_id else {})
         self.client.shell_channel.send(message)
@@ -185,21 +189,78 @@ def asked(kernel: Kernel, cell: str, typed: str) -> tuple[list[dict[str, Any]], 
     return prompts, published, reply["content"]
 
 
-@pytest.fixture(scope="module")
-def one_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    """One kernel for a whole module."""
-    import os
+_RESTORE = "__import__('builtins').__dict__['restore_kernel']"
+"""Where the function is kept that cleans a kernel: a reset of the namespace leaves it alone."""
 
-    home = tmp_path_factory.mktemp("kernel")
-    env = {**os.environ, "IPYTHONDIR": str(home / "ipython"), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
-    kernel = Kernel(str(home), env)
-    yield kernel
-    kernel.close()
+
+class Pool:
+    """The one kernel of this process that all files share; what one file leaves in it is gone before the next.
+
+    A test that kills or restarts a kernel, or needs another environment at its start, makes a `Kernel` of its own.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._files = 0
+        self._kernel: Kernel | None = None
+
+    def clean(self) -> Kernel:
+        """Return the kernel, as it was when it had just started, in a new working directory.
+
+        One that a test has broken, which is that test's failure, gives its place to another.
+        """
+        self._files += 1
+        folder = self._place / f"files-{self._files}"
+        folder.mkdir()
+        if self._kernel is not None and not self._is_cleaned(self._kernel, folder):
+            self.close()
+        if self._kernel is None:
+            self._kernel = self._started(folder)
+        return self._kernel
+
+    @staticmethod
+    def _is_cleaned(kernel: Kernel, folder: Path) -> bool:
+        if not kernel.manager.is_alive():
+            return False
+        try:
+            return kernel.run(f"{_RESTORE}({str(folder)!r})").status == "ok"
+        except AssertionError:  # it hangs
+            return False
+
+    def close(self) -> None:
+        """End the kernel."""
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None
+
+    def _started(self, folder: Path) -> Kernel:
+        dirs = {"IPYTHONDIR": str(self._place / "ipython"), "JUPYTER_RUNTIME_DIR": str(self._place / "runtime")}
+        kernel = Kernel(str(folder), {**os.environ, **dirs})
+        kernel.ok(
+            f"import builtins, sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom tests.support.kernel_state import keep\n"
+            f"sys.path.pop(0)\nbuiltins.restore_kernel = keep(get_ipython())\n"
+        )
+        kernel.ok(f"{_RESTORE}({str(folder)!r})")
+        return kernel
+
+
+@pytest.fixture(scope="session")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
+    """The kernel that is shared by all tests of this process, started when one first asks for it."""
+    pool = Pool(tmp_path_factory.mktemp("kernels"))
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="module")
+def one_kernel(kernels: Pool) -> Kernel:
+    """The kernel that is shared, with nothing in it of another file."""
+    return kernels.clean()
 
 
 @pytest.fixture
 def kernel(one_kernel: Kernel) -> Kernel:
-    """The module's kernel with deepnb loaded anew."""
-    one_kernel.run("%unload_ext deepnb")
+    """The kernel that is shared, with deepnb loaded anew in a clean namespace."""
+    one_kernel.run("%unload_ext deepnb\n%reset -f")
     assert one_kernel.ok("%load_ext deepnb").text == ""
     return one_kernel

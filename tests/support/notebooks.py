@@ -59,7 +59,10 @@ def execute(
             client = NotebookClient(
                 nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata),
                 km=manager,
-                timeout=120,
+                timeout=600,
+                startup_timeout=600,
+                iopub_timeout=600,  # after its default of 4 s the outputs of a busy machine would be missing
+                raise_on_iopub_timeout=True,
                 resources={"metadata": {"path": folder}},
                 store_widget_state=False,
                 record_timing=False,

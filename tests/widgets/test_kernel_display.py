@@ -77,28 +77,21 @@ def test_a_record_never_changes_later(kernel: Kernel) -> None:
     assert id_ not in kernel.ok("%memory add I like cake").outputs
 
 
-def test_only_the_first_turn_has_the_note(kernel: Kernel) -> None:
+def test_only_the_first_turn_has_the_note_and_the_cell_id_of_the_front_end_is_known(kernel: Kernel) -> None:
     line = "a restart loses them"
-    assert line in kernel.ok("%agent thanks").text
-    assert line not in kernel.ok("%agent thanks").text
-
-
-def test_the_cell_id_of_the_front_end_is_known(kernel: Kernel) -> None:
-    kernel.ok("%%agent\nthanks", cell_id="one")
-    assert "this cell was turn 1" in kernel.ok("%%agent\nthanks", cell_id="one").text
+    assert line in kernel.ok("%%agent\nthanks", cell_id="one").text
+    again = kernel.ok("%%agent\nthanks", cell_id="one").text
+    assert line not in again and "this cell was turn 1" in again
     assert "this cell was" not in kernel.ok("%%agent\nthanks", cell_id="two").text
 
 
-def test_a_mistake_is_one_line_and_an_error_reply(kernel: Kernel) -> None:
+def test_a_mistake_is_one_line_and_an_error_reply_and_so_is_a_refused_setting(kernel: Kernel) -> None:
     ran = kernel.run("%agent rewnd")
     assert ran.status == "error"
     assert ran.printed.strip().splitlines() == [
         "UsageError: no subcommand 'rewnd': type %agent rewind, or %agent -- rewnd to send it as a prompt"
     ]
     assert not ran.of("error")
-
-
-def test_a_refused_setting_is_one_line(kernel: Kernel) -> None:
     ran = kernel.run("%config DeepNB.model = 'nosuch'")
     lines = [line for s in ran.of("stream") for line in s["text"].splitlines()]
     assert len(lines) == 1 and "no model 'nosuch'" in lines[0]
