@@ -137,7 +137,8 @@ def run_all(tmp_path, setting: str, metadata: dict | None = None):
     cells = [RUN_ALL[0], f"{setting}\n%agent mount /work disk:{tmp_path}", *RUN_ALL[1:]]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
     notebook.cells[2].metadata.update(metadata or {})
-    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    waits = {"timeout": 600, "startup_timeout": 600, "iopub_timeout": 600, "raise_on_iopub_timeout": True}
+    client = nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}, **waits)
     try:
         client.execute()
     except nbclient.exceptions.CellExecutionError:

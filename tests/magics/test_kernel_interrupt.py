@@ -19,6 +19,7 @@ MODELS = """
 import time
 from tests.support.scripted import Scripted, call
 from deepnb.models.teaching import TeachingModel
+from tests.support.endless import Endless
 
 def sleeper() -> str:
     "Sleep."
@@ -34,7 +35,7 @@ def busy() -> str:
 
 deepnb_session = __import__("deepnb").current()
 deepnb_session.configure(tools=[sleeper, busy], approve={"sleeper": "allow", "busy": "allow"})
-slow = TeachingModel(delay=0.05)
+slow, slow_at_last = Endless(), TeachingModel(delay=0.05)
 sleeps = Scripted(answers=[call("sleeper"), "after sleeping"])
 counts = Scripted(answers=[call("busy"), "after counting"])
 """
@@ -105,7 +106,7 @@ def test_a_new_prompt_after_an_interrupted_tool(models: Kernel) -> None:
 
 
 def test_between_two_steps(models: Kernel) -> None:
-    models.ok("%agent use slow")
+    models.ok("%agent use slow_at_last")
     ran, queued = stopped(models, "%%agent\nRemember that I like tea", "→ write_file(")
     check(models, ran, queued, "")
     in_the_call = "write_file was interrupted" in models.value("str(deepnb_session.pending)")

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests import IMPORT_TESTS
+
 pexpect = pytest.importorskip("pexpect")
 pytestmark = [pytest.mark.kernel, pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")]
 
@@ -25,7 +27,7 @@ class Terminal:
         env = {**os.environ, "IPYTHONDIR": str(home), "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
         command = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=nocolor", "--no-confirm-exit"]
         self.child: Any = pexpect.spawn(
-            sys.executable, command, env=env, cwd=str(home), encoding="utf-8", timeout=60, echo=False, dimensions=(50, 200)
+            sys.executable, command, env=env, cwd=str(home), encoding="utf-8", timeout=240, echo=False, dimensions=(50, 200)
         )  # fmt: skip
         self.child.expect(PROMPT)
 
@@ -69,8 +71,9 @@ def test_a_mistake_is_one_line(terminal: Terminal) -> None:
 
 def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(terminal: Terminal) -> None:
     terminal.type("%load_ext deepnb")
-    terminal.type("from deepnb.models.teaching import TeachingModel")
-    terminal.type("slow = TeachingModel(delay=0.05)")
+    terminal.type(IMPORT_TESTS.strip())
+    terminal.type("from tests.support.endless import Endless")
+    terminal.type("slow = Endless()")
     terminal.type("%agent use slow")
     terminal.child.sendline("%agent what can you do?")
     terminal.child.expect("I am deepnb")

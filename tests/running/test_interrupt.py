@@ -424,6 +424,8 @@ def test_between_steps():
 def test_a_signal_just_before_the_reader_waits_is_seen(monkeypatch: pytest.MonkeyPatch):
     """No call of the system is ended by a signal that came before it began: so it is here, with the signal held back."""
 
+    hung: list[float | None] = []
+
     class Events(queue.SimpleQueue[Any]):
         def get(self, block: bool = True, timeout: float | None = None) -> Any:
             if not tools.begun.is_set() or not self.empty():
@@ -432,6 +434,9 @@ def test_a_signal_just_before_the_reader_waits_is_seen(monkeypatch: pytest.Monke
             try:
                 signal.raise_signal(signal.SIGINT)
                 return super().get(block, timeout)
+            except TimeoutError:
+                hung.append(timeout)
+                raise
             finally:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
@@ -440,6 +445,7 @@ def test_a_signal_just_before_the_reader_waits_is_seen(monkeypatch: pytest.Monke
     monkeypatch.setattr(engine_run.queue, "SimpleQueue", Events)
     with pytest.raises(KeyboardInterrupt):
         s.run("p")
+    assert not hung, "only the alarm ended the wait"
     assert s.turns[0].interrupted == "interrupted in the tool busy"
 
 
