@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import nbclient
 import nbformat
@@ -137,7 +138,12 @@ def run_all(tmp_path, setting: str, metadata: dict | None = None):
     cells = [RUN_ALL[0], f"{setting}\n%agent mount /work disk:{tmp_path}", *RUN_ALL[1:]]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
     notebook.cells[2].metadata.update(metadata or {})
-    waits = {"timeout": 600, "startup_timeout": 600, "iopub_timeout": 600, "raise_on_iopub_timeout": True}
+    waits: dict[str, Any] = {
+        "timeout": 600,
+        "startup_timeout": 600,
+        "iopub_timeout": 600,
+        "raise_on_iopub_timeout": True,
+    }
     client = nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}, **waits)
     try:
         client.execute()
@@ -147,25 +153,25 @@ def run_all(tmp_path, setting: str, metadata: dict | None = None):
 
 
 @pytest.mark.kernel
-def test_a_card_stops_run_all_before_a_plain_cell(tmp_path):
+def test_a_card_stops_run_all_before_a_plain_cell_unless_that_is_switched_off(tmp_path):
+    """With the tag, or the setting off, Run All goes on to the next prompt."""
+
+    def counts(cells: list) -> list:
+        return [cell.execution_count for cell in cells]
+
+    def errors(cell: Any) -> list:
+        return [output for output in cell.outputs if output.output_type == "error"]
+
     cells, stopped = run_all(tmp_path, "pass")
-    assert stopped and [cell.execution_count for cell in cells] == [1, 2, 3, None, None, None]
-    (error,) = [output for output in cells[2].outputs if output.output_type == "error"]
+    assert stopped and counts(cells) == [1, 2, 3, None, None, None]
+    (error,) = errors(cells[2])
     line = "a call needs your approval: decide above, then run the cells below"
     assert error.traceback == [line] and error.ename == "ApprovalNeeded"
-
-
-@pytest.mark.kernel
-def test_with_the_tag_run_all_goes_on_to_the_next_prompt(tmp_path):
     cells, stopped = run_all(tmp_path, "pass", {"tags": ["raises-exception"]})
-    assert stopped and [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5, None]
-
-
-@pytest.mark.kernel
-def test_switched_off_run_all_goes_on_to_the_next_prompt(tmp_path):
+    assert stopped and counts(cells) == [1, 2, 3, 4, 5, None]
     cells, stopped = run_all(tmp_path, "%config DeepNB.stop_at_approval = False")
-    assert stopped and [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5, None]
-    assert not [output for output in cells[2].outputs if output.output_type == "error"]
+    assert stopped and counts(cells) == [1, 2, 3, 4, 5, None]
+    assert not errors(cells[2])
     told = "".join(o.get("text", "") for o in cells[4].outputs)
     assert told.strip().splitlines() == [
         "UsageError: turn 1 of thread main needs your approval for write_file: %agent approve, or %agent reject WHY"

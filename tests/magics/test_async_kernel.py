@@ -59,19 +59,18 @@ def test_a_coroutine_is_a_tool(kernel: Kernel):
     assert shown == dict.fromkeys(WAYS, "(['text of a'], 'done')")
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_interrupted_in_a_coroutine_the_kernel_is_free_and_the_turn_resumes(kernel: Kernel, way: str):
-    begin(kernel, "hang", way)
-
+def test_interrupted_in_a_coroutine_the_kernel_is_free_and_the_turn_resumes(kernel: Kernel):
     def stop(kernel: Kernel, message: dict[str, Any]) -> None:
         if message["msg_type"] == "stream" and "hanging" in message["content"]["text"]:
             kernel.interrupt()
 
-    ran = kernel.wait(kernel.send(WAYS[way]), stop)
-    assert ran.status == "error"
-    assert kernel.value("s.turns[-1].interrupted") == "'interrupted in the tool hang'"
-    kernel.ok("for event in s.resume('skip'): pass")
-    assert kernel.value("s.text") == "'done'"
+    for way, cell in WAYS.items():
+        begin(kernel, "hang", way)
+        ran = kernel.wait(kernel.send(cell), stop)
+        assert ran.status == "error", way
+        assert kernel.value("s.turns[-1].interrupted") == "'interrupted in the tool hang'", way
+        kernel.ok("for event in s.resume('skip'): pass")
+        assert kernel.value("s.text") == "'done'", way
 
 
 def test_three_at_once_on_three_sessions(kernel: Kernel):

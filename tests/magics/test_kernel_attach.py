@@ -51,8 +51,13 @@ def test_a_question_has_a_card_with_a_field(graphs: Kernel) -> None:
     assert "[buttons]" not in Cell(graphs, "%agent").texts
 
 
-@pytest.mark.parametrize("name", ["waits", "works"])
-def test_stop_ends_a_node_that_waits_or_works(graphs: Kernel, name: str) -> None:
+def test_stop_ends_a_node_that_waits_or_works(graphs: Kernel) -> None:
+    for name in ("waits", "works"):
+        stopped(graphs, name)
+
+
+def stopped(graphs: Kernel, name: str) -> None:
+    """Stop a turn of this graph; the message of an assertion names it."""
     graphs.ok(f"%agent use {name}")
     done: list[bool] = []
 
@@ -62,6 +67,7 @@ def test_stop_ends_a_node_that_waits_or_works(graphs: Kernel, name: str) -> None
             kernel.interrupt()
 
     ran = graphs.wait(graphs.send("%%agent\nWait"), when)
-    assert ran.status == "error" and "interrupted" in ran.printed + ran.text + str(ran.reply)
+    assert ran.status == "error", name
+    assert "interrupted" in ran.printed + ran.text + str(ran.reply)
     assert "still running" not in ran.printed + ran.text + str(ran.reply)
     assert "interrupted before wait" in graphs.ok("%agent").text

@@ -85,16 +85,18 @@ def test_in_the_model(models: Kernel) -> None:
     assert "You are welcome" in models.ok("%%agent\nthanks").text
 
 
-@pytest.mark.parametrize(("model", "tool", "answer"), [("sleeps", "sleeper", "after sleeping"), ("counts", "busy", "after counting")])  # fmt: skip
-def test_in_a_tool(models: Kernel, model: str, tool: str, answer: str) -> None:
-    models.ok(f"%agent use {model}")
-    ran, queued = stopped(models, "%%agent\ngo", f"→ {tool}()")
-    check(models, ran, queued, f"in the tool {tool}")
-    assert "%agent resume again" in ran.printed and "%agent resume skip" in ran.printed
-    unsure = models.run("%agent resume")
-    assert unsure.status == "error" and "may have done part of its work" in unsure.printed
-    assert answer in models.ok("%agent resume skip").text
-    assert models.value("len(deepnb_session.turns)") == "1"
+def test_in_a_tool(models: Kernel) -> None:
+    """One that sleeps in C, and one that works in Python."""
+    tools = (("sleeps", "sleeper", "after sleeping"), ("counts", "busy", "after counting"))
+    for turns, (model, tool, answer) in enumerate(tools, 1):
+        models.ok(f"%agent use {model}")
+        ran, queued = stopped(models, "%%agent\ngo", f"→ {tool}()")
+        check(models, ran, queued, f"in the tool {tool}")
+        assert "%agent resume again" in ran.printed and "%agent resume skip" in ran.printed
+        unsure = models.run("%agent resume")
+        assert unsure.status == "error" and "may have done part of its work" in unsure.printed
+        assert answer in models.ok("%agent resume skip").text
+        assert models.value("len(deepnb_session.turns)") == str(turns)
 
 
 def test_a_new_prompt_after_an_interrupted_tool(models: Kernel) -> None:

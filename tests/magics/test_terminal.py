@@ -51,7 +51,7 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     terminal.child.close(force=True)
 
 
-def test_a_first_session(terminal: Terminal) -> None:
+def test_a_first_session_and_a_mistake_which_is_one_line(terminal: Terminal) -> None:
     assert terminal.type("%load_ext deepnb").strip() == ""
     out = terminal.type("%%agent", "Remember that I prefer tabs over spaces", "", "")
     assert "tabs over spaces" in out and "turn 1 · main" in out
@@ -62,9 +62,6 @@ def test_a_first_session(terminal: Terminal) -> None:
     assert "tabs over spaces" in terminal.type("%agent What do you know about my preferences?")
     assert "agent runs prompts with the agent" in terminal.type("%agent?")
 
-
-def test_a_mistake_is_one_line(terminal: Terminal) -> None:
-    terminal.type("%load_ext deepnb")
     out = terminal.type("%agent rewnd").strip()
     assert out == "UsageError: no subcommand 'rewnd': type %agent rewind, or %agent -- rewnd to send it as a prompt"
 

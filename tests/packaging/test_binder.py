@@ -88,9 +88,11 @@ def test_every_notebook_passes_in_the_image(image: Image) -> None:
     failed = []
     for name in (path.name for path in ALL):
         path, peaks = image.clone / "notebooks" / name, list[float]()
-        ran = execute(
-            path, image.env, image.programs / "python", lambda pid, peaks=peaks: peaks.append(memory_of(pid).peak)
-        )
+
+        def watch(pid: int, peaks: list[float] = peaks) -> None:
+            peaks.append(memory_of(pid).peak)
+
+        ran = execute(path, image.env, image.programs / "python", watch)
         print(f"{name}: peak {max(peaks):.0f} MiB")
         if list(texts(ran)) != list(texts(read(path))) or max(peaks) >= MOST:
             failed.append((name, max(peaks)))

@@ -105,7 +105,7 @@ def test_the_first_request_is_that_of_the_notebook(notebook: Any, served: Any) -
     assert json.dumps({**there, "tools": tools}) == json.dumps(here)
 
 
-def test_it_is_listed_first_and_no_credential_is_in_it(notebook: Any) -> None:
+def test_it_is_listed_first_no_credential_is_in_it_and_a_tool_works_with_what_it_uses(notebook: Any) -> None:
     package, _, shown = notebook
     listed, written = shown[-2:]
     assert "files/AGENTS.md" in listed and "%agent package --yes app writes these files" in listed
@@ -114,14 +114,11 @@ def test_it_is_listed_first_and_no_credential_is_in_it(notebook: Any) -> None:
     for file in package.rglob("*"):
         assert file.is_dir() or KEY.encode() not in file.read_bytes(), file
     assert not (package / "files" / "MEMORY.md").exists()
-
-
-def test_a_tool_works_with_what_it_uses(notebook: Any) -> None:
     code = "import notebook_tools; print(notebook_tools.TOOLS[0](2.0))"
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=notebook[0], text=True) == "2 euros\n"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=package, text=True) == "2 euros\n"
 
 
-def test_memory_is_asked_about_and_the_next_thread_has_it(served: Any) -> None:
+def test_memory_is_asked_about_the_next_thread_has_it_and_notes_search_and_subagents_work(served: Any) -> None:
     (waiting,) = served["asked"][-1]["__interrupt__"]
     assert waiting["value"]["name"] == "edit_file"
     (edited,) = (one for part in served["approved"] for one in (part.get("tools") or {}).get("messages", ()))
@@ -130,8 +127,6 @@ def test_memory_is_asked_about_and_the_next_thread_has_it(served: Any) -> None:
     system = json.dumps(served["requests"][3]["messages"][0]["content"])
     assert "Use spaces." in system and "Use tabs." not in system
 
-
-def test_notes_search_and_subagents_work_where_no_call_may_block(served: Any) -> None:
     noted, found, task = (one["content"] for one in served["requests"][-1]["messages"] if one["role"] == "tool")
     assert noted.startswith("Noted in /memory/") and "The colour is red." in found and task == "found it"
     nested = json.dumps(served["requests"][-2])

@@ -442,7 +442,7 @@ def test_a_signal_just_before_the_reader_waits_is_seen(monkeypatch: pytest.Monke
 
     tools = Tools()
     s = Session(model=Scripted(answers=[call("busy"), "after"]), **unasked(*tools.all))
-    monkeypatch.setattr(engine_run.queue, "SimpleQueue", Events)
+    monkeypatch.setattr(queue, "SimpleQueue", Events)
     with pytest.raises(KeyboardInterrupt):
         s.run("p")
     assert not hung, "only the alarm ended the wait"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.kernels import Kernel, Ran
 
-pytestmark = [pytest.mark.kernel, pytest.mark.slow]
+pytestmark = [pytest.mark.kernel, pytest.mark.nightly]
 
 PANELS = (
     "%agent dashboard",

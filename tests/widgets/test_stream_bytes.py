@@ -50,7 +50,7 @@ def test_the_outputs_say_the_answer() -> None:
     assert "".join(said.split()).removesuffix("thefooter") == "".join(answer.split())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.kernel
 def test_a_real_kernel_in_real_time_sends_no_more() -> None:
     wires = {kind: in_kernel(kind, 20_000) for kind in ("prose", "one code block", "one table")}
