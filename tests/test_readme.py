@@ -54,11 +54,11 @@ def test_it_is_read_in_two_minutes() -> None:
 
 
 def test_every_block_of_code_is_run_by_a_test() -> None:
-    """`start` and `load` here, `tests` by .ci/run."""
+    """`start` and `load` here, `tests` by .ci/run and .ci/install."""
     assert set(BLOCKS) == {"start", "load", "tests"}
     assert len(re.findall(r"^```\w", README, re.MULTILINE)) == len(BLOCKS)
     found = subprocess.run(
-        ["bash", "-c", re.search(r"^command=\$\((awk .*)\)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)[1]],  # type: ignore[index]
+        ["bash", "-c", re.search(r"^command=\$\((awk .*)\)$", (ROOT / ".ci/install").read_text(), re.MULTILINE)[1]],  # type: ignore[index]
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -72,6 +72,7 @@ def test_there_are_ten_tasks_of_at_most_three_cells() -> None:
     assert all(1 <= len(cells) <= 3 for cells in tasks().values())
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_every_task_in_a_real_kernel(kernels: Pool, tmp_path: Path) -> None:
     copied = shutil.copytree(notebooks(), tmp_path / "notebooks")

@@ -82,8 +82,10 @@ def play(
     except LimitReached as limit:
         interrupted = str(limit)
     except (KeyboardInterrupt, GeneratorExit):
-        interrupted = f"interrupted {_where(events)}"
-        rest, ended = run.cancel()
+        interrupted = f"interrupted {_where(events)}"  # a second interrupt may come any moment
+        rest, ended = run.cancel()  # with what began before the interrupt, and nobody had read yet
+        begun = [e for e in rest if not (isinstance(e, ToolEnded) and e.status == "cut")]
+        interrupted = f"interrupted {_where([*events, *begun])}"
         events += rest
         cut = [ToolEnded(t.id, t.name, "interrupted", "cut", 0.0, t.path) for t in _open_tools(events)]
         events += cut

@@ -104,6 +104,7 @@ def kept(tmp_path: Path, kind: str, how: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @forks
 @every_row("kind", KINDS)
 def test_processes_on_one_store_or_backend_lose_nothing(tmp_path: Path, kind: str):
@@ -113,6 +114,7 @@ def test_processes_on_one_store_or_backend_lose_nothing(tmp_path: Path, kind: st
     assert len(lines) == len(facts) and set(lines) == facts
 
 
+@pytest.mark.slow
 @forks
 @every_row("kind", ["mounted store", "given disk"])
 def test_without_the_lock_they_do(tmp_path: Path, kind: str):

@@ -57,11 +57,13 @@ def counted(root, lock: str, writers: int, each: int) -> int:
     return int((root / "count").read_text() or 0)
 
 
+@pytest.mark.slow
 def test_eight_writers_lose_nothing(tmp_path):
     assert counted(tmp_path, "directory", 8, 40) == 320
     assert sorted(os.listdir(tmp_path)) == [".deepnb", "count"]
 
 
+@pytest.mark.slow
 def test_without_the_lock_they_do(tmp_path):
     assert counted(tmp_path, "none", 4, 40) < 160
 

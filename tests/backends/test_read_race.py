@@ -8,7 +8,6 @@ from typing import Any
 from deepnb import DeepnbError, Session
 from deepnb.backends.writer import writing
 from deepnb.engine.keys import MEMORY
-from deepnb.magics.pictures import memory_picture
 from deepnb.memory.middleware import MemoryMiddleware
 from tests.support.tables import every_row
 
@@ -27,12 +26,20 @@ def read_by_middleware(s: Session) -> str:
         return str(layer.before_agent({}, None)[MEMORY][PATH])  # type: ignore[index]
 
 
+def read_in_picture(s: Session) -> str:
+    """As `memory_picture` does: what the picture shows is one snapshot."""
+    s.memory.conflicts()
+    snapshot = s.memory.snapshot
+    s.memory.mark_shown(snapshot)
+    return snapshot.files[PATH]
+
+
 READS: dict[str, Any] = {
     "a tool of the agent's": read_by_agent,
     "the memory block": read_by_middleware,
     "session.memory.read": lambda s: s.memory.read(PATH),
     "session.files": lambda s: s.files[PATH],
-    "%memory": lambda s: memory_picture(s.memory) and s.memory.snapshot.files[PATH],
+    "%memory": read_in_picture,
 }
 
 

@@ -8,6 +8,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -165,6 +166,7 @@ SEEDS = [
 ]
 
 
+@pytest.mark.slow
 def test_endless_lines_do_not_hang():
     """In a process of its own, so that a hang is a failure; a quadratic rule would need many minutes for these."""
     seeds = [*SEEDS, "[redacted: password]", "İtoken=", "pass='a "]

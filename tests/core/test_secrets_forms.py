@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -222,6 +223,7 @@ SEEDS += [
 ]
 
 
+@pytest.mark.slow
 def test_endless_lines_of_these_forms_do_not_hang():
     """In a process of its own, so that a hang is a failure; a quadratic rule would need many minutes for these."""
     code = "import sys; from deepnb.core.secrets import credentials as c; [c(s * (200_000 // len(s))) for s in sys.argv[1:]]"

@@ -43,6 +43,7 @@ def test_every_notebook_with_its_solution_and_none_without(tmp_path: Path) -> No
     assert [row["done"] for row in rows] == [*[True] * len(ALL), False], rows
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_a_broken_notebook_is_a_row_of_its_own(tmp_path: Path) -> None:
     def write(name: str, *cells: str) -> None:

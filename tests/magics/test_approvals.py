@@ -152,6 +152,7 @@ def run_all(tmp_path, setting: str, metadata: dict | None = None):
     return notebook.cells, False
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_a_card_stops_run_all_before_a_plain_cell_unless_that_is_switched_off(tmp_path):
     """With the tag, or the setting off, Run All goes on to the next prompt."""

@@ -49,6 +49,7 @@ def test_the_card_as_text_and_what_it_leaves(shell: Shell, tmp_path: Path, monke
     assert "ask" in next(line for line in shell.ok("%agent tools").splitlines() if "edit_notebook" in line)
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_in_a_kernel_the_notebook_that_is_open_is_refused_and_another_asks(kernel: Kernel, tmp_path: Path):
     notebooks(tmp_path)

@@ -274,4 +274,4 @@ def test_the_work_grows_with_the_text(piece):
             gc.enable()
         return count
 
-    assert lines_run(piece * 400) <= 2.5 * lines_run(piece * 200) + 100
+    assert lines_run(piece * 100) <= 2.5 * lines_run(piece * 50) + 100

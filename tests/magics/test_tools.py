@@ -184,6 +184,7 @@ asks = Scripted(answers=[call("calc__pid"), "that was it"])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_in_a_kernel_a_slow_call_is_interrupted_and_the_process_ends_with_it(tmp_path):
     kernel = Kernel(str(tmp_path), {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython")})

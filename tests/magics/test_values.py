@@ -177,6 +177,7 @@ def long_values(text: str) -> Iterator[Any]:
     yield Budget({text: 9, "user": 9}, rule_for(1_000), 9, growth=(1,) * 5_000)
 
 
+@pytest.mark.slow
 @every_row("text", ["word " * 2_000, "x" * 9_000, "line\n" * 3_000, "漢字" * 3_000, "<b>&amp;" * 2_000, ""])
 def test_a_picture_has_less_than_2_kb_of_text_whatever_the_value_holds(text: str) -> None:
     for value in long_values(text):

@@ -344,6 +344,7 @@ STEP = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEP, min_size=1, max_size=8))
 def test_nothing_is_found_or_injected_where_it_may_not_be(steps: list[tuple[str, str, str]]):

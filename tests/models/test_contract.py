@@ -129,6 +129,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.lower(), raising=False)
 
 
+@pytest.mark.slow
 @every_row("name", BY_NAME)
 @every_row("row", [row for row in ROWS if row != "openai"])
 def test_every_kind_of_model_gives_the_same_events_and_records(row, name):

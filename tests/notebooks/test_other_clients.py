@@ -94,6 +94,7 @@ def _run(kernel: Kernel, cell: Any, lacks: frozenset[str]) -> Seen:
     return Seen(cell["source"], ran, lacks)
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_a_front_end_that_lacks_everything_plays_a_notebook_to_its_end() -> None:
     failed = [fault for path in ALL if path.name in FEW for fault in faults(path, EVERY)]
@@ -127,6 +128,7 @@ def faults(path: Path, lacks: frozenset[str]) -> Iterator[tuple[str, str, object
             yield path.name, one.source, nowhere
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_without_updates_a_turn_is_shown_whole_once_that_is_set() -> None:
     failed = [fault for path in ALL if path.name in FEW for fault in unshown(path)]

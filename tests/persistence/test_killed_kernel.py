@@ -41,6 +41,7 @@ def kill(made: Kernel) -> None:
     made.manager.provisioner.process.wait(60)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_the_next_kernel_shows_the_card_and_its_button_lets_the_turn_go_on(where, tmp_path):
     work = tmp_path / "work"
     mount = f"%agent mount /work disk:{work}"

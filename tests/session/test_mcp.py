@@ -203,6 +203,7 @@ def test_a_change_is_noticed_unannounced_and_a_death_in_a_call_is_a_line(session
 # -- over HTTP
 
 
+@pytest.mark.slow
 def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch):
     """The life of a server that goes on while sessions come and go: listed, called, changed, added again, dead."""
     monkeypatch.setattr(servers, "PING", 0.05)

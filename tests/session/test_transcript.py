@@ -158,6 +158,7 @@ def stop_at(s: Session, prompt: str, kind: type) -> None:
             events.close()
 
 
+@pytest.mark.slow
 @every_row("kind", [TextDelta, ToolStarted, ToolEnded])
 @every_row("then", ["again", "skip", "a new prompt"])
 def test_an_interrupted_turn_goes_on_without_saying_anything_twice(kind: type, then: str) -> None:
@@ -315,6 +316,7 @@ def test_no_credential_reaches_the_file(tmp_path: Path) -> None:
     assert [m[0] for m in told(s)] == [m.id for m in s.snapshot.messages]
 
 
+@pytest.mark.slow
 def test_two_sessions_in_one_directory_keep_their_lines_apart(tmp_path: Path) -> None:
     one, two = (session(*[f"{name} " * 3000] * 30) for name in ("first", "second"))
     for s in (one, two):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -119,6 +120,7 @@ def test_a_header_as_long_as_it_may_be():
         assert (skill.problem is None) is good
 
 
+@pytest.mark.slow
 def test_nothing_hangs():
     """Each case has 10 seconds; one that needs more is named."""
     names, wrong = in_process("tests.support.hostile_skills")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -235,6 +236,7 @@ def test_no_style_of_the_models_own_survives():
     assert "text-align:center" in shown
 
 
+@pytest.mark.slow
 @every_row("piece", ["a", "[", "![", "*a **b ", "`", "<", "> ", "- ", "|a", "&", "\\", "[a](", "_a", "![\n", "- a\n"])
 def test_a_megabyte_is_shown(piece):
     check(markdown_html((piece * 1_000_000)[:1_000_000]))

@@ -111,6 +111,7 @@ def test_every_link_opens_apart_and_tells_nobody_where_it_was(text: str) -> None
     assert {"turn", "turn as it runs", "piece of an answer"} <= linked
 
 
+@pytest.mark.slow
 @every_row("address", UNSAFE)
 def test_an_address_that_would_run_or_lead_inside_is_no_link(address: str) -> None:
     for form in WRITTEN:

@@ -26,6 +26,7 @@ from deepnb.core.values import (
 )
 from deepnb.views.markdown import markdown_html
 from deepnb.views.notice import notice_view
+from deepnb.widgets import progress
 from deepnb.widgets.screen import Reserved, Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, turn_display
@@ -292,7 +293,9 @@ def until(cell: Cell | io.StringIO, words: str) -> None:
         time.sleep(0.005)
 
 
-def test_five_minutes_are_said_as_they_pass_and_the_gauge_moves() -> None:
+def test_five_minutes_are_said_as_they_pass_and_the_gauge_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [progress.pause(seconds, 1.0) for seconds in (1, 40, 60, 300)] == [1.0, 2.0, 3.0, 5.0]
+    monkeypatch.setattr("deepnb.widgets.turn.pause", lambda seconds, least: least)
     cell, clock = Cell(), Clock()
     turn = NotebookTurn(cell, 15.0, clock, patience=0.01)
     for minute, total in enumerate((100, 200, 400, 700, 820), 1):
