@@ -48,6 +48,7 @@ def test_importing_deepnb_imports_nothing_of_anybodys() -> None:
     assert not names & {*HEAVY, "IPython", "traitlets", "yaml", "nh3", "markdown_it"}
 
 
+@pytest.mark.slow
 @every_row("later", ["", "%config DeepNB", "%config DeepNB.stream_hz = 5"])
 def test_loading_makes_no_session_and_imports_what_makes_one_only_when_a_magic_runs(later: str) -> None:
     loaded = _modules(f"{LOADED}shell.run_cell({later!r})")

@@ -37,6 +37,7 @@ def wire_of(ran: Ran) -> Wire:
     return wire
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_a_long_answer_streams_below_the_card(kernel: Kernel, work: Path) -> None:
     answer = texts()["prose"](8_000)

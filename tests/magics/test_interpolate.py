@@ -264,7 +264,6 @@ def test_the_work_grows_with_the_text(piece):
             return trace
 
         fill(text, KNOWN)  # what is looked up once
-        gc.collect()
         gc.disable()  # what other tests left is not to be cleared away, and counted, meanwhile
         sys.settrace(trace)
         try:

@@ -185,6 +185,7 @@ def test_each_scenario_is_taught_or_says_why_not():
     assert {*TAUGHT, *NOT_TAUGHT} == {*BY_NAME, "calls"} and not TAUGHT.keys() & NOT_TAUGHT.keys()
 
 
+@pytest.mark.slow
 @every_row("name", TAUGHT)
 @every_row("row", ROWS)
 def test_the_teaching_model_gives_the_same_events_and_records_but_for_what_it_counts(row, name):

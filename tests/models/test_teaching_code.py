@@ -6,6 +6,7 @@ from typing import Any
 
 import matplotlib
 import pandas as pd
+import pytest
 
 from deepnb import Session
 from deepnb.core.messages import Message
@@ -22,6 +23,7 @@ from tests.support.teaching import TOOLS, move
 matplotlib.use("agg")
 
 
+@pytest.mark.slow
 @every_row(("question", "expected"), QUESTIONS + LATER, ids=[question for question, _ in QUESTIONS + LATER])
 def test_a_question_gets_the_code_that_answers_it(question: str, expected: Expected) -> None:
     assert fault(question, expected) == ""

@@ -82,6 +82,7 @@ def _shared(folder: Path) -> Session:
 HOMES = {"plain": _plain, "kept": _kept, "persisted": _persisted, "apart": _apart, "shared": _shared}
 
 
+@pytest.mark.slow
 @every_row("home", HOMES)
 @every_row(
     "prompt", ["when is the release?", "Remember that the office is in Ghent.", "Write a file /plan.md with: buy milk"]

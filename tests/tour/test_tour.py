@@ -52,6 +52,7 @@ def test_the_wheel_holds_notebooks_and_data_and_no_more(unpacked: Path) -> None:
     assert sources <= names
 
 
+@pytest.mark.slow
 def test_the_tour_runs_from_the_wheel(unpacked: Path, tmp_path: Path) -> None:
     where = installed(unpacked, tmp_path, code=("-c", "import deepnb; print(deepnb.__file__)"))
     assert where.stdout.startswith(str(unpacked)), "another copy was imported"

@@ -10,6 +10,7 @@ from tests.support.tables import every_row
 RATE, OUTPUTS = 4.0, 20
 
 
+@pytest.mark.slow
 @every_row("kind", texts())
 def test_bytes_grow_with_the_text(kind: str) -> None:
     held(kind, 0)
