@@ -265,7 +265,7 @@ class Threads:
         """`made`, begun with a state of `source`."""
         self._state.copy(begin, made)
         made.root = source.root
-        made.held = dict(source.held) if newest else {}
+        made.held = dict(source.held) if newest else {}  # no test notices where this is lost: to go with one home
         made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
         return made
 

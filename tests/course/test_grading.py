@@ -33,7 +33,7 @@ def handed_in(directory: Path, path: Path, *, solved: bool) -> None:
 
 
 @pytest.mark.kernel
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_notebook_with_its_solution_and_none_without(tmp_path: Path) -> None:
     for path in ALL:
         handed_in(tmp_path / "ana", path, solved=True)

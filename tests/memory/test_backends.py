@@ -211,7 +211,7 @@ def test_any_text_is_kept_byte_for_byte(place: Place, text: str):
     place.law()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_megabytes(place: Place):
     text = "".join(f"- fact {n} of many, and some words about it\n" for n in range(46_000))
     assert len(text) > 2_000_000

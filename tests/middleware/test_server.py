@@ -21,7 +21,7 @@ from tests.support.langgraph_server import CLI, langgraph_server
 NEEDED = [CLI, "deepagents>=0.7.32,<0.8", "filelock>=3.30", "numpy>=1.26", "pyyaml>=6"]
 """Of what deepnb needs, what its middleware does: neither IPython nor ipywidgets nor pandas."""
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 import deepnb
 from tests.support.langgraph_server import LangGraphServer
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture

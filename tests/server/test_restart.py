@@ -11,7 +11,7 @@ import deepnb
 from deepnb.core.values import Notice, ToolEnded
 from tests.support.langgraph_server import LangGraphServer
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 DONE = {"say one": "After 0 results, say one is done.", "nap 8": "After 8 results, nap 8 is done."}
 

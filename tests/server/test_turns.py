@@ -14,7 +14,7 @@ from tests.support.server_client import client, told
 from tests.support.server_script import STEPS, play
 from tests.support.shells import Shell
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def test_twenty_steps_are_the_same_as_in_this_process(served: str, session: Any) -> None:
