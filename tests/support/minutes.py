@@ -6,11 +6,14 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 
 def told(files: list[Path]) -> str:
     """A line for each folder, and one for each of the slowest ten tests."""
-    seconds, folders, counts = Counter[str](), Counter[str](), Counter[str]()
+    seconds: Any = Counter()
+    folders: Any = Counter()
+    counts = Counter[str]()
     for file in files:
         for case in ElementTree.parse(file).iter("testcase"):
             place, took = case.get("classname", ""), float(case.get("time", 0))

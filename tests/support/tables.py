@@ -14,7 +14,7 @@ import pytest
 def every_row(
     names: str | tuple[str, ...] | list[str],
     rows: Iterable[Any],
-    ids: Iterable[str] | Callable[[Any], Any] | None = None,
+    ids: Iterable[Any] | Callable[[Any], Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run the test once for each row, as `pytest.mark.parametrize` would, in one test.
 
@@ -29,7 +29,7 @@ def every_row(
 
     def label(at: int, values: dict[str, Any]) -> str:
         if labels is not None:
-            return labels[at]
+            return str(labels[at])
         if callable(ids):
             return ", ".join(str(ids(value)) for value in values.values())
         return ", ".join(f"{key}={_short(value)}" for key, value in values.items())
