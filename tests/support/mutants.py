@@ -1,7 +1,7 @@
 """Faults made on purpose: which of them do the tests notice?
 
     python -m tests.support.mutants draw           # draw 300 mutants with a seed into tests/data/mutants.json
-    python -m tests.support.mutants reach FILE     # run the tests in this process's way, note which test runs what
+    python -m tests.support.mutants reach FILE     # run the tests by folder, and note which functions each runs
     python -m tests.support.mutants run FILE OUT   # run each mutant against the tests that reach it
     python -m tests.support.mutants compare A B    # what was caught in A and is not in B
 
