@@ -18,7 +18,6 @@ TAG = re.compile(r"<[^>]*>")
 MODELS = """
 import time
 from tests.support.scripted import Scripted, call
-from deepnb.models.teaching import TeachingModel
 from tests.support.endless import Endless
 
 def sleeper() -> str:
@@ -35,7 +34,7 @@ def busy() -> str:
 
 deepnb_session = __import__("deepnb").current()
 deepnb_session.configure(tools=[sleeper, busy], approve={"sleeper": "allow", "busy": "allow"})
-slow, slow_at_last = Endless(), TeachingModel(delay=0.05)
+slow, slow_at_last = Endless(), Endless(first=2, words=1)
 sleeps = Scripted(answers=[call("sleeper"), "after sleeping"])
 counts = Scripted(answers=[call("busy"), "after counting"])
 """
@@ -111,6 +110,7 @@ def test_between_two_steps(models: Kernel) -> None:
     models.ok("%agent use slow_at_last")
     ran, queued = stopped(models, "%%agent\nRemember that I like tea", "→ write_file(")
     check(models, ran, queued, "")
+    models.ok("slow_at_last.first = 0")
     in_the_call = "write_file was interrupted" in models.value("str(deepnb_session.pending)")
     assert "tea" in models.ok(f"%agent resume{' again' if in_the_call else ''}").text
     assert models.ok("%memory").text.count("likes tea") == 1

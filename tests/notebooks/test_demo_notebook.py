@@ -11,6 +11,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.support.notebooks import PATIENT
+
 TURNS = (
     "Remember that I prefer metric units with one decimal place",
     "What is in the DataFrame planets?",
@@ -33,7 +35,7 @@ def test_a_demo_of_twenty_turns_is_under_500_kb(tmp_path: Path) -> None:
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     client = NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        notebook, kernel_name="python3", **PATIENT, resources={"metadata": {"path": str(tmp_path)}}
     )
     home = {"HOME": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")}
     client.execute(env={**os.environ, **home})

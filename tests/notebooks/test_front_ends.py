@@ -15,10 +15,11 @@ from typing import Any
 import nbformat
 import nh3
 import pytest
-from tests.support.browsers import written
 from nbclient import NotebookClient
 
 from deepnb.widgets.actions import TAB_STYLE
+from tests.support.browsers import written
+from tests.support.notebooks import PATIENT
 
 pytestmark = pytest.mark.kernel
 
@@ -87,7 +88,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Any:
     place = tmp_path_factory.mktemp("front_ends")
     notebook = nbformat.read(written(place / "all.ipynb", CELLS), as_version=4)
     resources = {"metadata": {"path": str(place)}}
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+    NotebookClient(notebook, kernel_name="python3", **PATIENT, resources=resources).execute()
     nbformat.validate(notebook)
     nbformat.write(notebook, place / "all.ipynb")
     return notebook

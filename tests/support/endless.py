@@ -14,14 +14,17 @@ from deepnb.models.teaching import TeachingModel
 
 
 class Endless(TeachingModel):
-    """Its first answer has no end."""
+    """One of its answers has no end."""
 
     words: int = 8
     """After so many words of the answer the same word follows for ever."""
-    _is_over: bool = PrivateAttr(False)
+    first: int = 1
+    """Which of its answers has no end."""
+    _answers: int = PrivateAttr(0)
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        is_endless, self._is_over = not self._is_over, True
+        self._answers += 1
+        is_endless = self._answers == self.first
         for n, chunk in enumerate(super()._stream(*args, **kwargs)):
             while is_endless and n >= self.words:
                 time.sleep(0.02)

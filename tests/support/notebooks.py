@@ -33,6 +33,9 @@ _VARYING = re.compile(
     re.MULTILINE,
 )
 
+PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 600, "iopub_timeout": 600, "raise_on_iopub_timeout": True}
+"""Options of nbclient: after its default of 4 s the outputs of a busy machine are missing."""
+
 
 def read(path: Path) -> Any:
     """A notebook, as nbformat 4."""
@@ -59,10 +62,7 @@ def execute(
             client = NotebookClient(
                 nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata),
                 km=manager,
-                timeout=600,
-                startup_timeout=600,
-                iopub_timeout=600,  # after its default of 4 s the outputs of a busy machine would be missing
-                raise_on_iopub_timeout=True,
+                **PATIENT,
                 resources={"metadata": {"path": folder}},
                 store_widget_state=False,
                 record_timing=False,
