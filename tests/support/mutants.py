@@ -37,7 +37,7 @@ DRAWN = TREE / "tests" / "data" / "mutants.json"
 COUNT, SEED, LINES = 300, 20261125, 5
 MOST_SECONDS = 60.0
 """Of the tests that reach a mutant, so many seconds' worth are run."""
-UNITS = "not kernel and not browser and not slow"
+UNITS = "not kernel and not browser and not nightly"
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
