@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 
 _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
+
+
+class _Holding(threading.local):
+    """How many blocks of `hold` this thread is in, and whether something has changed there."""
+
+    depth = 0
+    changed = False
 
 
 class Current:
@@ -60,6 +68,7 @@ class Current:
         self._playing: Thread | None = None
         self._apart: Thread | None = None
         self._watchers: list[Callable[[], None]] = []
+        self._holding = _Holding()
 
     def now(self) -> str:
         """The time as an ISO timestamp."""
@@ -178,8 +187,24 @@ class Current:
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
 
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Within the block this thread tells nobody, and once after it: who looks finds each change with its entry."""
+        held = self._holding
+        held.depth += 1
+        try:
+            yield
+        finally:
+            held.depth -= 1
+            if held.changed and not held.depth:
+                held.changed = False
+                self.tell()
+
     def tell(self) -> None:
         """Something has changed."""
+        if self._holding.depth:
+            self._holding.changed = True
+            return
         self.catch_up()
         self.save()
         for watcher in tuple(self._watchers):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,17 +225,32 @@ class Storage:
     def _root_of_home(self) -> Root:
         ours = JournalFile(self._default)
         if self._shared:
-            return Root("/", ours, self._lock, shared=True)
+            return Root("/", ours, self._held(self._lock), shared=True)
         return self._in_state("/", ours, self._lock)
 
     def _in_state(self, prefix: str, journal: JournalFile, lock: Lock) -> Root:
         return Root(
-            prefix, journal, lock, shared=False, may_save=lambda: self._current.is_idle, refresh=self._outside.refresh
+            prefix,
+            journal,
+            self._held(lock),
+            shared=False,
+            may_save=lambda: self._current.is_idle,
+            refresh=self._outside.refresh,
         )
 
     def _root(self, mount: Mount, inner: Any) -> Root:
-        lock = backend_lock(mount.backend or self._default)
+        lock = self._held(backend_lock(mount.backend or self._default))
         return Root(mount.prefix, JournalFile(inner, mount.prefix), lock, shared=True)
+
+    def _held(self, lock: Lock) -> Lock:
+        """The lock, under which nobody is told: who looked between a write and its entry would take it for another's."""
+
+        @contextmanager
+        def held() -> Iterator[None]:
+            with self._current.hold(), lock():
+                yield
+
+        return held
 
 
 def _source_mount(source: SourceMount) -> Mount:

@@ -60,11 +60,12 @@ def forget(workspace: Workspace, words: str) -> Occurrences:
             workspace.transcripts[path.removeprefix(TRANSCRIPT)].blot(words)
             continue
         guard.inner.write(path, blot_out(words, files[path]))
-    for root in guard.roots:
-        if mine := [p for p in touched if guard.root(p) is root]:
-            with root.lock():
-                _forget_at(workspace, root, mine, words)
-    guard.forget()
+    with workspace.current.hold():  # until no text is known any more, a look would take what is gone for a change
+        for root in guard.roots:
+            if mine := [p for p in touched if guard.root(p) is root]:
+                with root.lock():
+                    _forget_at(workspace, root, mine, words)
+        guard.forget()
     workspace.home.storage.search.forget()
     workspace.threads.rebase()
     workspace.current.tell()

@@ -727,8 +727,9 @@ class Session:
         """Rewind the current thread to the state after turn `number`; with `memory`, memory and skills too."""
         work = self._workspace
         work.current.idle()
-        work.threads.rewind(work.thread, number, memory=memory)
-        work.backend.restored(f"rewind to turn {number}")
+        with work.current.hold():
+            work.threads.rewind(work.thread, number, memory=memory)
+            work.backend.restored(f"rewind to turn {number}")
         work.transcripts.moved(self.thread, self.snapshot.messages, "rewind", f"to turn {number}")
         work.current.tell()
 
@@ -736,10 +737,11 @@ class Session:
         """Undo the last rewind, fork, new or re-run, or give variables that code rebound their values again; returns which."""
         work = self._workspace
         work.current.idle()
-        what, thread = work.threads.undo()
-        with work.current.on(thread):
-            work.backend.restored(f"undo of {what}")
-            work.transcripts.moved(thread.name, thread.snapshot.messages, "undo", what)
+        with work.current.hold():
+            what, thread = work.threads.undo()
+            with work.current.on(thread):
+                work.backend.restored(f"undo of {what}")
+                work.transcripts.moved(thread.name, thread.snapshot.messages, "undo", what)
         work.transcripts.gone(work.threads.names, what)
         work.current.tell()
         return what
