@@ -16,6 +16,9 @@ Kind = Literal["fraction", "tokens", "messages"]
 Size = tuple[Kind, float]
 """A size of context: ("fraction", 0.85) of the window, ("tokens", n) or ("messages", n)."""
 
+LEAST = 1_024
+"""Tokens below which no client's room for an answer is lowered."""
+
 PARTS = ("system", "memory", "skills", "tools", "summary", "user", "assistant", "tool results")
 """What a request is made of, in the order in which the gauge draws it."""
 
@@ -34,11 +37,33 @@ class Rule:
     """False where nothing does: then all of the window is there to be filled."""
     known: bool = True
     """False for the session of another program, whose file does not say when it compacts: trigger and keep mean nothing."""
+    reserve: int = 0
+    """Tokens that the model's client sets aside for an answer, where there is room for them."""
+    limit: int | None = None
+    """The most tokens that are sent: the rest of the window is the answer's. None where nobody sees to it."""
 
     @property
     def trigger_tokens(self) -> int | None:
         """The count of tokens at which compaction sets in; None for a rule in messages, and where nothing compacts or the rule is unknown."""
+        asked = self.asked_tokens
+        return asked if asked is None or self.limit is None else max(1, min(asked, self.limit))
+
+    @property
+    def asked_tokens(self) -> int | None:
+        """The trigger as it was asked for, whether or not an answer has room above it."""
         return self._tokens(self.trigger, ceil) if self.compacts and self.known else None
+
+    @property
+    def drawn(self) -> int | None:
+        """Where the gauge has its mark: at the trigger, or for one in messages at the limit."""
+        limit = self.limit if self.compacts and self.known else None
+        return limit if self.trigger_tokens is None else self.trigger_tokens
+
+    def answer_room(self, total: int) -> int | None:
+        """The most tokens that an answer to a request of `total` may have; None where there is no limit."""
+        if self.window is None or self.limit is None:
+            return None
+        return max(self.window - self.limit, self.window - headroom(self.window) - total)
 
     @property
     def keep_tokens(self) -> int | None:
@@ -64,16 +89,37 @@ class Rule:
         return f"keep={self.keep!r} is not less than trigger={self.trigger!r}{of}"
 
 
-def asked_rule(window: int | None, trigger: Size | None = None, keep: Size | None = None) -> Rule:
+def headroom(window: int) -> int:
+    """Tokens of a window that are left free, since a provider may count otherwise."""
+    return ceil(Fraction(5, 100) * window)
+
+
+def limit_of(window: int | None, reserve: int = 0, fixed: int = 0) -> int | None:
+    """The most tokens that are sent where the reserve for the answer is lowered as the window fills; None without a window.
+
+    It is never lowered below 1,024 tokens or 5 % of the window, nor so far that less than that is left of it beside
+    what is `fixed`, as the room for thinking is.
+    """
+    if window is None:
+        return None
+    free = headroom(window)
+    return max(0, window - max(free, min(reserve, fixed + max(LEAST, free))))
+
+
+def asked_rule(
+    window: int | None, trigger: Size | None = None, keep: Size | None = None, reserve: int = 0, limit: int | None = None
+) -> Rule:
     """What was asked for, the rest as by default; it may have a conflict."""
     known = window is not None or (keep is not None and keep[0] == "fraction")
     usual: tuple[Size, Size] = (
         (("fraction", 0.85), ("fraction", 0.10)) if known else (("tokens", 170_000), ("messages", 6))
     )
-    return Rule(trigger or usual[0], keep or usual[1], window)
+    return Rule(trigger or usual[0], keep or usual[1], window, reserve=reserve, limit=limit)
 
 
-def rule_for(window: int | None, trigger: Size | None = None, keep: Size | None = None) -> Rule:
+def rule_for(
+    window: int | None, trigger: Size | None = None, keep: Size | None = None, reserve: int = 0, limit: int | None = None
+) -> Rule:
     """The rule in force: 0.85 of a known window, else 170,000 tokens; or what was asked for.
 
     Where a compaction would keep as much as sets it off, the default is kept instead, or a like part of the trigger.
@@ -82,13 +128,13 @@ def rule_for(window: int | None, trigger: Size | None = None, keep: Size | None 
         raise InvalidError(
             "a fraction of the window needs a window", "set the number of tokens with %config DeepNB.window = N"
         )
-    asked = asked_rule(window, trigger, keep)
+    asked = asked_rule(window, trigger, keep, reserve, limit)
     if not asked.conflict:
         return asked
-    usual = asked_rule(window, trigger)
-    limit = asked.trigger_tokens
-    unit: Kind = "messages" if limit is None else "tokens"
-    part = replace(asked, keep=(unit, max(1, int((limit or asked.trigger[1]) * 10 // 85))))
+    usual = asked_rule(window, trigger, None, reserve, limit)
+    at = asked.trigger_tokens
+    unit: Kind = "messages" if at is None else "tokens"
+    part = replace(asked, keep=(unit, max(1, int((at or asked.trigger[1]) * 10 // 85))))
     found = next((rule for rule in (usual, part) if not rule.conflict), usual)
     return found if keep is None else replace(found, note=f"{asked.conflict}: {found.keep!r} is kept instead")
 

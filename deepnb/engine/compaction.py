@@ -24,6 +24,7 @@ from deepnb.engine.file_extras import append_text
 from deepnb.engine.pinned_skills import PINNED, pinned_name
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import is_request, message_text, source_of
+from deepnb.engine.reserve import lowered
 from deepnb.engine.retries import Retried
 
 _SUMMARY_ROOM = 500
@@ -99,12 +100,14 @@ class CompactionSteps(Upstream):
             trim_tokens_to_summarize=None,
             truncate_args_settings={"trigger": trigger, "keep": keep},
         )
-        self._lc_helper._summary_model = Retried(model, retries)  # type: ignore[assignment]
+        self._lc_helper._summary_model = Retried(  # type: ignore[assignment]
+            model, retries, lambda messages: lowered(model, {}, rule, total(messages))
+        )
         self._measure = measure
         self._count = count
         self._clock = clock
         self._addition = addition
-        self._rule = rule
+        self.rule = rule
         self._flush = flush
         self._rebased = rebased
 
@@ -133,7 +136,7 @@ class CompactionSteps(Upstream):
         held = messages[0].additional_kwargs if source_of(messages[0]) == keys.SUMMARY_SOURCE else {}
         before = [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
         found = find((to_message(m) for m in conversation if source_of(m) not in _OURS), redact)
-        room = max(_LEAST, int(_ANCHORS * (self._rule.window or 0)))
+        room = max(_LEAST, int(_ANCHORS * (self.rule.window or 0)))
         beside = anchor_block(lost(union(before, found), summary), room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
@@ -212,11 +215,11 @@ class CompactionSteps(Upstream):
         """
         cutoff = self._determine_cutoff_index(messages)
         start = turn_start(messages)
-        limit = self._rule.trigger_tokens
+        limit = self.rule.trigger_tokens
         if limit is not None and 0 < start < cutoff:
             room = limit - fixed - _SUMMARY_ROOM
             cutoff = start if self.token_counter(messages[start:]) <= room else cutoff
-        elif limit is None and not must and 0 < start < cutoff and len(messages) - start < self._rule.trigger[1]:
+        elif limit is None and not must and 0 < start < cutoff and len(messages) - start < self.rule.trigger[1]:
             cutoff = start  # in messages: a memory update, or what was brought back, takes the prompt's place
         going = [m for m in messages[:cutoff] if source_of(m) != keys.SUMMARY_SOURCE]
         if all(source_of(m) == MEMORY_UPDATE for m in going):
@@ -231,7 +234,7 @@ class CompactionSteps(Upstream):
         start = turn_start(messages)
         held = messages[0].additional_kwargs.get("pinned") if start == 0 else None
         going = [*(held or ()), *(message_text(m) for m in messages[start:cutoff] if source_of(m) == PINNED)]
-        limit, kept = self._rule.trigger_tokens, list[str]()
+        limit, kept = self.rule.trigger_tokens, list[str]()
         room = None if limit is None else limit - fixed - _SUMMARY_ROOM - self.token_counter(messages[cutoff:])
         for text in going:
             tokens = self._count(text)
@@ -243,7 +246,10 @@ class CompactionSteps(Upstream):
         return kept
 
     def _get_profile_limits(self) -> int | None:
-        return self._rule.window
+        return self.rule.window
+
+    def _input_budget(self, request: Any) -> int | None:
+        return self.rule.limit  # upstream's is less by what the client reserves
 
 
 def offload_record(offload: Offload) -> dict[str, Any]:

@@ -6,12 +6,13 @@ where that can be taken over; the retries of any other SDK are left to it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import HumanMessage
 
 from deepnb.core.model_failure import hide_credentials, model_failure
 from deepnb.core.values import Retry
@@ -88,14 +89,17 @@ def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = 
 class Retried:
     """A model as it is called outside of a graph's model node: for a summary, for a flush."""
 
-    def __init__(self, model: Any, retries: int) -> None:
+    def __init__(self, model: Any, retries: int, settings: Callable[[Sequence[Any]], Mapping[str, Any]] | None) -> None:
+        """`settings` gives what the call of these messages is made with."""
         self._model = model
         self._retries = retries
+        self._settings = settings or (lambda messages: {})
 
     def invoke(self, messages: Any, config: Any = None) -> Any:
         """The model's answer."""
-        sent = messages if isinstance(messages, list) else ()
-        return with_retries(lambda: self._model.invoke(messages, config=config), self._retries, sent)
+        sent = messages if isinstance(messages, list) else [HumanMessage(messages)]
+        settings = self._settings(sent)
+        return with_retries(lambda: self._model.invoke(messages, config=config, **settings), self._retries, sent)
 
     async def ainvoke(self, messages: Any, config: Any = None) -> Any:
         """The same, in a thread of its own: a wait keeps no loop from its work."""

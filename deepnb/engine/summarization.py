@@ -22,6 +22,7 @@ from deepnb.engine import keys
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import is_request, source_of
+from deepnb.engine.reserve import lowered, reserves
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,11 @@ class SummarizationMiddleware(CompactionSteps):
     # -- in a run
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        plan = self._plan(request)
+        send, plan = (lambda one: handler(self._with_room(one))), self._plan(request)
         error: Exception | None = None
         if not plan.due:
             try:
-                return handler(plan.request)
+                return send(plan.request)
             except Exception as failure:
                 if not _is_context_overflow(failure):
                     raise
@@ -63,17 +64,20 @@ class SummarizationMiddleware(CompactionSteps):
         done = self._compacted_for(plan, error)
         smaller = self._after(plan, done)
         try:
-            response, replaced = self._call_with_budget(smaller, handler, error=error, rejected=plan.request)
+            response, replaced = self._call_with_budget(smaller, send, error=error, rejected=plan.request)
         except ContextOverflowError as failure:
             raise self._too_long(smaller) from failure
         return self._answer(response, replaced, done, request)
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        async def send(one: Any) -> Any:
+            return await handler(await asyncio.to_thread(self._with_room, one))
+
         plan = await asyncio.to_thread(self._plan, request)
         error: Exception | None = None
         if not plan.due:
             try:
-                return await handler(plan.request)
+                return await send(plan.request)
             except Exception as failure:
                 if not _is_context_overflow(failure):
                     raise
@@ -81,7 +85,7 @@ class SummarizationMiddleware(CompactionSteps):
         done = await asyncio.to_thread(self._compacted_for, plan, error)
         smaller = await asyncio.to_thread(self._after, plan, done)
         try:
-            response, replaced = await self._acall_with_budget(smaller, handler, error=error, rejected=plan.request)
+            response, replaced = await self._acall_with_budget(smaller, send, error=error, rejected=plan.request)
         except ContextOverflowError as failure:
             raise self._too_long(smaller) from failure
         return self._answer(response, replaced, done, request)
@@ -170,6 +174,14 @@ class SummarizationMiddleware(CompactionSteps):
         done.message.additional_kwargs.update(offload_record(made))
         tell(Compacted(made))
         return _update(done, len(state)), made
+
+    def _with_room(self, request: Any) -> Any:
+        """The request with as much reserved for the answer as there is room for beside it."""
+        if not reserves(request.model, request.model_settings):
+            return request
+        total = self._budget(request.messages, request).total
+        less = lowered(request.model, request.model_settings, self.rule, total)
+        return request.override(model_settings={**request.model_settings, **less}) if less else request
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
         system = [request.system_message] if request.system_message is not None else []

@@ -300,7 +300,9 @@ def _source_removed(memory: SessionMemory, name: str) -> str:
 
 
 def _changed(scene: Scene, before: Any, title: str, warnings: Sequence[View] = ()) -> View:
-    change = diff_view(scene.session.memory.between(before, scene.session.snapshot), title, scene.stamp)
+    guarded = scene.session.backend.is_guarded  # memory, notes, and skills, which are written by the same commands
+    kept = ({p: t for p, t in one.files.items() if guarded(p)} for one in (before, scene.session.snapshot))
+    change = diff_view(file_diffs(*kept), title, scene.stamp)
     return Stack(change, *warnings) if warnings else change
 
 

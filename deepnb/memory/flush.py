@@ -5,7 +5,7 @@ plain words is added, too. Where no model answers, rules choose.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -89,11 +89,18 @@ _QUESTION = re.compile(r"[?？]\s*$|^\s*(?:what|which|when|where|who|why|how|do 
 class Flusher:
     """Writes a flush through a guarded backend."""
 
-    def __init__(self, backend: Any, model: Any, retries: int = 0) -> None:
-        """`retries` is how often a request that failed is sent again."""
+    def __init__(
+        self,
+        backend: Any,
+        model: Any,
+        retries: int = 0,
+        settings: Callable[[Sequence[BaseMessage]], Mapping[str, Any]] | None = None,
+    ) -> None:
+        """`retries` is how often a request that failed is sent again, `settings` gives what a call is made with."""
         self._backend = backend
         self._model = model
         self._retries = retries
+        self._settings = settings
 
     def __call__(
         self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str, *, by_hand: bool = False
@@ -151,7 +158,7 @@ class Flusher:
         except NotImplementedError:
             model = self._model
         config = {"metadata": {"lc_source": keys.FLUSH_SOURCE}}
-        return Retried(model, self._retries).invoke([HumanMessage(prompt)], config)
+        return Retried(model, self._retries, self._settings).invoke([HumanMessage(prompt)], config)
 
     def _added(self, file: str, lines: Sequence[str], facts: Facts, head: str, follows: bool) -> list[str]:
         """Add the lines under a heading; gives those that stand in the note. The guard refuses or holds the others."""

@@ -78,7 +78,7 @@ class CompactionMiddleware(SummarizationMiddleware):
             count=own.meter.count,
             clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
             addition=history.addition,
-            flush=Flusher(_Notes(backend), own.model, own.retries) if flush else None,
+            flush=Flusher(_Notes(backend), own.model, own.retries, own.fitted) if flush else None,
             rebased=_with_updates,
         )
 

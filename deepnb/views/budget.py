@@ -78,7 +78,7 @@ class BudgetView:
         if self.budget is None:
             return 0
         rule = self.budget.rule
-        return max(rule.window or rule.trigger_tokens or 0, self.budget.total, 1)
+        return max(rule.window or rule.drawn or 0, self.budget.total, 1)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -92,8 +92,8 @@ class BudgetView:
 
     @property
     def mark(self) -> int | None:
-        """The cell of the trigger; None for a rule that is not in tokens."""
-        trigger = self.budget.rule.trigger_tokens if self.budget else None
+        """The cell of the trigger; None where no number of tokens is one."""
+        trigger = self.budget.rule.drawn if self.budget else None
         return None if trigger is None else position(trigger, self.scale, WIDE)
 
     @property
@@ -137,7 +137,7 @@ class BudgetView:
         body.append(table_html(("", "part", "tokens", "share"), rows, right=(2, 3)))
         body += [h.el("div", fact) for fact in self.facts]
         if self.history:
-            trigger = self.budget.rule.trigger_tokens
+            trigger = self.budget.rule.drawn
             drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)
             label = h.label("tokens per call (red line: trigger)" if drawn else "tokens per call")
             body += [label, plot_html(*self._last_calls, trigger), h.muted(_ends(self))]
@@ -223,14 +223,32 @@ def rule_words(rule: Rule) -> str:
         return "when the context is compacted is not recorded"
     if not rule.compacts:
         return "nothing compacts the context"
-    if kind == "fraction" and rule.window is not None:
+    if rule.limit is not None and rule.trigger_tokens != rule.asked_tokens:
+        at = f"compacts at {rule.trigger_tokens:,} tokens, {_rest(rule)}"
+    elif kind == "fraction" and rule.window is not None:
         at = f"compacts at {_fraction(value)} of the window ({rule.trigger_tokens:,} of {rule.window:,} tokens)"
     elif kind == "fraction":
         at = f"never compacts automatically: the trigger is {_fraction(value)} of the window, which is unknown"
     else:
         at = f"compacts at {int(value):,} {kind}"
+        at += f", or at {rule.limit:,} tokens, {_rest(rule)}" if kind == "messages" and rule.limit else ""
     kept, amount = rule.keep
     return f"{at}, keeps the last {_fraction(amount) if kept == 'fraction' else f'{int(amount):,} {kept}'}"
+
+
+def reserve_words(rule: Rule) -> str:
+    """How much of the window is set aside for the answer, and how far that is lowered; empty where nothing is."""
+    at = rule.drawn
+    if not rule.reserve or at is None:
+        return ""
+    words, room = f"{rule.reserve:,} tokens are reserved for the answer", rule.answer_room(at)
+    return f"{words}, fewer as the window fills: {room:,} at the trigger" if room and room < rule.reserve else words
+
+
+def _rest(rule: Rule) -> str:
+    """Why no more is sent: `the window of 4,096 less 1,024 for the answer`."""
+    assert rule.window is not None and rule.limit is not None
+    return f"the window of {rule.window:,} less {rule.window - rule.limit:,} for the answer"
 
 
 def left_words(budget: Budget) -> str:
@@ -238,12 +256,13 @@ def left_words(budget: Budget) -> str:
     (kind, value), compacts = budget.rule.trigger, budget.rule.compacts
     if not budget.rule.known:
         return ""
-    if kind == "messages" and compacts:
+    limit = budget.rule.limit
+    if kind == "messages" and compacts and not (limit is not None and budget.total > limit):
         left = max(0, int(value) - budget.messages)
         words = f"{counted(budget.messages, 'message')}, {left:,} more until the trigger"
-    elif budget.left is None:
+    elif budget.left is None and not (kind == "messages" and compacts):
         return ""
-    elif budget.left == 0:
+    elif not budget.left:
         return (
             "past the trigger: the next call compacts the context first, if it can"
             if compacts
@@ -267,17 +286,17 @@ def figure(budget: Budget, tokens: int) -> str:
 
 def gauge_line(budget: Budget, columns: int = 30) -> str:
     """A bar of one line: `[#####·····▼··] 65 %`."""
-    scale = max(budget.rule.window or budget.rule.trigger_tokens or 0, budget.total, 1)
+    scale = max(budget.rule.window or budget.rule.drawn or 0, budget.total, 1)
     full = position(budget.total, scale, columns)
     bar = "█" * full + "·" * (columns - full)
-    if (trigger := budget.rule.trigger_tokens) is not None:
+    if (trigger := budget.rule.drawn) is not None:
         at = position(trigger, scale, columns)
         bar = f"{bar[:at]}|{bar[at:]}"
     return f"[{bar}] {percent(budget.total, budget.rule.window)}" if budget.rule.window else f"[{bar}]"
 
 
 def _facts(budget: Budget) -> tuple[str, ...]:
-    facts = [rule_words(budget.rule), left_words(budget)]
+    facts = [rule_words(budget.rule), reserve_words(budget.rule), left_words(budget)]
     window = budget.rule.window
     if window is not None and budget.total > window:
         over = counted(budget.total - window, "token", budget.exact)
@@ -319,7 +338,7 @@ def _ends(view: BudgetView) -> str:
     history = view.history
     words = f"{history[0]:,} → {history[-1]:,} tokens over {counted(len(history), 'call')}"
     words += f", {counted(len(view.compactions), 'compaction')} ({MARK})" if view.compactions else ""
-    trigger = view.budget.rule.trigger_tokens if view.budget else None
+    trigger = view.budget.rule.drawn if view.budget else None
     return words if trigger is None else f"{words}, trigger {trigger:,}"
 
 
@@ -328,7 +347,7 @@ def _bar_text(view: BudgetView) -> list[str]:
     bar = f"[{filled}{'·' * (WIDE - len(filled))}]"
     if view.mark is None or view.budget is None:
         return [bar]
-    words = f"{view.budget.rule.trigger_tokens:,} compacts"
+    words = f"{view.budget.rule.drawn:,} compacts"
     label = f"{words} ▼" if view.mark > len(words) else f"▼ {words}"
     start = view.mark - len(words) - 1 if view.mark > len(words) else view.mark
     return [" " * (start + 1) + label, bar]
@@ -365,7 +384,7 @@ def bar_html(view: BudgetView) -> h.Html:
     bar = h.el("div", *spans, style=frame)
     if view.mark is None or view.budget is None:
         return h.el("div", bar, style="max-width:46em;margin:4px 0")
-    trigger = view.budget.rule.trigger_tokens or 0
+    trigger = view.budget.rule.drawn or 0
     side = f"width:{100 * min(1.0, trigger / view.scale):.2f}%;border-right:2px solid {h.RED.format(0.75)};box-sizing:border-box"
     label = h.el("span", f"trigger {trigger:,}", style=f"{h.MUTED};font-size:11px;padding:0 5px 0 0")
     above = h.el("div", label, style=f"{side};text-align:right;line-height:15px;white-space:nowrap")

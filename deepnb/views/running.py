@@ -53,9 +53,9 @@ class RunningView:
         """A frame filled as far as the window is, the trigger an upright line in it."""
         assert self.budget is not None
         rule = self.budget.rule
-        scale = max(rule.window or rule.trigger_tokens or 0, self.budget.total, 1)
+        scale = max(rule.window or rule.drawn or 0, self.budget.total, 1)
         full = position(self.budget.total, scale, _CELLS)
-        mark = None if rule.trigger_tokens is None else position(rule.trigger_tokens, scale, _CELLS)
+        mark = None if rule.drawn is None else position(rule.drawn, scale, _CELLS)
         parts = [h.el("span", style=_PART.format(full, "background:rgba(66,133,210,0.75)"))]
         if mark is not None and mark > full:
             parts.append(h.el("span", style=_PART.format(mark - full, f"border-right:2px solid {h.RED.format(0.75)}")))

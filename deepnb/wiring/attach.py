@@ -7,11 +7,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 from deepnb.backends.attached_files import NoFiles
-from deepnb.core.budget import Rule, Size, asked_rule
+from deepnb.core.budget import Rule, Size, asked_rule, headroom
 from deepnb.core.errors import RefusedError
 from deepnb.core.subagents import Subagent
 from deepnb.engine.attached_graph import AttachedGraph
+from deepnb.engine.compaction import CompactionSteps
 from deepnb.engine.images import takes_images
+from deepnb.engine.reserve import reserve_of
 from deepnb.models.names import window_of
 from deepnb.models.resolve import label_of
 from deepnb.wiring.attachment import Attachment, attachment, has_checkpointer, skill_sources
@@ -79,14 +81,19 @@ def attach(options: Options, host: Host) -> Built:
 
 def _rule(made: Attachment, window: int | None) -> Rule:
     """When the graph compacts its context, as far as its own middleware says so."""
-    own = made.parts.of("SummarizationMiddleware")
-    own = getattr(own, "_lc_helper", own)
+    found = made.parts.of("SummarizationMiddleware")
+    own = getattr(found, "_lc_helper", found)
     trigger, keep = _size(getattr(own, "trigger", None)), _size(getattr(own, "keep", None))
     if own is None:
         return replace(asked_rule(window), compacts=False)
     if window is None:  # a fraction of nothing
         trigger, keep = (size if size and size[0] != "fraction" else None for size in (trigger, keep))
-    return asked_rule(window, trigger, keep)
+    reserve, limit = reserve_of(next(iter(made.parts.models), None))[0], None
+    if isinstance(found, CompactionSteps):
+        reserve, limit = found.rule.reserve, found.rule.limit
+    elif own is not found and window is not None:  # deepagents' own lowers nothing, and compacts so much earlier
+        limit = max(0, window - headroom(window) - reserve)
+    return asked_rule(window, trigger, keep, reserve, limit)
 
 
 def _size(given: Any) -> Size | None:

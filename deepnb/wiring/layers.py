@@ -95,7 +95,7 @@ class Layers:
         memory: Memory = Memory(),
     ) -> Common:
         """What every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
-        flush = Flusher(backend, own.model, own.retries) if self.options.enable_memory else None
+        flush = Flusher(backend, own.model, own.retries, own.fitted) if self.options.enable_memory else None
         compaction = SummarizationMiddleware(
             own.model,
             retries=own.retries,

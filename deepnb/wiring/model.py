@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.context.counting import BY_SCRIPT, Counter, Meter
 from deepnb.context.encodings import encoding_of
 from deepnb.core import tokenizer
-from deepnb.core.budget import Rule, rule_for
+from deepnb.core.budget import Rule, limit_of, rule_for
+from deepnb.engine.reserve import lowered, reserve_of
 from deepnb.engine.retries import taken_over
 from deepnb.models.names import window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
@@ -33,6 +35,10 @@ class Measured:
     recording: Recording | None = None
     """What its calls are recorded to."""
 
+    def fitted(self, messages: Sequence[Any]) -> dict[str, int]:
+        """The settings of a call with which the answer to these messages has room."""
+        return lowered(self.model, {}, self.rule, self.meter.budget(messages, ()).total)
+
 
 def main_model(options: Options, recording: Recording | None = None) -> Measured:
     """The main agent's; the window given in the options is its."""
@@ -53,7 +59,8 @@ def own_model(options: Options, model: Any, main: Measured) -> Measured:
 
 
 def _measured(model: Any, label: str, options: Options, recording: Recording | None) -> Measured:
-    rule = rule_for(window_of(model), options.trigger, options.keep)
+    window, (reserve, fixed) = window_of(model), reserve_of(model)
+    rule = rule_for(window, options.trigger, options.keep, reserve, limit_of(window, reserve, fixed))
     model, retries = _retried(model)
     if recording is not None:
         model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)

@@ -1,0 +1,173 @@
+"""Law: what the gauge draws is where the compaction comes, and each answer has the room that the window has left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+from langchain_anthropic import ChatAnthropic
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_openai import ChatOpenAI
+from pydantic import Field
+
+from deepnb import Session
+from deepnb.core.budget import Rule, headroom
+from deepnb.core.values import Compacted, Turn
+from deepnb.session.context import calls
+from deepnb.views.budget import budget_view
+from tests.support.scripted import Scripted
+from tests.support.tables import every_row
+
+
+def answered(model: Any, payload: dict[str, Any], messages: list[BaseMessage]) -> ChatResult:
+    """An answer to a request, whose payload is kept with what is asked for."""
+    text = str(messages[-1].content)
+    what = "flush" if "<leaving>" in text else "summary" if "<messages>" in text else "answer"
+    model.sent.append((what, next((payload[name] for name in RESERVES if name in payload), None)))
+    return ChatResult(generations=[ChatGeneration(message=AIMessage("NO_REPLY" if what == "flush" else "fine"))])
+
+
+RESERVES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+class Anthropic(ChatAnthropic):
+    """The client as it is, up to the bytes it would send."""
+
+    sent: list[tuple[str, int | None]] = Field(default_factory=list)
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        return answered(self, self._get_request_payload(messages, stop=stop, **kwargs), messages)
+
+
+class OpenAI(ChatOpenAI):
+    sent: list[tuple[str, int | None]] = Field(default_factory=list)
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        return answered(self, self._get_request_payload(messages, stop=stop, **kwargs), messages)
+
+
+class Other(Scripted):
+    """A client of neither, whose reserve has another name."""
+
+    max_output_tokens: int | None = None
+    sent: list[tuple[str, int | None]] = Field(default_factory=list)
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        return answered(self, {"max_output_tokens": self.max_output_tokens, **kwargs}, messages)
+
+
+SAME: dict[str, Any] = {"api_key": "x", "disable_streaming": True}
+CLIENTS: dict[str, Callable[[int | None], Any]] = {
+    "anthropic": lambda n: Anthropic(model_name="claude-some", **SAME, **({"max_tokens": n} if n else {})),
+    "openai": lambda n: OpenAI(model="some-model", **SAME, **({"max_tokens": n} if n else {})),
+    "responses": lambda n: OpenAI(model="some-model", use_responses_api=True, **SAME, **({"max_tokens": n} if n else {})),
+    "bound": lambda n: OpenAI(model="some-model", model_kwargs={"max_completion_tokens": n} if n else {}, **SAME),
+    "other": lambda n: Other(answers=["fine"], disable_streaming=True, max_output_tokens=n),
+}
+
+
+def bare(model: Any, window: int, **options: Any) -> Session:
+    """A session whose requests hold little beside the talk."""
+    off = {f"enable_{part}": False for part in ("filesystem", "memory", "subagents", "skills")}
+    return Session(model=model, max_input_tokens=window, system_prompt="Be brief.", tool_text="short", **off, **options)
+
+
+def compacted(turn: Turn) -> list[int]:
+    """What the requests cost that were compacted in a turn."""
+    return [e.offload.before for e in turn.events if isinstance(e, Compacted)]
+
+
+WINDOWS = st.one_of(st.integers(4_096, 12_000), st.integers(12_000, 250_000), st.sampled_from([200_000, 400_000]))
+TRIGGERS = st.one_of(
+    st.none(),
+    st.tuples(st.just("fraction"), st.sampled_from([0.5, 0.85, 0.97, 1.0])),
+    st.tuples(st.just("share"), st.floats(0.3, 1.1)),
+    st.tuples(st.just("messages"), st.integers(4, 9)),
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[str, int, int | None, Any, list[float]]:
+    """(client, window, reserve, trigger, shares of the window that the prompts take)"""
+    window = draw(WINDOWS)
+    reserve = draw(st.one_of(st.none(), st.integers(1, window), st.just(window)))
+    trigger = draw(TRIGGERS)
+    if trigger and trigger[0] == "share":
+        trigger = ("tokens", int(trigger[1] * window))
+    return draw(st.sampled_from(sorted(CLIENTS))), window, reserve, trigger, draw(st.lists(st.floats(0.1, 0.4), min_size=4, max_size=5))
+
+
+@given(cases())
+def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(case):
+    client, window, reserve, trigger, shares = case
+    model = CLIENTS[client](reserve)
+    s = bare(model, window, trigger=trigger, keep=("messages", 1))
+    assume(s.rule.trigger_tokens is None or s.rule.trigger_tokens > 1_500)
+    rule: Rule = s.rule
+    mark, least = rule.drawn, window - (rule.limit or window)
+    assert mark is not None and least >= headroom(window)
+    one = "word " * 1_000
+    each = s.count(one) / 1_000
+    for share in shares:
+        s.run("word " * int(share * window / each))
+        turn = s.turns[-1]
+        passed = compacted(turn)
+        answers = [c for c in calls(turn) if c.purpose == "answer"]
+        by_messages = rule.trigger_tokens is None
+        for total in passed:
+            if not by_messages:
+                assert total >= mark, "compacted before the mark"
+        for call in answers:
+            late = by_messages and call.budget.total > mark or not by_messages and call.budget.total >= mark
+            assert passed or not late or len(s.turns) == 1, "passed the mark, and was sent whole"
+            if call.budget.total <= window - least:
+                sent = [n for what, n in model.sent if what == "answer"][-1]
+                room = 0 if sent is None or (reserve is None and client == "other") else sent
+                assert call.budget.total + room <= window, "no room for the answer that is asked for"
+                assert reserve is None or room >= min(reserve, 1_024), "no answer can be so short"
+        if turn.error:
+            return
+        if passed:
+            event("compacted")
+            assert answers[-1].budget.total <= window - least
+    event("ended")
+
+
+@every_row(
+    ("client", "window", "reserve", "says"),
+    [
+        ("anthropic", 200_000, 64_000, "64,000 tokens are reserved for the answer, fewer as the window fills: 20,000 at"),
+        ("openai", 128_000, 1_000, "1,000 tokens are reserved for the answer\n"),
+        ("other", 4_096, 4_096, "compacts at 3,072 tokens, the window of 4,096 less 1,024 for the answer, keeps"),
+    ],
+)
+def test_the_gauge_names_what_is_reserved_and_draws_where_it_compacts(client, window, reserve, says):
+    s = bare(CLIENTS[client](reserve), window)
+    s.run("Hello.")
+    text = budget_view(s.budget()).text()
+    assert says in text
+    assert f"{s.rule.drawn:,} compacts" in text
+
+
+def test_room_for_thinking_is_not_lowered():
+    model = Anthropic(
+        model_name="claude-some", max_tokens=20_000, thinking={"type": "enabled", "budget_tokens": 8_000}, **SAME
+    )
+    s = bare(model, 40_000)
+    assert s.rule.trigger_tokens == s.rule.limit == 40_000 - 10_000
+    while not any(map(compacted, s.turns)):
+        s.run("word " * 4_000)
+    assert min(n for what, n in model.sent if n and what == "answer") > 8_000
+
+
+def test_a_summary_and_a_flush_have_room_too():
+    model = Anthropic(model_name="claude-some", max_tokens=20_000, **SAME)
+    s = Session(model=model, max_input_tokens=40_000)
+    while not s.history():
+        s.run("word " * 4_000)
+    asked = {what: n or 0 for what, n in model.sent}
+    assert asked["flush"] < 20_000 and asked["summary"] < 20_000
