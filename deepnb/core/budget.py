@@ -149,7 +149,9 @@ class Budget:
     exact: bool = True
     """False where the counts are an approximation that errs high (shown as `~`)."""
     reported: int | None = None
-    """What the provider said the same request cost, where it said so."""
+    """What the provider said the last request cost, where it said so."""
+    sent: int | None = None
+    """What was counted of that request, where this is another one."""
     growth: tuple[int, ...] = ()
     """By how much each of the last turns grew the context; the newest last."""
     request: Request | None = field(default=None, repr=False, compare=False)

@@ -63,11 +63,15 @@ class ImagesMiddleware(AgentMiddleware):
 
 
 def _taken(request: ModelRequest) -> ModelRequest:
-    if not any(IMAGES in m.additional_kwargs for m in request.messages):
-        return request
-    if takes_images(request.model):
-        return request.override(messages=list(_after_results(request.messages)))
-    return request.override(messages=list(map(_described, request.messages)))
+    found = taken(request.messages, sees=takes_images(request.model))
+    return request if found is request.messages else request.override(messages=found)
+
+
+def taken(messages: list[Any], *, sees: bool) -> list[Any]:
+    """The messages as a model takes them that sees images, or does not."""
+    if not any(IMAGES in m.additional_kwargs for m in messages):
+        return messages
+    return list(_after_results(messages) if sees else map(_described, messages))
 
 
 def _after_results(messages: Sequence[Any]) -> Iterator[Any]:

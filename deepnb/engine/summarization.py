@@ -151,11 +151,15 @@ class SummarizationMiddleware(CompactionSteps):
     # -- by hand
 
     def compact(
-        self, values: Mapping[str, Any], thread: str, fixed: int, tell: Callable[[Event], None]
+        self,
+        values: Mapping[str, Any],
+        thread: str,
+        total: Callable[[Mapping[str, Any]], int],
+        tell: Callable[[Event], None],
     ) -> tuple[dict[str, Any], Offload] | None:
         """Compact a thread between two turns, all but its last turn: (what to write into its state, what was done).
 
-        `fixed` is what system prompt and tools cost, in tokens. None where only one turn is left.
+        `total` gives the tokens of the next request, with an update of these values. None where only one turn is left.
         """
         state = list(values.get(keys.MESSAGES) or [])
         messages = self._apply_event_to_messages(state, values.get(keys.OFFLOAD))
@@ -163,14 +167,12 @@ class SummarizationMiddleware(CompactionSteps):
         if not any(is_request(m) for m in messages[:cutoff]):
             return None
         request = _Between(messages, values)
-        before = fixed + self.token_counter(messages)
-        offload = Offload(None, "", cutoff, cause="by hand", before=before)
+        offload = Offload(None, "", cutoff, cause="by hand", before=total({}))
         try:
             done = self._compact(request, cutoff, str(values.get(keys.OFFLOAD_ID) or thread), offload, tell)
         except NotOffloaded as why:
             raise RunError(f"not compacted, and nothing was removed: {why}", "fix that, then %agent compact") from None
-        after = fixed + self.token_counter([done.message, *messages[cutoff:]])
-        made = replace(done.offload, after=after)
+        made = replace(done.offload, after=total(_update(done, len(state))))
         done.message.additional_kwargs.update(offload_record(made))
         tell(Compacted(made))
         return _update(done, len(state)), made

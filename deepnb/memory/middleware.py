@@ -74,6 +74,10 @@ class MemoryMiddleware(AgentMiddleware):
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
+    def upcoming(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The update of the state with which the next turn would begin; nothing is told, nor noted as seen."""
+        return {} if _loaded(state) else self._changed(state, self._masked(state)) or {}
+
     def wrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
         return handler(self._with_memory(request))
 
@@ -101,18 +105,23 @@ class MemoryMiddleware(AgentMiddleware):
 
     def _with_memory(self, request: ModelRequest) -> ModelRequest:
         state: Mapping[str, Any] = request.state
-        block = self._block(state.get(keys.MEMORY) or {}, request)
+        block = self.block(state.get(keys.MEMORY) or {}, writes=has_tool(request, WRITES))
         return request.override(system_message=with_block(request.system_message, block))
 
-    def _block(self, contents: Mapping[str, str], request: ModelRequest) -> str:
+    def block(self, contents: Mapping[str, str], *, writes: bool) -> str:
+        """What is injected of these files; `writes` says whether the agent has the tools that write them."""
         files = fitted(contents, list(contents), self._budget, self._count)
-        return memory_block(files, self.sources[0], writes=has_tool(request, WRITES), short=self._short)
+        return memory_block(files, self.sources[0], writes=writes, short=self._short)
+
+    def _masked(self, state: Mapping[str, Any]) -> dict[str, str]:
+        """The files as they are now, as a model may see them."""
+        paths = self._layers(state)
+        return masked_texts(texts(paths, self._backend.download_files(paths)))
 
     def rebased(self, request: ModelRequest) -> ModelRequest:
         """The request with the memory block as the files are now: for the call that compacts."""
-        paths = self._layers(request.state)
-        contents = masked_texts(texts(paths, self._backend.download_files(paths)))
-        return request.override(system_message=with_other_block(request.system_message, self._block(contents, request)))
+        block = self.block(self._masked(request.state), writes=has_tool(request, WRITES))
+        return request.override(system_message=with_other_block(request.system_message, block))
 
 
 class FreshMemoryMiddleware(MemoryMiddleware):
@@ -120,6 +129,10 @@ class FreshMemoryMiddleware(MemoryMiddleware):
 
     before_agent = AgentMiddleware.before_agent
     abefore_agent = AgentMiddleware.abefore_agent
+
+    def upcoming(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        today = {**state, keys.DAY: self._today()}
+        return self._changed(today, self._masked(today)) or {}
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         day = self._day(state)

@@ -43,6 +43,7 @@ class State:
         self._overlay = Memo(overlay)
         self._only = Memo(_only)
         self._known = Memo(_only)
+        self._peeked: tuple[Snapshot | None, Mapping[str, Any]] = (None, {})
         self.persistence: Persistence | None = None
         """Where what the checkpoints do not hold is kept; None while the session is not."""
 
@@ -233,6 +234,12 @@ class State:
         """The thread's state, what waited for it written into it."""
         self.settle(thread)
         return dict(self._graph.state(thread.config).values)
+
+    def peek(self, thread: Thread) -> Mapping[str, Any]:
+        """The thread's values as it was last looked at; nothing is written, and nothing read twice."""
+        if self._peeked[0] is not thread.snapshot:
+            self._peeked = (thread.snapshot, self._graph.state(thread.config).values)
+        return self._peeked[1]
 
     def put(self, thread: Thread, values: Mapping[str, Any]) -> None:
         """Write values into the state of a thread that has nothing left to run."""

@@ -28,7 +28,7 @@ class SessionContext:
     # -- what it was
 
     def budget(self) -> Budget | None:
-        """What was in the context at the last model call, against the rule of now; None before the first."""
+        """What the next request holds before its prompt, against the rule of now; None before the first call."""
         from deepnb.session.tools import name_of
 
         work = self._workspace
@@ -36,12 +36,31 @@ class SessionContext:
         if not budgets:
             return None
         own, grown = tuple(map(name_of, work.options.tools)), growth([b.total for b in budgets])
-        return replace(budgets[-1], growth=grown, rule=work.built.rule, own_tools=own)
+        last, there = budgets[-1], self._upcoming()
+        found = replace(last if there is None else there, reported=last.reported, sent=last.total)
+        return replace(found, growth=grown, rule=work.built.rule, own_tools=own)
+
+    def _upcoming(self, update: Mapping[str, Any] | None = None) -> Budget | None:
+        """The next request of the thread as it stands, or with an `update`; None where nobody can say."""
+        from deepnb.running import excerpt
+        from deepnb.wiring.upcoming import upcoming
+
+        work = self._workspace
+        thread, options, turn = work.thread, work.options, work.thread.turns[-1]
+        if turn.budget is None or turn.budget.request is None or work.home.paths.is_served or work.current.plays(thread):
+            return None
+        before = [*excerpt.messages(excerpt.excerpt(thread)), *work.catalogs.before_prompt(work.catalogs.pinned(thread))]
+        values = {**work.state.peek(thread), **(update or {})}
+        return upcoming(work.built, values, before, turn.budget.request, own=options.graph is None)
 
     def fixed(self) -> int:
-        """Tokens of the last request that no compaction can shorten."""
+        """Tokens of the next request that no compaction can shorten."""
         budget = self.budget()
         return sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
+
+    def _total(self, update: Mapping[str, Any]) -> int:
+        budget = self._upcoming(update) or self.budget()
+        return budget.total if budget else 0
 
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
         """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
@@ -88,7 +107,7 @@ class SessionContext:
 
         work, thread = self._workspace, self._finished("compact", "%agent compact")
         work.need("compaction by hand")
-        built, fixed, events = work.built, self.fixed(), list[Event]()
+        built, events = work.built, list[Event]()
         compaction = built.compaction
         assert compaction is not None
 
@@ -100,7 +119,7 @@ class SessionContext:
             values = work.state.values(thread)
             work.backend.begin()
             done = run_apart(
-                lambda: compaction.compact(values, thread.name, fixed, happened),
+                lambda: compaction.compact(values, thread.name, self._total, happened),
                 happened,
                 recorder(work, thread, built),
             )

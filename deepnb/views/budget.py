@@ -305,7 +305,9 @@ def _facts(budget: Budget) -> tuple[str, ...]:
         facts.append(f"{NOT_RECORDED}: what the request held and the file does not, such as system prompt and tools")
     if budget.reported is not None:
         counted_as = "counted" if budget.exact else "estimated"
-        facts.append(f"{counted_as} {figure(budget, budget.total)}, the provider reported {budget.reported:,}")
+        sent = budget.total if budget.sent is None else budget.sent
+        counted_as = counted_as if sent == budget.total else f"the last request: {counted_as}"
+        facts.append(f"{counted_as} {figure(budget, sent)}, the provider reported {budget.reported:,}")
     elif not budget.exact:
         facts.append("~ marks an estimate, on the high side")
     return tuple(fact for fact in (*facts, budget.unseen) if fact)

@@ -67,7 +67,7 @@ def agent(
     graph = create_agent(
         mine.model,
         tools,
-        system_prompt=_prompt(options) or None,
+        system_prompt=prompt_of(options) or None,
         middleware=stack,
         state_schema=KernelState,
         checkpointer=checkpointer,
@@ -76,7 +76,7 @@ def agent(
     return Agent(graph, stack, tools, common, nested)
 
 
-def _prompt(options: Options) -> str:
+def prompt_of(options: Options) -> str:
     """The instructions; ours name no tool that is not there."""
     own = options.system_prompt != SYSTEM_PROMPT
     return options.system_prompt if own else default_prompt(files=options.enable_filesystem)

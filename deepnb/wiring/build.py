@@ -17,7 +17,7 @@ from deepnb.engine.tool_descriptions import described
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.memory.scoped import ScopedBackend
-from deepnb.wiring.agent import Files, agent
+from deepnb.wiring.agent import Files, agent, prompt_of
 from deepnb.wiring.delegation import in_force
 from deepnb.wiring.effects import effects
 from deepnb.wiring.host import Host
@@ -55,6 +55,10 @@ class Built:
     """The middleware of the main agent, the outermost first."""
     sees: bool
     """Whether its model sees images."""
+    prompt: str = ""
+    """Its own instructions, before what the middleware adds."""
+    bound: tuple[Any, ...] = ()
+    """Its tools, those of the middleware included."""
 
 
 def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Built:
@@ -84,6 +88,8 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         nested=made.nested,
         stack=made.stack,
         sees=takes_images(mine.model),
+        prompt=prompt_of(options),
+        bound=(*(tool for one in made.stack for tool in getattr(one, "tools", ())), *made.tools),
     )
 
 
