@@ -37,9 +37,9 @@ class Rule:
     """False where nothing does: then all of the window is there to be filled."""
     known: bool = True
     """False for the session of another program, whose file does not say when it compacts: trigger and keep mean nothing."""
-    reserve: int = 0
+    reserve: int = field(default=0, compare=False)
     """Tokens that the model's client sets aside for an answer, where there is room for them."""
-    limit: int | None = None
+    limit: int | None = field(default=None, compare=False)
     """The most tokens that are sent: the rest of the window is the answer's. None where nobody sees to it."""
 
     @property

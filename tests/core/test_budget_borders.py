@@ -33,7 +33,7 @@ def total() -> int:
     s = Session(model=TeachingModel(window=100_000), tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
-    return s.budget().total
+    return s.turns[-1].budget.total
 
 
 @pytest.mark.parametrize(("off", "fires"), [(-1, True), (0, True), (1, False)])

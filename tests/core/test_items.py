@@ -115,6 +115,7 @@ def test_each_item_says_what_takes_it_out():
         "plotting": "%skills disable plotting",
         "result of read_file": "%agent compact",
         "1 message": "%agent compact",
+        "2 messages": "%agent compact",
     }
 
 

@@ -13,6 +13,7 @@ from deepnb import Session
 from deepnb.core.budget import Budget, rule_for
 from deepnb.core.subagents import GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.core.values import Call, ModelEnded, TextDelta, ToolEnded, ToolStarted, Usage
+from deepnb.engine.request import MESSAGE_TOKENS
 from deepnb.views.budget import budget_view
 from deepnb.views.footer import footer_view
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
@@ -162,7 +163,8 @@ def test_the_footer_says_what_was_by_subagents():
 def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
     s = played()
     view = budget_view(s.budget(), nested=s.subagents.spent())
-    assert view.budget.total == [c for c in s.last.calls if not c.path][-1].budget.total
+    sent = [c for c in s.last.calls if not c.path][-1].budget.total
+    assert view.budget.total == sent + s.count("end") + MESSAGE_TOKENS, "the last request, and its answer"
     line = "plus 12 tokens in 1 subagent call: see %agent subagents"
     assert line in view.text() and line in view.html()
     assert "plus " not in budget_view(s.budget()).text()

@@ -46,7 +46,7 @@ def test_each_layer_of_the_graph_says_what_it_adds(shell: Shell) -> None:
     named = {layer.name: layer for layer in stack.layers}
     assert named["FilesystemMiddleware"].origin == "deepagents" and "ls" in named["FilesystemMiddleware"].tools
     assert named["DeltaMemoryMiddleware"].tokens and named["GuardMiddleware"].tokens == 0
-    assert stack.tokens == shell.session.budget().total, "all that was sent is some layer's"
+    assert stack.tokens == shell.session.turns[-1].budget.total, "all that was sent is some layer's"
     assert [layer.name for layer in stack.layers].index("DeltaMemoryMiddleware") < [
         layer.name for layer in stack.layers
     ].index("SummarizationMiddleware"), "memory stands outside the trigger"
