@@ -19,7 +19,7 @@ from deepnb.session.opened import OpenedSession
 from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
 from deepnb.views.journal import EntryView, journal_view
-from deepnb.views.memory import BRIEF
+from deepnb.views.memory import BRIEF, part_words
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
 from deepnb.views.pending import PendingChange, pending_view
@@ -275,6 +275,7 @@ def memory_keep(scene: Scene, args: Args) -> Result:
 
 def memory_sources(scene: Scene, args: Args) -> Result:
     what, name, memory = args["what"], args["name"], scene.session.memory
+    before = memory.sources
     if what and not name:
         raise InvalidError(f"sources {what} needs user, project or a path", f"%memory sources {what} project")
     line = _source_added(memory, name) if what == "add" else _source_removed(memory, name) if what else None
@@ -283,8 +284,10 @@ def memory_sources(scene: Scene, args: Args) -> Result:
         (str(i), p, "exists" if p in files else "not created yet") for i, p in enumerate(scene.session.memory.shown, 1)
     ]
     table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
+    cut = memory.shares() if what == "add" else {}
+    parts = (notice_view(f"{path}: {part_words(*share)}", "warning") for path, share in cut.items() if path not in before)
     more = (notice_view(f"{file} also exists: %memory sources add {name}") for name, file in unjoined(memory))
-    return Stack(*([notice_view(line, "ok")] if line else []), table, *more)
+    return Stack(*([notice_view(line, "ok")] if line else []), *parts, table, *more)
 
 
 def _source_added(memory: SessionMemory, name: str) -> str:

@@ -115,6 +115,7 @@ def status_picture(session: Session) -> StatusView:
         messages=len(snapshot.messages),
         budget=session.budget(),
         memory=memory,
+        shares=session.memory.shares(),
         skills=sum(not s.problem for s in session.skills.list_skills()),
         files=len(snapshot.files) + len(snapshot.binary),
         refresh=session.options.memory_refresh,
@@ -160,7 +161,7 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
     snapshot = memory.snapshot
     memory.mark_shown(snapshot)
     state: State | None = "edited" if isinstance(memory, OpenedMemory) else None
-    return memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state)
+    return memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state, memory.shares())
 
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:

@@ -92,7 +92,29 @@ class MemoryMiddleware(AgentMiddleware):
         shown = masked_texts(now)
         for line in _mask_notices(state, now, shown):
             tell_notice(line)
-        return self._changed(state, shown)
+        update = self._changed(state, shown)
+        for line in self._cut_notices(state, update or {}):
+            tell_notice(line)
+        return update
+
+    def shares(self, contents: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+        """path -> (tokens in the prompt, tokens of the file), of the files that are not injected whole."""
+        files = fitted(contents, list(contents), self._budget, self._count)
+        ends = ["\n\n"] * (len(files) - 1) + ["\n"]
+        return {
+            one.path: (self._count(f"{one.path}\n\n{one.shown}{end}"), self._count(contents[one.path]))
+            for one, end in zip(files, ends, strict=False)
+            if one.left_out
+        }
+
+    def _cut_notices(self, state: Mapping[str, Any], update: Mapping[str, Any]) -> Iterator[str]:
+        """A line for each file that is not injected whole from now on, and was until now, or was not injected."""
+        if (contents := update.get(keys.MEMORY)) is None:
+            return
+        known = self.shares(state.get(keys.MEMORY) or {})
+        for path, (sent, whole) in self.shares(contents).items():
+            if path not in known:
+                yield f"{path}: {sent:,} of {whole:,} tokens in the prompt, the rest is read with read_file"
 
     def _layers(self, state: Mapping[str, Any]) -> list[str]:
         """What is injected in the turn that is running, whether or not it is there."""

@@ -78,6 +78,13 @@ class SessionMemory(Part):
         files = self._workspace.snapshot.files
         return tuple(p for p in self.layers if p in self.sources or p in files)
 
+    def shares(self) -> dict[str, tuple[int, int]]:
+        """path -> (tokens in the prompt, tokens of the file), of the files that are longer than there is room for."""
+        from deepnb.wiring.upcoming import memory_shares
+
+        work = self._workspace
+        return {} if work.options.graph is not None else memory_shares(work.built, work.state.peek(work.thread))
+
     def text(self) -> str:
         """The memory files that exist, each under its path."""
         files = self._files

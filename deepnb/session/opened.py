@@ -164,6 +164,10 @@ class OpenedMemory(SessionMemory):
         """Each file under its path, credentials masked."""
         return "\n\n".join(f"{path}\n\n{self.read(path)}" for path in self.shown)
 
+    def shares(self) -> dict[str, tuple[int, int]]:
+        """Nothing: what its prompts held is not known."""
+        return {}
+
     @property
     def layers(self) -> tuple[str, ...]:
         """The same."""

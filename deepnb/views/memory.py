@@ -1,6 +1,6 @@
 """What the agent remembers: each file of memory, and whether the prompt has its current text."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,6 +49,17 @@ class MemoryFile:
     prompt: str | None
     state: State
     tokens: int
+    sent: int | None = None
+    """Tokens of it in the prompt, where that has not all of it."""
+
+    @property
+    def standing(self) -> str:
+        """How it stands to the prompt: `in the prompt`, `3,936 of 15,582 tokens in the prompt`."""
+        words = STATES[self.state]
+        if self.sent is None:
+            return words
+        part = part_words(self.sent, self.tokens)
+        return words.replace(STATES["same"], part) if self.state in ("same", "masked") else f"{words} ({part})"
 
     @property
     def content(self) -> str:
@@ -103,7 +114,9 @@ class MemoryView:
     @property
     def title(self) -> str:
         """`memory · 2 files · 46 tokens`."""
-        return f"memory · {counted(len(self.files), 'file')} · {counted(self.tokens, 'token')}"
+        sent = sum(file.tokens if file.sent is None else file.sent for file in self.files)
+        tokens = counted(self.tokens, "token") if sent == self.tokens else part_words(sent, self.tokens)
+        return f"memory · {counted(len(self.files), 'file')} · {tokens}"
 
     @property
     def is_empty(self) -> bool:
@@ -116,7 +129,7 @@ class MemoryView:
             return page([title_line("memory", self.stamp), EMPTY, *self.hints])
         lines = [title_line(self.title, self.stamp)]
         for file in self.files:
-            lines += ["", f"{file.path}  ({file.size})  {STATES[file.state]}", *_body(file, self.room)]
+            lines += ["", f"{file.path}  ({file.size})  {file.standing}", *_body(file, self.room)]
         lines += ["", *(f"no file yet: {path}" for path in self.missing)] if self.missing else []
         if self.others:
             lines += ["", "other files below /memory", *(f"  {other.path}  ({other.size})" for other in self.others)]
@@ -162,10 +175,12 @@ def memory_view(
     at_hand: Iterable[tuple[str, str]] = (),
     conflicts: Sequence[OpenConflict] = (),
     known: State | None = None,
+    shares: Mapping[str, tuple[int, int]] | None = None,
 ) -> MemoryView:
     """What is remembered; `count` gives the tokens of a text, `at_hand` names files that could be joined in.
 
-    `known` is the state of all files, where the prompt is not known.
+    `known` is the state of all files, where the prompt is not known; `shares` has (tokens in the prompt, tokens of the
+    file) of those that are not in it whole.
     """
     paths = list(dict.fromkeys([*sources, *snapshot.memory]))
     files, missing = [], []
@@ -176,10 +191,16 @@ def memory_view(
             continue
         text, prompt = _masked(snapshot, path), snapshot.memory.get(path)
         shown = text if text is not None else prompt or ""
-        files.append(MemoryFile(path, text, prompt, state, count(shown) if shown else 0))
+        sent = (shares or {}).get(path, (None,))[0]
+        files.append(MemoryFile(path, text, prompt, state, count(shown) if shown else 0, sent))
     below = sorted(p for p in {*snapshot.files, *snapshot.binary} if p.startswith("/memory/") and p not in paths)
     others = [OtherFile(p, _size(snapshot, p, count)) for p in below]
     return MemoryView(tuple(files), tuple(missing), tuple(others), stamp, tuple(at_hand), conflicts=tuple(conflicts))
+
+
+def part_words(sent: int, tokens: int) -> str:
+    """`3,936 of 15,582 tokens in the prompt`."""
+    return f"{sent:,} of {counted(tokens, 'token')} in the prompt"
 
 
 def conflict_line(one: OpenConflict) -> str:
@@ -228,7 +249,7 @@ def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
 
 def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
     colour = _COLOURS.get(file.state, _NEUTRAL if file.state == "empty" else _WAITING)
-    head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(STATES[file.state], colour))
+    head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(file.standing, colour))
     body: list[h.Child] = [h.pre(file.cut(room))] if file.content.strip() else [h.muted("empty")]
     if file.diff:
         words = _unseen(file.diff, room)

@@ -1,11 +1,13 @@
 """The state of the session on one small panel."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from deepnb.core.budget import Budget
 from deepnb.views import html as h
 from deepnb.views.budget import bar_html, budget_view, figure, gauge_line, left_words
 from deepnb.views.footer import model_words
+from deepnb.views.memory import part_words
 from deepnb.views.numbers import counted, percent
 from deepnb.views.table import table_html
 from deepnb.views.text import page, title_line
@@ -41,6 +43,8 @@ class StatusInfo:
     """How the thread was made: empty, shared."""
     lacks: tuple[str, ...] = ()
     """What a graph of somebody else's lacks."""
+    shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """path -> (tokens in the prompt, tokens of the file), of the memory files that are not in it whole."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class StatusView:
         info = self.info
         window = "window unknown" if info.window is None else f"window {info.window:,} tokens"
         kinds = [KINDS[kind] for kind in info.kind]
-        files = ", ".join(f"{path} ({counted(tokens, 'token')})" for path, tokens in info.memory)
+        sizes = {path: part_words(*info.shares[path]) for path in info.shares}
+        files = ", ".join(f"{path} ({sizes.get(path) or counted(tokens, 'token')})" for path, tokens in info.memory)
         rows = [
             ("model", f"{model_words(info.model)} · {window}"),
             (

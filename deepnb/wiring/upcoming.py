@@ -27,7 +27,8 @@ def upcoming(
     `last` is the last request. Of a graph of somebody else's, which is not `own`, its tools and system prompt are taken
     as they were then, as is what middleware of the user's own puts below them.
     """
-    memory, skills = _of(built, MemoryMiddleware), _of(built, SkillsMiddleware)
+    memory = _of(built, MemoryMiddleware) if own else None
+    skills = _of(built, SkillsMiddleware) if own else None
     update = memory.upcoming(values) if memory else {}
     changes = update.get(keys.MESSAGES) or ()
     gone = {m.id for m in changes if isinstance(m, RemoveMessage)}
@@ -48,6 +49,14 @@ def upcoming(
         parts = {**budget.parts, "tools": sum(piece.tokens for piece in kept)}
         budget, request = replace(budget, parts=parts), Request((*kept, *request.head), request.body)
     return replace(budget, request=request)
+
+
+def memory_shares(built: Built, values: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """path -> (tokens in the next prompt, tokens of the file), of the memory files that are not injected whole."""
+    if (memory := _of(built, MemoryMiddleware)) is None:
+        return {}
+    found: dict[str, tuple[int, int]] = memory.shares({**values, **memory.upcoming(values)}.get(keys.MEMORY) or {})
+    return found
 
 
 def _of(built: Built, kind: type[Any]) -> Any:
