@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from deepnb.core.request import Request, Sent
 from deepnb.core.values import Call, Path, Purpose, Turn, Usage
@@ -48,10 +49,58 @@ def last_cached(turns: Sequence[Turn]) -> tuple[Usage, str] | None:
     return answers[-1] if answers else None
 
 
-def same_beginning(before: Request, now: Request) -> int:
-    """Tokens at the beginning of a request that are as in another: what a provider's cache can read again."""
+@dataclass(frozen=True)
+class Caching:
+    """What is known of how a provider caches a prompt."""
+
+    marks: bool = False
+    """Whether it keeps a prefix only up to the marks that are set (Anthropic's: tools, system prompt, messages)."""
+    least: int = 0
+    """Tokens below which it keeps nothing."""
+
+
+def cacheable(before: Request, now: Request, how: Caching) -> int:
+    """Tokens at the beginning of a request that a provider can have kept from the one before it.
+
+    Where it is not known whether tools are read before the system prompt or after it (templates of local models do
+    either), what is the same in both orders.
+    """
+    if how.marks:
+        same = same_beginning(before, now)
+        found = max((end for end in _marked_ends(before) if end <= same), default=0)
+    else:
+        found = min(same_beginning(before, now), same_beginning(_tools_last(before), _tools_last(now)))
+    return found if found >= how.least else 0
+
+
+def same_beginning(before: Iterable[Sent], now: Iterable[Sent]) -> int:
+    """Tokens at the beginning of a request that are as in another."""
     pairs = takewhile(lambda pair: _is_same(*pair), zip(before, now, strict=False))
     return sum(piece.tokens for _, piece in pairs)
+
+
+def _tools_last(request: Request) -> Iterator[Sent]:
+    """The pieces as a template has them that writes the tools below the system prompt."""
+    tools = [piece for piece in request.head if piece.part == "tools"]
+    rest = (piece for piece in request.head if piece.part != "tools")
+    return chain(rest, tools, *request.body)
+
+
+def _marked_ends(request: Request) -> Iterator[int]:
+    """Where the marks of a request stand, in tokens from its beginning, as `engine.prompt_cache` sets them."""
+    head = list(request.head)
+    memory = next((i for i, piece in enumerate(head) if piece.part == "memory"), 0)
+    while memory and not head[memory - 1].text.strip():  # the blank lines above it are of the same block
+        memory -= 1
+    yield sum(piece.tokens for piece in head[:memory])
+    total = sum(piece.tokens for piece in head)
+    yield total
+    answer = max((i for i, one in enumerate(request.body) if one and one[0].part == "assistant"), default=0)
+    for number, pieces in enumerate(request.body):
+        if number == answer:
+            yield total
+        total += sum(piece.tokens for piece in pieces)
+    yield total
 
 
 def _is_same(a: Sent, b: Sent) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget
-from deepnb.core.cached import same_beginning
+from deepnb.core.cached import Caching, cacheable
 from deepnb.core.diff import FileDiffs, file_diffs
 from deepnb.core.request import Request
 from deepnb.core.secrets import redact
@@ -35,6 +35,8 @@ class Column:
     """The thread it is kept in; empty for one that was dropped."""
     begun: Request | None = None
     """The last request of the thread that was forked, where it went to the same model."""
+    caching: Caching = Caching()
+    """How the provider of its model caches prompts, as far as that is known."""
     layers: tuple[str, ...] = ()
     """The memory files that its prompt has where they exist."""
 
@@ -93,12 +95,12 @@ class Column:
 
     @property
     def cacheable(self) -> float | None:
-        """The share of the main agent's input that begins as the request before it did, which a cache can keep."""
+        """The share of the main agent's input that its provider can have kept from the request before it."""
         answers = (call for call in self.calls if call.purpose == "answer" and not call.path)
         sent = [call.request for call in answers if call.request is not None]
         total = sum(request.tokens for request in sent)
         before = [self.begun, *sent]
-        same = sum(same_beginning(a, b) for a, b in zip(before, sent, strict=False) if a is not None)
+        same = sum(cacheable(a, b, self.caching) for a, b in zip(before, sent, strict=False) if a is not None)
         return same / total if total else None
 
     @property

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepnb.core.budget import PARTS
+from deepnb.core.cached import Caching, cacheable
 from deepnb.core.request import Request, Sent
 from deepnb.core.short_repr import short_repr
 from deepnb.core.values import Call
@@ -49,6 +50,8 @@ class Xray:
     """The request before it of the same agent and purpose; None for the first."""
     since: str = ""
     """Which call that was: `turn 2, call 1`."""
+    caching: Caching | None = Caching()
+    """How its provider caches prompts; None where another model was sent the request before it."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"of turn {self.turn}, call {self.call.number}: tokens={self.request.tokens}")
@@ -65,6 +68,13 @@ class Xray:
     def changes(self) -> tuple[PieceChange, ...]:
         """What came, went or changed since the request before, in order."""
         return () if self.before is None else changes(tuple(self.before), tuple(self.request))
+
+    @property
+    def cacheable(self) -> int | None:
+        """Tokens that the provider can have kept from the request before; None for the first."""
+        if self.before is None:
+            return None
+        return 0 if self.caching is None else cacheable(self.before, self.request, self.caching)
 
     @property
     def prefix(self) -> Prefix | None:

@@ -18,6 +18,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
+from deepnb.core.cached import LEAST, Caching
 from deepnb.core.prompt import MEMORY_OPEN
 
 MARK = {"type": "ephemeral"}
@@ -45,6 +46,14 @@ class PromptCacheMiddleware(AgentMiddleware):
 def wants_marks(model: Any) -> bool:
     """Whether a model's provider wants marks: known by the package of its class, so that nothing is imported to ask."""
     return any(kind.__module__.partition(".")[0] == "langchain_anthropic" for kind in type(model).__mro__)
+
+
+def caching_of(model: Any) -> Caching:
+    """What is known of how a model's provider caches prompts."""
+    openai = any(kind.__module__.partition(".")[0] == "langchain_openai" for kind in type(model).__mro__)
+    address = str(getattr(model, "openai_api_base", None) or "https://api.openai.com")
+    known = wants_marks(model) or (openai and "://api.openai.com" in address)
+    return Caching(wants_marks(model), LEAST if known else 0)
 
 
 def marked(request: ModelRequest) -> ModelRequest:

@@ -75,7 +75,8 @@ class SessionContext:
             return Xray(at, chosen, chosen.request)
         number, before = earlier
         since = f"call {before.number}" if number == at else f"turn {number}, call {before.number}"
-        return Xray(at, chosen, chosen.request, before.request, since)
+        caching = self._workspace.built.caching if before.model == chosen.model else None
+        return Xray(at, chosen, chosen.request, before.request, since, caching)
 
     def requests(self) -> list[tuple[str, tuple[int, int]]]:
         """The calls whose request was kept, oldest first: a name, and turn and call for `xray`."""

@@ -181,7 +181,7 @@ def comparison(columns: Sequence[Column]) -> pd.DataFrame:
     """One row per column: its options, how it ended, the answer and the figures.
 
     Parts are tokens of the last request, `input` and `output` those of all calls; `cached` is the share that the
-    provider reported, and empty where it reported none; `cacheable` the share that begins as the request before.
+    provider reported, and empty where it reported none; `cacheable` the share that it can have kept from the request before.
     """
     rows = [
         {

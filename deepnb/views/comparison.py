@@ -23,7 +23,7 @@ _WAITING = "rgba(210,153,34,0.22)"
 _UNKNOWN = "–"
 _BRIEF = 96
 """Columns of an answer in short."""
-_CACHEABLE = "cacheable: the share of the input that begins as the request before, so that a cache can serve it"
+_CACHEABLE = "cacheable: the share of the input that the provider can have kept from the request before"
 _CARD = f"flex:1 1 17em;min-width:0;box-sizing:border-box;border:1px solid {h.LINE};border-radius:6px;padding:6px 10px"
 """Cards side by side while each has 17em of room, else below each other."""
 

@@ -46,7 +46,13 @@ class XrayView:
         if (prefix := x.prefix) is None:
             return ("the first request of its kind: no earlier one to compare it with",)
         share = percent(prefix.same, prefix.now)
-        lines = [f"Shared prefix with {x.since}: {counted(prefix.same, 'byte')} ({share} of this request, cacheable)"]
+        cacheable, total = x.cacheable or 0, x.request.tokens
+        lines = [
+            f"Shared prefix with {x.since}: {counted(prefix.same, 'byte')} ({share} of this request)",
+            f"Cacheable: {figure(x.call.budget, cacheable)} of {counted_tokens(x, total)} ({percent(cacheable, total)})",
+        ]
+        if x.caching is None:
+            lines[-1] += ", since another model was sent the request before"
         if (usage := x.call.usage) is not None and usage.cached:
             lines.append(f"The provider reports {usage.cached:,} of {usage.input:,} tokens as cached")
         return tuple(lines)

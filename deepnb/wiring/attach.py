@@ -8,11 +8,13 @@ from typing import Any
 
 from deepnb.backends.attached_files import NoFiles
 from deepnb.core.budget import Rule, Size, asked_rule, headroom
+from deepnb.core.cached import Caching
 from deepnb.core.errors import RefusedError
 from deepnb.core.subagents import Subagent
 from deepnb.engine.attached_graph import AttachedGraph
 from deepnb.engine.compaction import CompactionSteps
 from deepnb.engine.images import takes_images
+from deepnb.engine.prompt_cache import caching_of
 from deepnb.engine.reserve import reserve_of
 from deepnb.models.names import window_of
 from deepnb.models.resolve import label_of
@@ -76,6 +78,7 @@ def attach(options: Options, host: Host) -> Built:
         nested={},
         stack=made.parts.middleware,
         sees=model is None or takes_images(model),
+        caching=Caching() if model is None else replace(caching_of(model), marks=False),
     )
 
 

@@ -8,10 +8,12 @@ from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer
 from deepnb.context.counting import Meter
 from deepnb.core.budget import Rule
+from deepnb.core.cached import Caching
 from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
+from deepnb.engine.prompt_cache import caching_of
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_descriptions import described
 from deepnb.memory.flush import Flusher
@@ -55,6 +57,8 @@ class Built:
     """The middleware of the main agent, the outermost first."""
     sees: bool
     """Whether its model sees images."""
+    caching: Caching = Caching()
+    """How the provider of its model caches prompts."""
     prompt: str = ""
     """Its own instructions, before what the middleware adds."""
     bound: tuple[Any, ...] = ()
@@ -88,6 +92,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         nested=made.nested,
         stack=made.stack,
         sees=takes_images(mine.model),
+        caching=caching_of(mine.model),
         prompt=prompt_of(options),
         bound=(*(tool for one in made.stack for tool in getattr(one, "tools", ())), *made.tools),
     )
