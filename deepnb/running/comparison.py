@@ -128,7 +128,9 @@ class _Fork:
         last = self._source.turns[-1].model if self._source.turns else ""
         if stream.turn is not None and stream.turn.model != last:
             column = replace(column, begun=None)  # no model has in its cache what another was sent
-        column = replace(column, layers=self._layers(), caching=self._work.built.caching)
+        if stream.turn is not None:
+            column = replace(column, caching=self._work.built.caching)
+        column = replace(column, layers=self._layers())
         return _ended(column, stream.turn, problem, stopped)
 
     def _layers(self) -> tuple[str, ...]:
