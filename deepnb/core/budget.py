@@ -107,7 +107,11 @@ def limit_of(window: int | None, reserve: int = 0, fixed: int = 0) -> int | None
 
 
 def asked_rule(
-    window: int | None, trigger: Size | None = None, keep: Size | None = None, reserve: int = 0, limit: int | None = None
+    window: int | None,
+    trigger: Size | None = None,
+    keep: Size | None = None,
+    reserve: int = 0,
+    limit: int | None = None,
 ) -> Rule:
     """What was asked for, the rest as by default; it may have a conflict."""
     known = window is not None or (keep is not None and keep[0] == "fraction")
@@ -118,7 +122,11 @@ def asked_rule(
 
 
 def rule_for(
-    window: int | None, trigger: Size | None = None, keep: Size | None = None, reserve: int = 0, limit: int | None = None
+    window: int | None,
+    trigger: Size | None = None,
+    keep: Size | None = None,
+    reserve: int = 0,
+    limit: int | None = None,
 ) -> Rule:
     """The rule in force: 0.85 of a known window, else 170,000 tokens; or what was asked for.
 

@@ -59,6 +59,9 @@ class Caching:
     """Tokens below which it keeps nothing."""
 
 
+UNKNOWN = Caching()
+
+
 def cacheable(before: Request, now: Request, how: Caching) -> int:
     """Tokens at the beginning of a request that a provider can have kept from the one before it.
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from deepnb.core.approvals import PendingCall
 from deepnb.core.budget import Budget
-from deepnb.core.cached import Caching, cacheable
+from deepnb.core.cached import UNKNOWN, Caching, cacheable
 from deepnb.core.diff import FileDiffs, file_diffs
 from deepnb.core.request import Request
 from deepnb.core.secrets import redact
@@ -35,7 +35,7 @@ class Column:
     """The thread it is kept in; empty for one that was dropped."""
     begun: Request | None = None
     """The last request of the thread that was forked, where it went to the same model."""
-    caching: Caching = Caching()
+    caching: Caching = UNKNOWN
     """How the provider of its model caches prompts, as far as that is known."""
     layers: tuple[str, ...] = ()
     """The memory files that its prompt has where they exist."""

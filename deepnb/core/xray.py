@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepnb.core.budget import PARTS
-from deepnb.core.cached import Caching, cacheable
+from deepnb.core.cached import UNKNOWN, Caching, cacheable
 from deepnb.core.request import Request, Sent
 from deepnb.core.short_repr import short_repr
 from deepnb.core.values import Call
@@ -50,7 +50,7 @@ class Xray:
     """The request before it of the same agent and purpose; None for the first."""
     since: str = ""
     """Which call that was: `turn 2, call 1`."""
-    caching: Caching | None = Caching()
+    caching: Caching | None = UNKNOWN
     """How its provider caches prompts; None where another model was sent the request before it."""
 
     def __repr__(self) -> str:

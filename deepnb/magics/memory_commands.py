@@ -285,7 +285,9 @@ def memory_sources(scene: Scene, args: Args) -> Result:
     ]
     table = table_view(("", "path", "file"), rows, title="memory sources, in order", stamp=scene.stamp)
     cut = memory.shares() if what == "add" else {}
-    parts = (notice_view(f"{path}: {part_words(*share)}", "warning") for path, share in cut.items() if path not in before)
+    parts = (
+        notice_view(f"{path}: {part_words(*share)}", "warning") for path, share in cut.items() if path not in before
+    )
     more = (notice_view(f"{file} also exists: %memory sources add {name}") for name, file in unjoined(memory))
     return Stack(*([notice_view(line, "ok")] if line else []), *parts, table, *more)
 

@@ -161,7 +161,9 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
     snapshot = memory.snapshot
     memory.mark_shown(snapshot)
     state: State | None = "edited" if isinstance(memory, OpenedMemory) else None
-    return memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state, memory.shares())
+    return memory_view(
+        snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state, memory.shares()
+    )
 
 
 def unjoined(memory: SessionMemory) -> Iterator[tuple[str, str]]:

@@ -47,9 +47,17 @@ class SessionContext:
 
         work = self._workspace
         thread, options, turn = work.thread, work.options, work.thread.turns[-1]
-        if turn.budget is None or turn.budget.request is None or work.home.paths.is_served or work.current.plays(thread):
+        if (
+            turn.budget is None
+            or turn.budget.request is None
+            or work.home.paths.is_served
+            or work.current.plays(thread)
+        ):
             return None
-        before = [*excerpt.messages(excerpt.excerpt(thread)), *work.catalogs.before_prompt(work.catalogs.pinned(thread))]
+        before = [
+            *excerpt.messages(excerpt.excerpt(thread)),
+            *work.catalogs.before_prompt(work.catalogs.pinned(thread)),
+        ]
         values = {**work.state.peek(thread), **(update or {})}
         return upcoming(work.built, values, before, turn.budget.request, own=options.graph is None)
 

@@ -57,7 +57,11 @@ class SkillsMiddleware(Upstream):
     def block(self) -> str:
         """What is told of the skills as their files are now; empty where there are none."""
         usable = [metadata(s) for s in self._catalog.read(self._backend).skills if s.usable]
-        return PROMPT.format(skills_list="\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable)) if usable else ""
+        return (
+            PROMPT.format(skills_list="\n".join(skill_line(s["name"], s["description"], s["path"]) for s in usable))
+            if usable
+            else ""
+        )
 
     def modify_request(self, request: ModelRequest) -> ModelRequest:
         return super().modify_request(request) if request.state.get(keys.SKILLS) else request

@@ -8,7 +8,7 @@ from typing import Any
 
 from deepnb.backends.attached_files import NoFiles
 from deepnb.core.budget import Rule, Size, asked_rule, headroom
-from deepnb.core.cached import Caching
+from deepnb.core.cached import UNKNOWN
 from deepnb.core.errors import RefusedError
 from deepnb.core.subagents import Subagent
 from deepnb.engine.attached_graph import AttachedGraph
@@ -78,7 +78,7 @@ def attach(options: Options, host: Host) -> Built:
         nested={},
         stack=made.parts.middleware,
         sees=model is None or takes_images(model),
-        caching=Caching() if model is None else replace(caching_of(model), marks=False),
+        caching=UNKNOWN if model is None else replace(caching_of(model), marks=False),
     )
 
 

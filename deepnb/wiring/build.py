@@ -8,7 +8,7 @@ from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.writer import writer
 from deepnb.context.counting import Meter
 from deepnb.core.budget import Rule
-from deepnb.core.cached import Caching
+from deepnb.core.cached import UNKNOWN, Caching
 from deepnb.core.subagents import Subagent
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.graph import Graph, OwnGraph
@@ -57,7 +57,7 @@ class Built:
     """The middleware of the main agent, the outermost first."""
     sees: bool
     """Whether its model sees images."""
-    caching: Caching = Caching()
+    caching: Caching = UNKNOWN
     """How the provider of its model caches prompts."""
     prompt: str = ""
     """Its own instructions, before what the middleware adds."""

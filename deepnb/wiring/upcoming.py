@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from deepagents.middleware.summarization import SummarizationMiddleware
-from langchain_core.messages import BaseMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import RemoveMessage, SystemMessage
 
 from deepnb.core.budget import Budget
 from deepnb.core.prompt import system_parts
@@ -19,9 +19,7 @@ from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.wiring.build import Built
 
 
-def upcoming(
-    built: Built, values: Mapping[str, Any], before: Sequence[BaseMessage], last: Request, *, own: bool
-) -> Budget:
+def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], last: Request, *, own: bool) -> Budget:
     """What the next request holds so far: of the thread's state `values`, and with what stands `before` the prompt.
 
     `last` is the last request. Of a graph of somebody else's, which is not `own`, its tools and system prompt are taken
@@ -39,7 +37,11 @@ def upcoming(
     if own:
         writes = any(tool_name(tool) == WRITES for tool in built.bound)
         contents = {**values, **update}.get(keys.MEMORY) or {}
-        blocks = (built.prompt, skills.block() if skills else "", memory.block(contents, writes=writes) if memory else "")
+        blocks = (
+            built.prompt,
+            skills.block() if skills else "",
+            memory.block(contents, writes=writes) if memory else "",
+        )
         system = "\n\n".join(filter(None, (*blocks, _rest(system, built.prompt))))
     message = [SystemMessage(system)] if system else []
     tools = built.bound if own else ()

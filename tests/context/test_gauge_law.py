@@ -62,19 +62,24 @@ class Other(Scripted):
         return answered(self, {"max_output_tokens": self.max_output_tokens, **kwargs}, messages)
 
 
+LONG: dict[str, Any] = {"max_tokens": 20_000}
 SAME: dict[str, Any] = {"api_key": "x", "disable_streaming": True}
 CLIENTS: dict[str, Callable[[int | None], Any]] = {
-    "anthropic": lambda n: Anthropic(model_name="claude-some", **SAME, **({"max_tokens": n} if n else {})),
-    "openai": lambda n: OpenAI(model="some-model", **SAME, **({"max_tokens": n} if n else {})),
-    "responses": lambda n: OpenAI(model="some-model", use_responses_api=True, **SAME, **({"max_tokens": n} if n else {})),
-    "bound": lambda n: OpenAI(model="some-model", model_kwargs={"max_completion_tokens": n} if n else {}, **SAME),
+    "anthropic": lambda n: Anthropic(model_name="claude-some", **SAME, **reserving("max_tokens", n)),
+    "openai": lambda n: OpenAI(model="some-model", **SAME, **reserving("max_tokens", n)),
+    "responses": lambda n: OpenAI(model="some-model", use_responses_api=True, **SAME, **reserving("max_tokens", n)),
+    "bound": lambda n: OpenAI(model="some-model", model_kwargs=reserving("max_completion_tokens", n), **SAME),
     "other": lambda n: Other(answers=["fine"], disable_streaming=True, max_output_tokens=n),
 }
 
 
+def reserving(name: str, tokens: int | None) -> dict[str, Any]:
+    return {name: tokens} if tokens else {}
+
+
 def bare(model: Any, window: int, **options: Any) -> Session:
     """A session whose requests hold little beside the talk."""
-    off = {f"enable_{part}": False for part in ("filesystem", "memory", "subagents", "skills")}
+    off: dict[str, Any] = {f"enable_{part}": False for part in ("filesystem", "memory", "subagents", "skills")}
     return Session(model=model, max_input_tokens=window, system_prompt="Be brief.", tool_text="short", **off, **options)
 
 
@@ -83,7 +88,12 @@ def compacted(turn: Turn) -> list[int]:
     return [e.offload.before for e in turn.events if isinstance(e, Compacted)]
 
 
-WINDOWS = st.one_of(st.integers(4_096, 12_000), st.integers(12_000, 250_000), st.integers(250_000, 1_000_000), st.sampled_from([200_000, 1_000_000]))
+WINDOWS = st.one_of(
+    st.integers(4_096, 12_000),
+    st.integers(12_000, 250_000),
+    st.integers(250_000, 1_000_000),
+    st.sampled_from([200_000, 1_000_000]),
+)
 TRIGGERS = st.one_of(
     st.none(),
     st.tuples(st.just("fraction"), st.sampled_from([0.5, 0.85, 0.97, 1.0])),
@@ -100,7 +110,13 @@ def cases(draw: st.DrawFn) -> tuple[str, int, int | None, Any, list[float]]:
     trigger = draw(TRIGGERS)
     if trigger and trigger[0] == "share":
         trigger = ("tokens", int(trigger[1] * window))
-    return draw(st.sampled_from(sorted(CLIENTS))), window, reserve, trigger, draw(st.lists(st.floats(0.1, 0.4), min_size=4, max_size=5))
+    return (
+        draw(st.sampled_from(sorted(CLIENTS))),
+        window,
+        reserve,
+        trigger,
+        draw(st.lists(st.floats(0.1, 0.4), min_size=4, max_size=5)),
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Parameters")
@@ -124,7 +140,7 @@ def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(c
             if not by_messages:
                 assert total >= mark, "compacted before the mark"
         for call in answers:
-            late = by_messages and call.budget.total > mark or not by_messages and call.budget.total >= mark
+            late = call.budget.total > mark if by_messages else call.budget.total >= mark
             assert passed or not late or len(s.turns) == 1, "passed the mark, and was sent whole"
             if call.budget.total <= window - least:
                 sent = [n for what, n in model.sent if what == "answer"][-1]
@@ -142,7 +158,12 @@ def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(c
 @every_row(
     ("client", "window", "reserve", "says"),
     [
-        ("anthropic", 200_000, 64_000, "64,000 tokens are reserved for the answer, fewer as the window fills: 20,000 at"),
+        (
+            "anthropic",
+            200_000,
+            64_000,
+            "64,000 tokens are reserved for the answer, fewer as the window fills: 20,000 at",
+        ),
         ("openai", 128_000, 1_000, "1,000 tokens are reserved for the answer\n"),
         ("other", 4_096, 4_096, "compacts at 3,072 tokens, the window of 4,096 less 1,024 for the answer, keeps"),
     ],
@@ -156,9 +177,7 @@ def test_the_gauge_names_what_is_reserved_and_draws_where_it_compacts(client, wi
 
 
 def test_room_for_thinking_is_not_lowered():
-    model = Anthropic(
-        model_name="claude-some", max_tokens=20_000, thinking={"type": "enabled", "budget_tokens": 8_000}, **SAME
-    )
+    model = Anthropic(model_name="claude-some", **LONG, thinking={"type": "enabled", "budget_tokens": 8_000}, **SAME)
     s = bare(model, 40_000)
     assert s.rule.trigger_tokens == s.rule.limit == 40_000 - 10_000
     while not any(map(compacted, s.turns)):
@@ -167,7 +186,7 @@ def test_room_for_thinking_is_not_lowered():
 
 
 def test_a_summary_and_a_flush_have_room_too():
-    model = Anthropic(model_name="claude-some", max_tokens=20_000, **SAME)
+    model = Anthropic(model_name="claude-some", **LONG, **SAME)
     s = Session(model=model, max_input_tokens=40_000)
     while not s.history():
         s.run("word " * 4_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from deepnb import Session
 from deepnb.core.values import Notice
@@ -23,7 +24,7 @@ def said(s: Session) -> list[str]:
 
 @every_row("refresh", ["delta", "call", "thread"])
 @every_row("files", [{"/AGENTS.md": 90}, {"/AGENTS.md": 3, "/USER.md": 120}, {"/AGENTS.md": 60, "/SOUL.md": 200}])
-def test_each_place_says_how_many_of_its_tokens_were_sent(files: dict[str, int], refresh: str):
+def test_each_place_says_how_many_of_its_tokens_were_sent(files: dict[str, int], refresh: Any):
     s = Session(model=Scripted(answers=["ok"]), max_input_tokens=40_000, memory_budget=1_500, memory_refresh=refresh)
     for path, parts in files.items():
         s.memory.write(path, written(parts))

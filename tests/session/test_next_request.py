@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain.agents.middleware import AgentMiddleware
@@ -37,7 +38,7 @@ def talk(s: Session) -> None:
         s.run(prompt)
 
 
-CHANGES: dict[str, Callable[[Session], object]] = {
+CHANGES: dict[str, Callable[[Any], object]] = {
     "nothing": lambda s: None,
     "compact": lambda s: s.compact(),
     "compact, a turn, compact": lambda s: (s.compact(), s.run("And now?"), s.compact()),
@@ -89,9 +90,11 @@ def test_so_it_is_with_the_other_policies(change, refresh, monkeypatch, tmp_path
     _is_the_next_request(change, refresh)
 
 
-def _is_the_next_request(change: str, refresh: str) -> None:
+def _is_the_next_request(change: str, refresh: Any) -> None:
     model = Phased(answers=["Yes, they are.", call("look", place="harbour"), *["I see, that is so."] * 40])
-    s = Session(model=model, tools=[look], approve={"look": "allow"}, memory_refresh=refresh, trigger=("tokens", 90_000))
+    s = Session(
+        model=model, tools=[look], approve={"look": "allow"}, memory_refresh=refresh, trigger=("tokens", 90_000)
+    )
     s.memory.write("/AGENTS.md", "- the harbour rules hold\n- tabs\n")
     talk(s)
     CHANGES[change](s)
@@ -122,4 +125,6 @@ def test_a_compaction_by_hand_says_the_figures_that_the_gauge_has_before_and_aft
 
 
 def _difference(shown, sent) -> str:
-    return ", ".join(f"{part}: shown {shown[part]:,}, sent {sent[part]:,}" for part in sent if shown[part] != sent[part])
+    return ", ".join(
+        f"{part}: shown {shown[part]:,}, sent {sent[part]:,}" for part in sent if shown[part] != sent[part]
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def first(s: Session) -> str:
     return s.memory.log_entries()[-1].id
 
 
-WRITES: dict[str, Callable[[Session], object]] = {
+WRITES: dict[str, Callable[[Any], object]] = {
     "add": lambda s: s.memory.add("one more"),
     "add to a new file": lambda s: s.memory.add("a soul", "/SOUL.md"),
     "write": lambda s: s.memory.write("/USER.md", "# me\n"),
@@ -165,7 +166,9 @@ newest = "revert " + session.memory.log_entries()[-1].id
 @pytest.mark.kernel
 def test_so_it_is_in_a_kernel_with_a_panel_and_the_dashboard_open(kernel: Kernel):
     """Each magic in turn, then the button: what is entered is the user's, a revert keeps its note, and says what it did."""
-    kernel.ok("import deepnb, deepnb.course, pathlib\nsession = deepnb.current()\nz = pathlib.Path('page.md').write_text('loaded')")
+    kernel.ok(
+        "import deepnb, deepnb.course, pathlib\nsession = deepnb.current()\nz = pathlib.Path('page.md').write_text('loaded')"
+    )
     kernel.ok("%agent hello")
     kernel.ok("%agent dashboard")
     kernel.ok("%memory panel")
