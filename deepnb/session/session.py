@@ -758,7 +758,7 @@ class Session:
         return self._workspace.built.meter.count(text)
 
     def budget(self) -> Budget | None:
-        """What was in the context at the last model call; None before the first."""
+        """What the next request holds before its prompt; None before the first model call."""
         return self._context.budget()
 
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
