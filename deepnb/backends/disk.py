@@ -54,8 +54,8 @@ class DiskBackend(protocol.BackendProtocol):
     lines all end so. The async methods are those of the protocol: these in a thread.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, durable: bool = False) -> None:
-        self.tree = Tree(root, durable=durable)
+    def __init__(self, root: str | os.PathLike[str], *, durable: bool = False, private: bool = False) -> None:
+        self.tree = Tree(root, durable=durable, private=private)
 
     def __repr__(self) -> str:
         return f"DiskBackend({str(self.tree.root)!r})"

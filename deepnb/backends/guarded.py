@@ -7,6 +7,8 @@ refused, instructions that came out of a tool wait for the user, and the change 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, count
+from threading import Lock
 from typing import Any
 
 from deepagents.backends import protocol
@@ -18,7 +20,7 @@ from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import credential_in, unfit
-from deepnb.backends.steps import OWN, RECORDS, Steps, Written
+from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
 from deepnb.backends.writer import writer, writing
 from deepnb.core.directives import is_directive
 from deepnb.core.errors import DeepnbError
@@ -39,6 +41,9 @@ class GuardedBackend(protocol.BackendProtocol):
         self._held_changes = HeldChanges()
         self.record = Record(inner, roots, facts, self._last_read, self._held_changes)
         self._steps = Steps(self.record, self._last_read, self._held_changes, self.is_guarded)
+        self._naming = Lock()
+        self._named: set[str] = set()
+        """Files of results in this run, which the backend may not show yet."""
 
     @property
     def inner(self) -> protocol.BackendProtocol:
@@ -118,10 +123,11 @@ class GuardedBackend(protocol.BackendProtocol):
     # -- writing
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
-        if wrong := unfit(file_path, content):
+        if wrong := unfit(file_path, content) or _withheld(file_path):
             return protocol.WriteResult(error=wrong)
         if file_path.startswith(RECORDS):
-            return self.inner.write(file_path, redact(content))
+            path = self._free(file_path) if file_path.startswith(RESULTS) else file_path
+            return replace(self.inner.write(path, redact(content)), path=path)
         if not self.is_guarded(file_path):
             problem = self._steps.ask_about(file_path, content, self.record.text(file_path) or "")
             return protocol.WriteResult(error=problem) if problem else self.inner.write(file_path, content)
@@ -131,25 +137,34 @@ class GuardedBackend(protocol.BackendProtocol):
             problem = f"Error: {error}"
         return protocol.WriteResult(error=problem) if problem else protocol.WriteResult(path=file_path)
 
+    def _free(self, path: str) -> str:
+        """The path for a tool's result, numbered where it is taken: ids of calls repeat, and two can make one name."""
+        with self._naming:
+            there = {one["path"] for one in self.inner.ls(RESULTS.rstrip("/")).entries or ()}
+            numbered = chain((path,), (f"{path}-{n}" for n in count(2)))
+            free = next(one for one in numbered if one not in there and one not in self._named)
+            self._named.add(free)
+        return free
+
     def append_text(self, path: str, text: str) -> str | None:
         """Add a text to the end of one of the engine's own records, less credentials; gives the error, if any."""
-        if wrong := unfit(path, text):
+        if wrong := unfit(path, text) or _withheld(path):
             return wrong
         if not path.startswith(RECORDS):
             return f"Error: {path} is not a record"
         return append_text(self.inner, path, redact(text))
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
-        if is_journal(file_path):
-            return protocol.EditResult(error=f"Error: {OWN}")
+        if wrong := unfit(file_path, "") or _withheld(file_path):
+            return protocol.EditResult(error=wrong)
         try:
             return self._steps.edit(file_path, old_string, new_string, replace_all)
         except DeepnbError as error:
             return protocol.EditResult(error=f"Error: {error}")
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
-        if is_journal(file_path):
-            return protocol.DeleteResult(error=f"Error: {OWN}")
+        if wrong := unfit(file_path, "") or _withheld(file_path) or self._above_records(file_path):
+            return protocol.DeleteResult(error=wrong)
         try:
             result = self._steps.delete(file_path)
         except DeepnbError as error:
@@ -159,25 +174,31 @@ class GuardedBackend(protocol.BackendProtocol):
                 root.journal.keep()
         return result
 
+    def _above_records(self, path: str) -> str | None:
+        """The error of a tool that would delete all, records included."""
+        if not writer().tool or path.strip("/"):
+            return None
+        return f"Error: {OWN}" if any(self.inner.ls(folder.rstrip("/")).entries for folder in RECORDS) else None
+
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
         return [protocol.FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
 
     def _upload(self, path: str, content: bytes) -> str | None:
         if unfit(path, ""):
             return "invalid_path"
+        if is_withheld(path):
+            return "permission_denied"
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError:
             return self._upload_bytes(path, content)
-        if self.is_guarded(path) or path.startswith(RECORDS) or is_journal(path):
+        if self.is_guarded(path) or path.startswith(RECORDS):
             return "permission_denied" if self.write(path, text).error else None
         if self._steps.ask_about(path, text, self.record.text(path) or ""):
             return "permission_denied"
         return self.inner.upload_files([(path, content)])[0].error
 
     def _upload_bytes(self, path: str, content: bytes) -> str | None:
-        if is_journal(path):
-            return "permission_denied"
         if not self.is_guarded(path):
             return self.inner.upload_files([(path, content)])[0].error
         try:
@@ -287,6 +308,7 @@ class GuardedBackend(protocol.BackendProtocol):
 
     def begin(self) -> None:
         """A new turn begins: all that was written can be read."""
+        self._named.clear()
         self.record.begin_run()
 
     def save(self, *, whole: bool = True) -> None:
@@ -300,6 +322,11 @@ class GuardedBackend(protocol.BackendProtocol):
     def forget(self) -> None:
         """Know nothing of any file any more: after a journal was rewritten."""
         self.record.forget()
+
+
+def _withheld(path: str) -> str | None:
+    """The error of a write to what is not the writer's."""
+    return f"Error: {OWN}" if is_withheld(path) else None
 
 
 def _masked(text: str) -> str:

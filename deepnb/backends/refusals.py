@@ -17,6 +17,8 @@ def unfit(path: str, text: str) -> str | None:
     """Why a text can't be a file, whatever the backend would make of it."""
     if not path.startswith("/"):
         return f"Error: not written to {path}: a path begins with /"
+    if "//" in path:  # some backends take it for one
+        return f"Error: not written to {path}: a path has no // in it"
     try:
         text.encode()
     except UnicodeEncodeError:

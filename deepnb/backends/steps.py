@@ -6,6 +6,7 @@ Each takes the lock of the file's root, and raises DeepnbError where that can't 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from posixpath import normpath
 from typing import Any
 
 from deepagents.backends.protocol import DeleteResult, EditResult
@@ -21,9 +22,15 @@ from deepnb.core.directives import held_lines, is_directive
 from deepnb.core.merge import Conflict, Merged, all_crlf, merge
 from deepnb.core.secrets import credentials, redact
 
-RECORDS = ("/conversation_history/", "/large_tool_results/")
-"""What the engine writes down by itself: credentials are redacted there."""
+RESULTS = "/large_tool_results/"
+RECORDS = ("/conversation_history/", RESULTS)
+"""What the engine writes down by itself, and no tool of an agent's does: credentials are redacted there."""
 OWN = "deepnb keeps its records there"
+
+
+def is_withheld(path: str) -> bool:
+    """Whether whoever writes just now may not write a file, or delete a directory: the journal, and for a tool the records."""
+    return is_journal(path) or (writer().tool and f"{normpath('/' + path.lstrip('/'))}/".casefold().startswith(RECORDS))
 
 
 @dataclass(frozen=True)
@@ -127,8 +134,6 @@ class Steps:
 
     def ask_about(self, path: str, text: str, current: str) -> str | None:
         """An ordinary file is never altered: one that would hold a credential waits for the user."""
-        if is_journal(path):
-            return f"Error: {OWN}"
         if writer().origin != "agent":
             return None
         found = credentials("\n".join(added_lines(current, text)))

@@ -31,6 +31,9 @@ HELD = (
 
 Names = tuple[str, ...]
 
+PRIVATE = frozenset((".deepnb", "conversation_history", "large_tool_results"))
+"""Directories that hold what was said: made for their owner alone, and so is all in them."""
+
 LOCK: Names = (".deepnb", "lock")
 """The file that processes agree by (`locks.directory_lock`): replacing it would break the agreement."""
 
@@ -91,6 +94,8 @@ class Folder:
     def __init__(self, path: str, fd: int | None) -> None:
         self.path = path
         self.fd = fd
+        self.private = False
+        """Whether what is made in it is its owner's alone."""
 
     @classmethod
     def open(cls, path: str, fd: int | None = None) -> Folder:
@@ -134,6 +139,7 @@ class Folder:
 
     def child(self, name: str, *, create: bool = False) -> Folder:
         """The directory of this name in here; made first, if asked for."""
+        private = self.private or name in PRIVATE
         path, at = self._at(name)
         try:
             found = self.look(name)
@@ -141,16 +147,18 @@ class Folder:
             if not create:
                 raise
             with suppress(FileExistsError):
-                os.mkdir(path, **at)
+                os.mkdir(path, 0o700 if private else 0o777, **at)
             found = self.look(name)
         if _is_link(found):
             raise Refused("links are not followed")
         try:
-            return Folder.open(path, self.fd)
+            below = Folder.open(path, self.fd)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
                 raise Refused("links are not followed") from None
             raise
+        below.private = private
+        return below
 
     def file(self, name: str, flags: int) -> int:
         """A descriptor of the regular file of this name; never waits for a pipe's other end.
@@ -181,7 +189,7 @@ class Folder:
     def _opened(self, name: str, flags: int) -> int:
         path, at = self._at(name)
         try:
-            fd = os.open(path, flags | _FILE, 0o666, **at)
+            fd = os.open(path, flags | _FILE, 0o600 if self.private else 0o666, **at)
         except OSError as error:
             raise Refused("links are not followed") if error.errno in (errno.ELOOP, errno.EMLINK) else error from None
         try:
@@ -269,8 +277,10 @@ class Tree:
     Operations raise OSError, `Refused` among them, with a `strerror` that names no path of this machine.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, durable: bool = False) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, durable: bool = False, private: bool = False) -> None:
+        """What is made in a `private` one is its owner's alone; in any other that holds for what deepnb keeps there."""
         self.root = Path(root).expanduser().resolve()
+        self.private = private
         self.durable = durable
         """Whether a write returns only once it is on the disk itself."""
 
@@ -288,17 +298,15 @@ class Tree:
             here.close()
 
     def _top(self, create: bool) -> Folder:
-        try:
-            return Folder.open(str(self.root))
-        except FileNotFoundError:
-            if not create:
-                raise
-        try:
-            with suppress(FileExistsError):  # another process was faster
-                os.mkdir(self.root)
-        except FileNotFoundError:
-            raise Refused(f"the directory that {self.root.name!r} should be in does not exist") from None
-        return Folder.open(str(self.root))
+        if create and not self.exists():
+            try:
+                with suppress(FileExistsError):  # another process was faster
+                    os.mkdir(self.root, 0o700 if self.private else 0o777)
+            except FileNotFoundError:
+                raise Refused(f"the directory that {self.root.name!r} should be in does not exist") from None
+        top = Folder.open(str(self.root))
+        top.private = self.private
+        return top
 
     def exists(self) -> bool:
         """Whether the directory itself is there."""

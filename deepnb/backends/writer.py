@@ -25,6 +25,8 @@ class Writer:
     note: str = ""
     agent: tuple[str, ...] = ()
     """Ids of the `task` calls round a nested agent, outermost first: each agent has seen what it has seen."""
+    tool: bool = False
+    """Whether a tool of an agent writes, or code of one; not the engine for it."""
     run: int | None = None
     """Number of the run it belongs to; None outside one."""
     tell: Callable[[str], None] | None = None

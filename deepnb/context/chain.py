@@ -30,6 +30,8 @@ class Chain:
         self._told: dict[str, int] = {}
         self._nested: dict[values.Path, str] = {}
         self._asked: dict[tuple[values.Path, str], str] = {}
+        self._results: dict[tuple[values.Path, str], int] = {}
+        """Call of a nested agent -> how many results there were of calls of this id."""
         self._calls: dict[int, values.Call] = {}
         self._facts: dict[str, dict[str, Any]] = {}
         self._pieces: list[str] = []
@@ -61,7 +63,8 @@ class Chain:
                 yield "tool_start", {"id": safe_id(event.id), "name": redact(event.name), **args}, path
             case values.ToolEnded():
                 if path and event.status != "cut":  # no state of a nested agent is seen: this is its message
-                    yield from self.message(_result(event), path)
+                    self._results[path, event.id] = number = self._results.get((path, event.id), 0) + 1
+                    yield from self.message(_result(event, number), path)
                 ended = {"status": event.status, "seconds": round(event.seconds, 3)}
                 yield "tool_end", {"id": safe_id(event.id), "name": redact(event.name), **ended}, path
             case values.Compacted(offload=offload):
@@ -94,7 +97,10 @@ class Chain:
                 self._ids.append(id_)
                 self._head = id_
         self._told[id_] = words
-        self._asked.update({(path, call.id): id_ for call in message.tool_calls})
+        for call in message.tool_calls:
+            self._asked[(path, call.id)] = id_
+            if not known:
+                self._nested.pop((*path, call.id), None)  # an id may be that of an earlier call
         data = {"id": safe_id(id_), "parent": _written(self._parents[id_]), **_body(message)}
         yield "message", {**data, **self._facts.get(id_, {})}, path
         if known and not path and self._head != id_:
@@ -172,9 +178,10 @@ def _body(message: Message) -> dict[str, Any]:
     return {"role": message.role, **told}
 
 
-def _result(event: values.ToolEnded) -> Message:
+def _result(event: values.ToolEnded, number: int) -> Message:
+    """The message of a nested agent's tool; `number` counts the results of the calls of that id."""
     return Message(
-        "/".join((*event.path, event.id)),
+        "/".join((*event.path, event.id)) + (f"-{number}" if number > 1 else ""),
         "tool",
         event.result,
         name=event.name,

@@ -58,9 +58,15 @@ class Column:
     def tool_calls(self) -> tuple[tuple[ToolStarted, str], ...]:
         """The tool calls of the main agent that ran, in their order, each with how it ended."""
         events = self.turn.events if self.turn is not None else ()
-        ended = {e.id: e.status for e in events if isinstance(e, ToolEnded)}
-        started = (e for e in events if isinstance(e, ToolStarted) and not e.path)
-        return tuple((call, ended.get(call.id, "cut")) for call in started if call.id not in self._asked)
+        found: list[tuple[ToolStarted, str]] = []
+        at: dict[str, int] = {}
+        for event in events:
+            if isinstance(event, ToolStarted) and not event.path:
+                at[event.id] = len(found)
+                found.append((event, "cut"))
+            elif isinstance(event, ToolEnded) and not event.path and event.id in at:
+                found[at[event.id]] = found[at[event.id]][0], event.status
+        return tuple((call, status) for call, status in found if status != "cut" or call.id not in self._asked)
 
     @property
     def asked(self) -> tuple[PendingCall, ...]:

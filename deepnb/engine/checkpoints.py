@@ -48,6 +48,16 @@ def newest(checkpointer: Any, config: Mapping[str, Any]) -> Newest:
     return Newest(found.config["configurable"]["checkpoint_id"], found.metadata) if found else Newest()
 
 
+def drop_after(checkpointer: Any, thread: str, id_: str) -> bool:
+    """Drop the checkpoints of a thread after one; False where the checkpointer is not one in memory."""
+    if not isinstance(checkpointer, InMemorySaver):
+        return False
+    held = checkpointer.storage[thread][""]
+    for later in [one for one in held if one > id_]:
+        del held[later]
+    return True
+
+
 def whole(files: Mapping[str, Any]) -> dict[str, Any]:
     """The update that snapshots the files in the checkpoint it makes."""
     return {keys.FILES: Overwrite(dict(files))}

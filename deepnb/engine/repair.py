@@ -7,14 +7,19 @@ from langchain_core.messages import BaseMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from deepnb.core.messages import MEMORY_UPDATE
-from deepnb.core.values import Event, ToolEnded
+from deepnb.core.values import Event, ModelEnded, ToolEnded, ToolStarted
 from deepnb.engine import keys
 from deepnb.engine.request import source_of, still_sent
 
 
 def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) -> list[ToolMessage]:
     """Results for the open tool calls of a thread: of those that had ended their own, the rest are skipped."""
-    ended = {e.id: e for e in events if isinstance(e, ToolEnded) and e.status != "cut"}
+    ended: dict[str, ToolEnded] = {}
+    for event in events:
+        if isinstance(event, ModelEnded | ToolStarted) and not event.path:  # an id may be that of an earlier call
+            ended = {} if isinstance(event, ModelEnded) else {k: e for k, e in ended.items() if k != event.id}
+        elif isinstance(event, ToolEnded) and not event.path and event.status != "cut":
+            ended[event.id] = event
     at = next((i for i in range(len(messages))[::-1] if getattr(messages[i], "tool_calls", None)), len(messages))
     asked = messages[at] if at < len(messages) else None
     answered = {m.tool_call_id for m in messages[at:] if isinstance(m, ToolMessage)}

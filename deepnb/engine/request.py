@@ -120,15 +120,27 @@ def message_text(message: BaseMessage) -> str:
     )
 
 
+LONGEST = 2_000_000
+"""Characters of a tool's result that are kept: more than any window takes, and each is looked through for credentials."""
+
+
+def bounded(text: str) -> str:
+    """The text; of one that is too long to be kept its ends, and how much is left out between them."""
+    if len(text) <= LONGEST:
+        return text
+    line = f"[{len(text) - LONGEST:,} characters are left out here: a result is kept up to {LONGEST:,}]"
+    return f"{text[: LONGEST * 3 // 4]}\n{line}\n{text[-(LONGEST // 4) :]}"
+
+
 def result_text(output: Any) -> str:
-    """What a tool gave back, as text; of a Command, the messages it adds."""
+    """What a tool gave back, as text that is `bounded`; of a Command, the messages it adds."""
     if isinstance(output, BaseMessage):
-        return message_text(output)
+        return bounded(message_text(output))
     update = getattr(output, "update", None)
     if isinstance(update, dict):
         messages = update.get("messages") or ()
-        return "\n".join(message_text(m) for m in messages if isinstance(m, BaseMessage))
-    return str(output)
+        return "\n".join(bounded(message_text(m)) for m in messages if isinstance(m, BaseMessage))
+    return bounded(str(output))
 
 
 def shown_text(message: BaseMessage) -> str:

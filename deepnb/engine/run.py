@@ -103,6 +103,8 @@ class Run:
         """Whether the user can answer one of them."""
         self._record = record
         self._recording = threading.Lock()
+        self._unrecorded: Exception | None = None
+        """Why an event could not be written down, which ends the run."""
         self._closed = False
         """Whether nothing is recorded any more: a run that did not end in time is left to itself."""
         self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
@@ -206,7 +208,12 @@ class Run:
     def _join(self, event: Event | Added) -> None:
         with self._recording:
             if not self._closed:
-                self._record(event)
+                try:
+                    self._record(event)
+                except Exception as error:  # LangChain logs what a callback raises
+                    self._unrecorded = error
+                    self.listener.cancel()
+                    raise Cancelled from error
 
     def _pump(self, input: Any, config: dict[str, Any]) -> None:  # noqa: A002
         _READ.set(self)
@@ -224,7 +231,7 @@ class Run:
         except LimitReached as limit:
             self._error = limit
         except Cancelled:  # whoever cancelled knows
-            self._error = None
+            self._error = self._unrecorded
         except BaseException as error:  # handed to the reading thread, which raises it
             self._error = error
         finally:

@@ -107,18 +107,32 @@ def stored_turns(messages: Sequence[BaseMessage], waiting: Iterable[str] = ()) -
         yield StoredTurn(message_text(request), request.id or "", start, end, text, events, spent, model)
 
 
+def call_results(messages: Sequence[BaseMessage]) -> Iterator[ToolMessage | None]:
+    """The result of each call of these messages, in their order; an id may be that of several calls, one after another."""
+    found: list[ToolMessage | None] = []
+    open_: dict[str | None, list[int]] = {}
+    for message in messages:
+        if isinstance(message, AIMessage):
+            open_.update({call["id"]: [] for call in message.tool_calls})
+            for call in message.tool_calls:
+                open_[call["id"]].append(len(found))
+                found.append(None)
+        elif isinstance(message, ToolMessage) and (left := open_.get(message.tool_call_id)):
+            found[left.pop(0)] = message
+    return iter(found)
+
+
 def stored_events(messages: Sequence[BaseMessage], waiting: set[str]) -> Iterator[Event]:
     """What these messages tell of what happened."""
-    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
+    results = call_results(messages)
     for number, message in enumerate((m for m in messages if isinstance(m, AIMessage)), 1):
         if text := message_text(message):
             yield TextDelta(text, number)
         for call in message.tool_calls:
-            id_, name = call["id"] or "", call["name"]
-            if id_ in waiting:
+            id_, name, result = call["id"] or "", call["name"], next(results)
+            if id_ in waiting and result is None:
                 continue
             yield ToolStarted(id_, name, dict(call["args"]))
-            result = results.get(id_)
             if result is None:
                 yield ToolEnded(id_, name, "interrupted", "cut", 0.0)
             else:

@@ -1,4 +1,4 @@
-"""An exception in a tool as that tool's result, so that the model goes on."""
+"""An exception in a tool as that tool's result, so that the model goes on, and results of a length that can be kept."""
 
 import time
 from asyncio import CancelledError
@@ -11,7 +11,8 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from deepnb.core.failures import failure_text, own_traceback
 from deepnb.core.tape_index import NotOnTapeError
 from deepnb.core.values import ToolEnded
-from deepnb.engine.listen import tell
+from deepnb.engine.listen import tell, tell_notice
+from deepnb.engine.request import LONGEST, bounded
 
 _STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)
 """What ends or interrupts the run, not the tool alone."""
@@ -26,7 +27,7 @@ class ToolErrorsMiddleware(AgentMiddleware):
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         began = time.perf_counter()
         try:
-            return handler(request)
+            return _bounded(handler(request))
         except _STOPS:
             raise
         except BaseException as error:
@@ -35,11 +36,34 @@ class ToolErrorsMiddleware(AgentMiddleware):
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
         began = time.perf_counter()
         try:
-            return await handler(request)
+            return _bounded(await handler(request))
         except (*_STOPS, CancelledError):
             raise
         except BaseException as error:
             return _result(request.tool_call, error, began)
+
+
+def _bounded(result: Any) -> Any:
+    """A result whose texts are not too long to be kept; the user is told of what is left out."""
+    if not isinstance(result, ToolMessage):
+        return result
+    content = result.content
+    if isinstance(content, str):
+        made: Any = bounded(content)
+        whole = made is content
+    else:
+        texts = [b if isinstance(b, str) else b.get("text") if b.get("type") == "text" else None for b in content]
+        whole = all(text is None or len(text) <= LONGEST for text in texts)
+        made = [
+            block if text is None else bounded(text) if isinstance(block, str) else {**block, "text": bounded(text)}
+            for block, text in zip(content, texts, strict=True)
+        ]
+    if whole:
+        return result
+    tell_notice(
+        f"the result of {result.name} is longer than {LONGEST:,} characters: what is between its ends is left out"
+    )
+    return result.model_copy(update={"content": made})
 
 
 def _result(call: Any, error: BaseException, began: float) -> ToolMessage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from deepnb.core.session_file import OTHER_BRANCHES
@@ -32,6 +33,8 @@ _MOST_AGENTS = 2_000
 
 def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:
     """The conversation as it stands, in the order of the file, and its nested agents."""
+    entries, again = _once(entries)
+    beside = {path: _once(own)[0] for path, own in beside.items()}
     only_side = not any(e.facts["type"] in ("user", "assistant") and not e.facts.get("side") for e in entries)
     tree = Tree([e for e in entries if only_side or not e.facts.get("side")])
     main = tree.conversation()
@@ -47,7 +50,41 @@ def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangemen
     many = f"{tree.absent} line{'s' if tree.absent > 1 else ''} of it"
     absent = f"the parent of {many} is not in the file: read as if it were the line before"
     notices = [absent] if tree.absent else []
+    if again:
+        notices.append(
+            f"{again} line{'s are' if again > 1 else ' is'} in the file again: each is read once, where it was first"
+        )
+    if tree.cleared:
+        times = "once" if tree.cleared == 1 else f"{tree.cleared} times"
+        notices.append(f"the context was cleared {times}: what was said before is shown, and was not sent any more")
+    if tree.flat:
+        notices.append("no line of it names its parent: read in the order of the file")
     return Arrangement(main, agents, {name: n for name, n in counts.items() if n}, notices)
+
+
+def _once(entries: list[Entry]) -> tuple[list[Entry], int]:
+    """The lines with each that is in the file again at its first place, in its later words; and how many those were.
+
+    What a compaction keeps is written again, too, but below another line: that stays, and the tree sees to it.
+    """
+    first: dict[str, int] = {}
+    moved: set[str] = set()
+    compacted, again = -1, 0
+    out: list[Entry] = []
+    for entry in entries:
+        at = first.get(entry.id) if entry.id else None
+        if at is not None:
+            parents = out[at].parent, entry.parent
+            if entry.parent not in moved and (parents[0] == parents[1] or at > compacted):
+                out[at] = replace(entry, parent=parents[0])
+                again += 1
+                continue
+            moved.add(entry.id)
+        elif entry.id:
+            first[entry.id] = len(out)
+        compacted = len(out) if _is_boundary(entry) else compacted
+        out.append(entry)
+    return out, again
 
 
 class Tree:
@@ -57,6 +94,10 @@ class Tree:
         self.entries = entries
         self.absent = 0
         """Lines whose parent is not in the file."""
+        self.cleared = 0
+        """How often the conversation went on from nothing, in the same file."""
+        self.flat = len(entries) > 1 and not any(e.parent for e in entries)
+        """Whether no line names its parent."""
         self.told: set[str] = set()
         """Ids of what is in the conversation."""
         self._at: dict[str, list[int]] = defaultdict(list)
@@ -97,6 +138,8 @@ class Tree:
     def _parent_of(self, n: int) -> int | None:
         """The line above: of a boundary, the last one before the compaction; where it is not in the file, the one before."""
         entry = self.entries[n]
+        if self.flat:
+            return n - 1 if n else None
         if entry.parent:
             named = self._find(entry.parent, n)
             if named is None and (before := self._before(n)) is not None:
@@ -120,12 +163,21 @@ class Tree:
         return next((m for m in range(n - 1, -1, -1) if self.entries[m].id), None)
 
     def _path(self) -> set[int]:
+        """The way from the last message to its root; and where that began anew, the way from the last one before it."""
         spoken = [n for n, e in enumerate(self.entries) if e.facts["type"] in ("user", "assistant")]
-        at: int | None = spoken[-1] if spoken else None
         path: set[int] = set()
-        while at is not None and at not in path:
-            path.add(at)
-            at = self._parent[at]
+        while spoken:
+            at: int | None = spoken[-1]
+            root, later, said = spoken[-1], bool(path), False
+            while at is not None and at not in path:
+                path.add(at)
+                said = said or self.entries[at].has(Prompt, Reply)
+                root, at = min(root, at), self._parent[at]
+            self.cleared += later and said
+            if at is not None:  # its links go round
+                break
+            while spoken and spoken[-1] >= root:
+                spoken.pop()
         return path
 
     def _passed_by(self, path: set[int]) -> None:

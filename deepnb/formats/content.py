@@ -126,7 +126,7 @@ class Builder:
 
     def build(self, entries: Iterable[tuple[Entry, list[Item]]]) -> FileContent:
         """The content of a turn that these entries tell, given with their items."""
-        told = list(entries)
+        told = _distinct(list(entries))
         self._run(told, ())
         prompt = next((i.text for _, items in told for i in items if isinstance(i, Prompt | Command)), "")
         answers = (m.text for m in reversed(self._messages) if m.role == "assistant" and m.text)
@@ -254,6 +254,29 @@ class Builder:
         self._messages.append(message)
         self._visible.messages += 1
         self._visible.add(part, size)
+
+
+def _distinct(told: list[tuple[Entry, list[Item]]]) -> list[tuple[Entry, list[Item]]]:
+    """The entries, where an id comes again after its result with the later call and its result numbered."""
+    keys: dict[str, str] = {}
+    answered: dict[str, int] = {}
+    """Id -> how many calls of it were answered before the one that is open."""
+    made: list[tuple[Entry, list[Item]]] = []
+    done: set[str] = set()
+    for entry, items in told:
+        new = list(items)
+        for n, item in enumerate(items):
+            if isinstance(item, Tool) and item.id:
+                if item.id in done and keys[item.id] != item.key:
+                    answered[item.id] = answered.get(item.id, 0) + 1
+                    done.discard(item.id)
+                keys[item.id] = item.key
+            elif isinstance(item, Result) and item.id in keys:
+                done.add(item.id)
+            if isinstance(item, Tool | Result) and item.id in answered:
+                new[n] = replace(item, id=f"{item.id}-{answered[item.id] + 1}")
+        made.append((entry, new))
+    return made if answered else told
 
 
 def _replies(told: Iterable[tuple[Entry, list[Item]]]) -> dict[str, _Reply]:

@@ -22,7 +22,8 @@ def agent_persist(scene: Scene, args: Args) -> Result:
         return None
     kept = scene.session.workspace.persistence
     if kept is not None:
-        return notice(f"this session is kept in {kept.database.where}")
+        files = f": {kept.database.files}" if kept.database.files else ""
+        return notice(f"this session is kept in {kept.database.where}{files}")
     name = proposed_file(scene.namespace)
     quoted = f'"{name}"' if " " in name else name
     return notice(f"{FORGETS}; to keep them: %agent persist {quoted}")

@@ -8,7 +8,9 @@ from deepagents.middleware.filesystem import NUM_CHARS_PER_TOKEN
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.types import Command
 
+from deepnb.backends.steps import is_withheld
 from deepnb.backends.writer import writer, writing
 from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
@@ -44,8 +46,11 @@ class GuardMiddleware(AgentMiddleware):
         self.tools = []
         self._guard = guard
         self._longest = evicted_above and evicted_above * NUM_CHARS_PER_TOKEN
-        self._taken: dict[str, Mapping[str, Any]] = {}
-        """Id of a call -> its arguments as the model gave them, until the call is made; never checkpointed."""
+        self._taken: dict[tuple[str, ...], list[tuple[Any, Mapping[str, Any]]]] = {}
+        """Agent, and id of a call -> its arguments as they are checkpointed and as the model gave them, until it is made.
+
+        An id may be that of several calls of a message, or of other agents' that run beside it.
+        """
 
     @property
     def name(self) -> str:
@@ -65,9 +70,12 @@ class GuardMiddleware(AgentMiddleware):
 
     def _ended(self, request: Any, result: Any, told: Sequence[str]) -> Any:
         """The result of a call, with the conflicts that its writes came to."""
-        self._taken.pop(request.tool_call["id"] or "", None)
+        made, key = request.tool_call, _key(request.tool_call)
+        self._taken[key] = [one for one in self._taken.pop(key, ()) if one[0] != made["args"]]
         for line in self._guard.drain():
             tell_notice(line)
+        with writing(**self._facts(request)):
+            result = _without_records(result)
         return _with_conflicts(self._recorded(result), told)
 
     def _recorded(self, result: Any) -> Any:
@@ -100,13 +108,13 @@ class GuardMiddleware(AgentMiddleware):
             return message
         calls = [*message.tool_calls, *message.invalid_tool_calls]
         for call in calls:
-            self._taken.pop(call["id"] or "", None)
+            self._taken.pop(_key(call), None)
         telling = [c for c in calls if redact_value(c["args"]) is not c["args"]]
         if not telling:
             return message
         for call in telling:
             if isinstance(args := call["args"], dict) and not self._is_refused(call["name"] or "", args):
-                self._taken[call["id"] or ""] = args
+                self._taken.setdefault(_key(call), []).append((redact_value(args), args))
         fields = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")  # their ids stay as they are
         return message.model_copy(update={f: redact_value(getattr(message, f)) for f in fields})
 
@@ -115,8 +123,9 @@ class GuardMiddleware(AgentMiddleware):
 
     def _whole(self, request: Any) -> Any:
         """The call with the arguments that were kept aside for it."""
-        args = self._taken.get(request.tool_call["id"] or "")
-        return request if args is None else request.override(tool_call={**request.tool_call, "args": dict(args)})
+        call = request.tool_call
+        args = next((whole for clean, whole in self._taken.get(_key(call), ()) if clean == call["args"]), None)
+        return request if args is None else request.override(tool_call={**call, "args": dict(args)})
 
     def _facts(self, request: Any) -> dict[str, Any]:
         """What the guard is to know of a tool call: what a nested agent is asked is not the user's word."""
@@ -132,7 +141,20 @@ class GuardMiddleware(AgentMiddleware):
 
         agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
         run = outer.run if nested else self._guard.runs
-        return {"origin": "agent", "heard": all_heard, "agent": agent, "run": run}
+        return {"origin": "agent", "heard": all_heard, "agent": agent, "tool": call["name"] != _NESTED, "run": run}
+
+
+def _key(call: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*writer().agent, call["id"] or "")
+
+
+def _without_records(result: Any) -> Any:
+    """What a tool gives, less the files of its update that are not a tool's to write."""
+    update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
+    files = update.get(keys.FILES)
+    if not isinstance(files, dict) or not any(map(is_withheld, files)):
+        return result
+    return replace(result, update={**update, keys.FILES: {p: d for p, d in files.items() if not is_withheld(p)}})
 
 
 def _with_conflicts(result: Any, told: Sequence[str]) -> Any:

@@ -9,8 +9,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepnb.core.whole_file import make_folder
 from deepnb.memory.daily import NoteEntry, entries
 from deepnb.memory.layers import NOTES, note_day
 from deepnb.memory.recalls import Recalls
@@ -105,7 +107,7 @@ class MemorySearch:
             return make()
         folder = os.path.join(directory, ".deepnb")
         try:
-            os.makedirs(folder, exist_ok=True)
+            make_folder(Path(folder))
             return make(os.path.join(folder, "index.db"), source=lambda: files)
         except Exception as error:
             why = (str(error).splitlines() or [type(error).__name__])[0]

@@ -13,6 +13,7 @@ from langgraph.types import Command
 
 from deepnb.backends.disk import replace_text
 from deepnb.backends.refusals import guard_refusal
+from deepnb.backends.steps import OWN, is_withheld
 from deepnb.backends.writer import writer, writing
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
@@ -25,10 +26,13 @@ PATHS = (*ALWAYS, LONG_TERM, NOTES, "/memories/", "/skills/")
 """What is guarded by default: memory files, and directories of notes, memory and skills."""
 
 _WRITES = ("write_file", "edit_file")
+_CHANGES = (*_WRITES, "delete")
 
 
 class GuardMiddleware(guarding.GuardMiddleware):
     """Refuses credentials in memory, notes and skills, and there asks for the user's own words on instructions.
+
+    What a compaction and the file tools keep below `/conversation_history/` and `/large_tool_results/` is not written.
 
     The arguments of a refused call are redacted before they are checkpointed, and so are those of a call of `task`. All
     else stays as it was said. A subagent's files are checked when it hands them back; where `backend` is not the
@@ -69,20 +73,18 @@ class GuardMiddleware(guarding.GuardMiddleware):
 
     def _guarded_path(self, args: Mapping[str, Any]) -> str | None:
         """The path that a call writes to as the file tools understand it; None where it is not guarded."""
-        try:
-            path = validate_path(str(args.get("file_path", "")))
-        except ValueError:  # the tool refuses it
-            return None
-        return path if self._guard.is_guarded(path) else None
+        path = _path(args)
+        return path if path is not None and self._guard.is_guarded(path) else None
 
     def _refused(self, request: Any) -> ToolMessage | None:
         """The answer to a write that is not made."""
         call = request.tool_call
-        path = self._guarded_path(call["args"]) if call["name"] in _WRITES else None
-        if path is None:
-            return None
-        before = (self._backend.download_files([path])[0].content or b"").decode("utf-8", "replace")
-        problem = guard_refusal(path, before, _written(call, before), writer().heard)
+        problem, path = None, _path(call["args"])
+        if call["name"] in _CHANGES and path is not None and is_withheld(path):
+            problem = f"Error: {OWN}"
+        elif call["name"] in _WRITES and (path := self._guarded_path(call["args"])) is not None:
+            before = (self._backend.download_files([path])[0].content or b"").decode("utf-8", "replace")
+            problem = guard_refusal(path, before, _written(call, before), writer().heard)
         return ToolMessage(problem, name=call["name"], tool_call_id=call["id"], status="error") if problem else None
 
     def _handed_back(self, request: Any, result: Any) -> Any:
@@ -122,6 +124,14 @@ class _Paths:
     def drain(self) -> list[str]:
         """No line for the user: what is refused is said to the model."""
         return []
+
+
+def _path(args: Mapping[str, Any]) -> str | None:
+    """The path that a call names, as the file tools understand it; None where they refuse it."""
+    try:
+        return validate_path(str(args.get("file_path", "")))
+    except ValueError:
+        return None
 
 
 def _written(call: Mapping[str, Any], before: str) -> str:

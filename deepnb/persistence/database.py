@@ -6,7 +6,7 @@ import os
 import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -86,6 +86,29 @@ class Database(ABC):
     def close(self) -> None:
         """Nothing is read or written any more."""
 
+    # -- what only a file needs
+
+    plays = False
+    """Whether a turn plays in this kernel, whose end leaves all of it whole."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether what was opened is still found under its name."""
+        return True
+
+    @property
+    def files(self) -> str:
+        """Which files of the disk are the whole of it, in a line; empty for a server."""
+        return ""
+
+    def move(self, name: str) -> None:
+        """Go on in another file: the one that was opened, under its new name, or a new one with all that it held."""
+        raise NotImplementedError
+
+    def make_whole(self) -> bool:
+        """Leave nothing in a side file; gives whether nothing is."""
+        return True
+
     # -- what is the same for all
 
     def claim(self, thread: str) -> Callable[[], None]:
@@ -93,11 +116,15 @@ class Database(ABC):
         release = self.hold(thread)
         if release is None:
             raise self.busy(thread)
-        self.execute(
-            "INSERT INTO deepnb_claims (thread, holder, since) VALUES (?, ?, ?)"
-            " ON CONFLICT (thread) DO UPDATE SET holder = excluded.holder, since = excluded.since",
-            *(thread, _here(), datetime.now().astimezone().isoformat(timespec="seconds")),
-        )
+        try:
+            self.execute(
+                "INSERT INTO deepnb_claims (thread, holder, since) VALUES (?, ?, ?)"
+                " ON CONFLICT (thread) DO UPDATE SET holder = excluded.holder, since = excluded.since",
+                *(thread, _here(), datetime.now().astimezone().isoformat(timespec="seconds")),
+            )
+        except BaseException:
+            release()
+            raise
         return release
 
     def holder(self, thread: str) -> Holder | None:
@@ -113,6 +140,11 @@ class Database(ABC):
             f"thread {thread} is busy in another kernel{by}",
             "wait, or %agent fork NAME, which goes on from its last turn",
         )
+
+    def drop_after(self, thread: str, id_: str) -> None:
+        """Drop the checkpoints of a thread after one."""
+        later = "thread_id = ? AND checkpoint_ns = '' AND checkpoint_id > ?"
+        self.execute(f"DELETE FROM checkpoints WHERE {later}", thread, id_)
 
     def replace(self, blob: Blob, typed: tuple[str, bytes]) -> None:
         """Write a value of a checkpoint anew."""
@@ -176,12 +208,3 @@ def damaged(where: str, why: str) -> RefusedError:
 def _here() -> str:
     """This kernel, as another one names it."""
     return f"process {os.getpid()} on {platform.node() or 'this machine'}, in {os.getcwd()}"
-
-
-@contextmanager
-def held(release: Callable[[], None]) -> Iterator[None]:
-    """A claim for the time of a block."""
-    try:
-        yield
-    finally:
-        release()

@@ -1,13 +1,14 @@
 """LangGraph's checkpointers, as a session that is kept uses them: no credential and no foreign class goes through."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from deepnb.core.errors import RefusedError
+from deepnb.core.errors import DeepnbError, RefusedError
 from deepnb.engine import keys
 from deepnb.persistence.redaction import without_credentials
 
@@ -19,11 +20,22 @@ class PlainSerializer(JsonPlusSerializer):
         super().__init__(pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=None)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        try:
+        with readable("a checkpoint of this session", (Exception,)):  # whatever bytes can do to a decoder
             return super().loads_typed(data)
-        except Exception as error:  # whatever bytes can do to a decoder
-            what = f"a checkpoint of this session is damaged ({type(error).__name__})"
-            raise RefusedError(what, "restore a copy of its file or database") from None
+
+
+@contextmanager
+def readable(what: str, errors: tuple[type[Exception], ...] = (ValueError, TypeError, LookupError)) -> Iterator[None]:
+    """Within the block stored bytes are decoded: an error that says they are damaged, in place of the decoder's own."""
+    try:
+        yield
+    except DeepnbError:
+        raise
+    except errors as error:
+        if isinstance(error.__cause__, DeepnbError):
+            raise error.__cause__ from None
+        do = "restore a copy of its file or database"
+        raise RefusedError(f"{what} is damaged ({type(error).__name__})", do) from None
 
 
 class RedactedSaver(BaseCheckpointSaver[Any]):
@@ -40,6 +52,14 @@ class RedactedSaver(BaseCheckpointSaver[Any]):
 
     def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
         super().put_writes(config, [(name, _plain(name, value)) for name, value in writes], task_id, task_path)
+
+    def get_tuple(self, config: Any) -> Any:
+        with readable("a checkpoint of this session"):
+            return super().get_tuple(config)
+
+    def list(self, config: Any, **how: Any) -> Any:
+        with readable("a checkpoint of this session"):
+            yield from super().list(config, **how)
 
     # A run that is a coroutine has a thread of its own, which may wait for the database.
 

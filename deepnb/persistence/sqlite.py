@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from deepnb.backends.locks import file_lock, hold_file
-from deepnb.core.errors import InvalidError, NotInstalledError, RefusedError
-from deepnb.persistence.database import CHECKPOINT, WRITE, Blob, Database, checked_format
+from deepnb.core.errors import BusyError, DeepnbError, InvalidError, NotInstalledError, RefusedError
+from deepnb.persistence.database import CHECKPOINT, WRITE, Blob, Database, checked_format, damaged
 
-_WAIT = 30.0
-"""Seconds that a write waits for another kernel's."""
+_WAIT = 5.0
+"""Seconds that a write waits for another program's."""
 
 _PATIENCE = 500
-"""Milliseconds that the file is waited for where it is to be written anew."""
+"""Milliseconds that the file is waited for where it is to be written anew, or its log is to be emptied into it."""
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+"""Primary result codes (sqlite.org/rescode.html)."""
 
 INSTALL = 'pip install "deepnb[sqlite]"'
 
@@ -30,25 +35,39 @@ class SqliteDatabase(Database):
 
     def __init__(self, name: str | Path) -> None:
         """Open a file, or make it. A file that is damaged, or is not a session's, is refused and not changed."""
+        self._lock = threading.RLock()
+        self._open(str(name))
+
+    def _open(self, name: str) -> None:
         saver_class, store_class = _classes()
-        self.where = str(name)
-        self.path = path = real_path(name)
+        path = real_path(name)
         version = _checked(path)
+        self.where, self.path = name, path
         self._lock_file = path.with_name(f"{path.name}.lock")
         for file in (path, self._lock_file):
             _make_private(file)
-        self._lock = threading.RLock()
-        self._rows = self._connection(autocommit=True)
-        self._rows.execute("PRAGMA journal_mode=WAL")
-        self.migrate(version)
-        self.saver = saver_class(self._connection(autocommit=False))
-        self.saver.setup()
-        self.store = store_class(self._connection(autocommit=True))
-        self.store.setup()
+        with _told(self.where):
+            self._rows = self._connection(autocommit=True)
+            self._rows.execute("PRAGMA journal_mode=WAL")
+            self._file = os.stat(path)
+            self.migrate(version)
+            self.saver = saver_class(self._connection(autocommit=False))
+            self.saver.setup()
+            self.store = store_class(self._connection(autocommit=True))
+            self.store.setup()
+        for connection in self._connections:
+            connection.where = self.where
+        with self.transaction():  # a lock of another program is met before anything is changed
+            pass
+        self._at_exit = weakref.finalize(self, _empty_log, self._rows, os.getpid())
 
-    def _connection(self, *, autocommit: bool) -> sqlite3.Connection:
+    @property
+    def _connections(self) -> tuple[_Connection, ...]:
+        return self.saver.conn, self.store.conn, self._rows
+
+    def _connection(self, *, autocommit: bool) -> _Connection:
         mode: dict[str, Any] = {"isolation_level": None} if autocommit else {}
-        made: sqlite3.Connection = sqlite3.connect(self.path, check_same_thread=False, timeout=_WAIT, **mode)
+        made = sqlite3.connect(self.path, check_same_thread=False, timeout=_WAIT, factory=_Connection, **mode)
         made.execute("PRAGMA synchronous=NORMAL")  # with a log of writes ahead, all but the last survive a power cut
         made.execute("PRAGMA secure_delete=ON")
         return made
@@ -63,19 +82,63 @@ class SqliteDatabase(Database):
             if self._rows.in_transaction:
                 yield
                 return
+            self._see_file()
             self._rows.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._rows.execute("COMMIT")
             except BaseException:
-                self._rows.execute("ROLLBACK")
+                self._rows.rollback()
                 raise
-            self._rows.execute("COMMIT")
 
-    def lock(self) -> Any:
-        return file_lock(self._lock_file, self.path.name)
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        self._see_file()
+        with file_lock(self._lock_file, self.path.name):
+            yield
+        if not self.plays:
+            self.make_whole()
 
     def hold(self, thread: str) -> Callable[[], None] | None:
+        self._see_file()
         return hold_file(self.path.with_name(f"{self.path.name}-{thread}.lock"))
+
+    @property
+    def is_there(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self.path), self._file)
+        except OSError:
+            return False
+
+    def _see_file(self) -> None:
+        """An error where what is written would go into a file that nobody finds again."""
+        if not self.is_there:
+            what = f"{self.where} was moved, replaced or deleted while this session used it"
+            raise RefusedError(what, "%agent persist FILE, which names where it is now, or a new file to write it to")
+
+    def move(self, name: str) -> None:
+        path = real_path(name)
+        self.make_whole()
+        if not (path.exists() and os.path.samestat(os.stat(path), self._file)):
+            if path.exists():
+                raise RefusedError(f"{name} exists already", "choose a new file")
+            _make_private(path)
+            self.execute("VACUUM INTO ?", str(path))
+        self.close()
+        used = self.saver, self.store  # others hold these
+        self._open(name)
+        for old, new in zip(used, (self.saver, self.store), strict=True):
+            vars(old).update(vars(new))
+        self.saver, self.store = used
+
+    def make_whole(self) -> bool:
+        with self._lock:
+            return _empty_log(self._rows, os.getpid())
+
+    @property
+    def files(self) -> str:
+        name = self.path.name
+        return f"{name} alone is the whole of it between turns; {name}-wal, {name}-shm and {name}.lock need no copy"
 
     def newest(self) -> list[tuple[str, str]]:
         query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
@@ -86,19 +149,124 @@ class SqliteDatabase(Database):
         yield from self._blobs("writes", "value", "channel", WRITE)
 
     def vacuum(self) -> str:
-        self.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
-        try:
-            with suppress(sqlite3.OperationalError):  # another kernel uses the file
-                self.execute("VACUUM")
-                if not self.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
-                    return ""
-        finally:
-            self.execute(f"PRAGMA busy_timeout = {int(_WAIT * 1000)}")
+        with suppress(BusyError), _patience(self._rows):  # another kernel uses the file
+            self.execute("VACUUM")
+        if self.make_whole():
+            return ""
         return f"another kernel uses {self.where}: old bytes of it are overwritten when you forget once more without it"
 
     def close(self) -> None:
-        for connection in (self.saver.conn, self.store.conn, self._rows):
+        self.make_whole()
+        self._at_exit.detach()
+        for connection in self._connections:
             connection.close()
+
+
+class _Cursor(sqlite3.Cursor):
+    """Raises SQLite's errors as lines for the user."""
+
+    connection: _Connection
+
+    def execute(self, *given: Any) -> _Cursor:
+        with self.connection.told():
+            return super().execute(*given)
+
+    def executemany(self, *given: Any) -> _Cursor:
+        with self.connection.told():
+            return super().executemany(*given)
+
+    def fetchone(self) -> Any:
+        with self.connection.told():
+            return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        with self.connection.told():
+            return super().fetchall()
+
+    def __next__(self) -> Any:
+        with self.connection.told():
+            return super().__next__()
+
+
+class _Connection(sqlite3.Connection):
+    """One of ours, or LangGraph's: a transaction whose end fails is no more, and does not block those after it."""
+
+    where = ""
+    """How its file is called in errors; empty while it is set up."""
+
+    def cursor(self, *given: Any) -> Any:
+        return super().cursor(_Cursor)
+
+    def execute(self, *given: Any) -> Any:
+        try:
+            return self.cursor().execute(*given)
+        except BaseException:
+            if given[0] == "COMMIT":
+                self.rollback()
+            raise
+
+    def commit(self) -> None:
+        try:
+            with self.told():
+                super().commit()
+        except BaseException:
+            self.rollback()
+            raise
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Within the block an error of SQLite's is a line for the user."""
+        if not self.where:
+            yield
+            return
+        with _told(self.where):
+            yield
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.ProgrammingError:
+        raise  # a closed session
+    except sqlite3.DatabaseError as error:
+        raise _line(error, where) from None
+
+
+def _line(error: sqlite3.DatabaseError, where: str) -> DeepnbError:
+    """What is said of an error: `k.db is full`, in place of a traceback."""
+    code, words = (
+        getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF,
+        " ".join(str(error).partition(" with text ")[0].split())[:80],
+    )
+    if code in _BUSY:
+        return BusyError(f"{where} has been locked by another program for {_WAIT:g} s", "do it again when that is done")
+    if code in _UNWRITTEN:
+        return RefusedError(
+            f"{where} can't be written ({words})", "make room or see that it may be written, then do it again"
+        )
+    return damaged(where, words)
+
+
+def _empty_log(rows: sqlite3.Connection, process: int) -> bool:
+    """Whether all that was written is in the file itself now; not where another program holds it back."""
+    if os.getpid() != process:  # a fork of the kernel that ends
+        return False
+    with suppress(sqlite3.Error, DeepnbError):
+        if not rows.in_transaction:
+            with _patience(rows):
+                return not rows.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    return False
+
+
+@contextmanager
+def _patience(rows: sqlite3.Connection) -> Iterator[None]:
+    """Within the block the file is waited for only shortly."""
+    rows.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+    try:
+        yield
+    finally:
+        rows.execute(f"PRAGMA busy_timeout = {int(_WAIT * 1000)}")
 
 
 def real_path(name: str | Path) -> Path:
@@ -112,17 +280,23 @@ def _classes() -> tuple[Any, Any]:
         from langgraph.store.sqlite import SqliteStore
     except ImportError:
         raise NotInstalledError("SQLite needs langgraph-checkpoint-sqlite", INSTALL) from None
-    from deepnb.persistence.savers import PlainSerializer, RedactedSaver
+    from deepnb.persistence.savers import PlainSerializer, RedactedSaver, readable
 
     class Saver(RedactedSaver, SqliteSaver):
         def __init__(self, connection: sqlite3.Connection) -> None:
             super().__init__(connection, serde=PlainSerializer())
 
-    return Saver, SqliteStore
+    class Store(SqliteStore):
+        def batch(self, ops: Any) -> Any:
+            with readable("memory of this session"):
+                return super().batch(ops)
+
+    return Saver, Store
 
 
 def _checked(path: Path) -> int | None:
     """The format of a file, before it is opened for writing; None for a new file."""
+    left = "it was left as it is: restore a copy, or choose another file"
     if path.is_dir():
         raise InvalidError(f"{path} is a directory", "type the name of a file")
     if not path.parent.is_dir():
@@ -140,9 +314,11 @@ def _checked(path: Path) -> int | None:
                     raise RefusedError(f"{path} is another program's database", "choose another file")
                 return 0
             return checked_format(lambda sql: db.execute(sql).fetchall(), str(path))
-    except sqlite3.DatabaseError as error:
-        what = f"{path} is damaged, or no SQLite file ({' '.join(str(error).split())[:80]})"
-        raise RefusedError(what, "it was left as it is: restore a copy, or choose another file") from None
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        words = " ".join(str(error).split())[:80]
+        if isinstance(error, sqlite3.DatabaseError) and isinstance(line := _line(error, str(path)), BusyError):
+            raise line from None
+        raise RefusedError(f"{path} is damaged, or no SQLite file ({words})", left) from None
     except OSError as error:
         raise InvalidError(f"{path} can't be opened ({error.strerror})", "choose another file") from None
 

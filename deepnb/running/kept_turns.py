@@ -12,7 +12,7 @@ from deepnb.core.lazy_mapping import LazyMapping
 from deepnb.core.messages import Messages
 from deepnb.core.request import Request, Sent
 from deepnb.core.values import Snapshot, Turn
-from deepnb.persistence.codec import DamagedError, Reader, Writer, dumps
+from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records, TurnRow
 from deepnb.running.paths import Paths
 
@@ -112,7 +112,7 @@ class KeptTurns:
             reader = Reader(self._records.get, before, self._heads)
             facts = {name: reader.value(row.record[name]) for name in _FACTS}
             return Turn(thread=thread, before=state(row.record["before"]), after=state(row.record["after"]), **facts)
-        except (DamagedError, LookupError, TypeError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise self._records.damaged(f"a turn can't be read: {error}") from None
 
     def _snapshot(
@@ -142,7 +142,10 @@ class KeptTurns:
 
     def _value(self, name: str) -> Any:
         if name not in self._values:
-            self._values[name] = Reader(self._records.get).value(json.loads(self._records.get(name)))
+            try:
+                self._values[name] = Reader(self._records.get).value(json.loads(self._records.get(name)))
+            except (LookupError, TypeError, ValueError) as error:
+                raise self._records.damaged(f"a state can't be read: {error}") from None
         return self._values[name]
 
 

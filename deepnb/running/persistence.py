@@ -83,6 +83,7 @@ class Persistence:
         """A turn begins, or goes on: should the kernel end before it, it is known what was asked."""
         named = {name: getattr(turn, name) for name in ("number", "prompt", "model", "started", "cell")}
         self._begun.add(turn.thread)
+        self.database.plays = True
         with self._whole():  # one at a time: a job begins in a thread of its own
             begun = {**named, "before": self._turns.state(turn.before)}
             self.records.set_begun(turn.thread, Writer(self.records.put).plain(begun))
@@ -91,8 +92,10 @@ class Persistence:
         """The turn of a thread has ended, and is in its list of turns."""
         with self._whole():
             self._begun.discard(thread.name)
+            self.database.plays = bool(self._begun)
             self._save(thread)
             self.records.set_begun(thread.name, None)
+        self.database.make_whole()
 
     def save(self, threads: Iterable[Thread], names: Iterable[str]) -> None:
         """Keep what has changed of the threads that were read; those of other `names` than these are no more."""
@@ -103,6 +106,8 @@ class Persistence:
                 self.records.remove_thread(gone)
                 del self._rows[gone]
             self._save_session()
+        if self._current.is_idle:
+            self.database.make_whole()
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -329,10 +334,13 @@ def _cut_tools(
     """The calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
     if not thread.unfinished or thread.unsigned:
         return
-    results = {getattr(m, "tool_call_id", None) for m in messages}
-    for message in messages[len(base.before.messages) : len(base.after.messages)]:
+    from deepnb.engine.stored_threads import call_results
+
+    since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
+    results = call_results(since)
+    for message in since[:before]:
         for call in getattr(message, "tool_calls", ()):
-            if call["id"] not in results and call["id"] not in asked:
+            if next(results) is None and call["id"] not in asked:
                 yield ToolEnded(call["id"] or "", call["name"], "interrupted", "cut", 0.0)
 
 

@@ -118,8 +118,16 @@ class State:
 
     def open(self, thread: Thread) -> None:
         """Read a thread that another session made: its state, and its turns."""
-        if self.persistence is not None:
+        if self.persistence is None:
+            self._opened(thread)
+            return
+        from deepnb.persistence.savers import readable
+
+        with readable(f"thread {thread.name} in {self.persistence.database.where}", (Exception,)):
             self.persistence.open(thread)
+            self._opened(thread)
+
+    def _opened(self, thread: Thread) -> None:
         values = self.look(thread, share=False)
         thread.root = thread.snapshot if thread.snapshot.checkpoint else None
         thread.turns = list(self._stored_turns(thread, values))
@@ -180,6 +188,22 @@ class State:
                 self._graph.back({**thread.config, **_at(to)})
         else:
             self._become(thread, self._graph.state(_at(to)).values, to)
+
+    def drop_after(self, thread: Thread, to: Snapshot) -> bool:
+        """Make an earlier state the newest by dropping those after it, so that calls wait in it as they did; False where that can't be.
+
+        The copy that `back` makes of a state asks for its calls anew, when it goes on.
+        """
+        from deepnb.engine.checkpoints import drop_after
+
+        if to.checkpoint is None or not (
+            self.persistence or drop_after(self._graphs.checkpointer, thread.name, to.checkpoint)
+        ):
+            return False
+        if self.persistence is not None:
+            with self.claimed(thread.name):
+                self.persistence.database.drop_after(thread.name, to.checkpoint)
+        return True
 
     def withdraw(self, thread: Thread, to: Snapshot) -> None:
         """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""

@@ -121,7 +121,7 @@ class Storage:
 
         What is there already stays, and is joined with what the kernel holds.
         """
-        return self._move(DiskBackend(directory), lambda disk: self._keep_in(directory, disk))
+        return self._move(DiskBackend(directory, private=True), lambda disk: self._keep_in(directory, disk))
 
     def keep_in_database(self, database: Database) -> int:
         """Keep memory, notes, skills and journal in a database's store from now on, as `keep` does; not what a directory has."""
@@ -167,7 +167,7 @@ class Storage:
         """Have the same directories and stores mounted, and memory kept in the same directory, as another session."""
         self.user_mounts, self._source_mounts = dict(other.user_mounts), dict(other._source_mounts)
         if other.kept is not None:
-            self._keep_in(Path(other.kept), DiskBackend(Path(other.kept)))
+            self._keep_in(Path(other.kept), DiskBackend(Path(other.kept), private=True))
         elif other.database is not None:
             self.keep_in_database(other.database)
         self._rewire(forget_home=other.is_moved)

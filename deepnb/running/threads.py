@@ -220,7 +220,14 @@ class Threads:
             self._state.start(source)
         number = len(source.turns) if at is None else at
         begin = source.snapshot if at is None else self._after(source, number)
-        return self._branched(source, self.new(name, of=(source, number)), begin, number, at is None)
+        made = self.new(name, of=(source, number))
+        try:
+            return self._branched(source, made, begin, number, at is None)
+        except BaseException:  # where it can't be written, there is no thread that begins empty
+            self._undo.pop()
+            del self._threads[made.name]
+            self._current.thread = source
+            raise
 
     def branch(self, source: Thread, name: str) -> Thread:
         """A fork of a thread as it is now, which is not made current."""
@@ -276,7 +283,11 @@ class Threads:
         state, now, common = self._state, replace(thread, turns=list(thread.turns)), thread.pool.files
 
         def undo() -> None:
-            state.back(thread, now.snapshot)
+            state.start(thread)
+            moved = [turn.after for turn in thread.turns] != [turn.after for turn in now.turns[:number]]
+            if moved or not now.asked or not state.drop_after(thread, now.snapshot):
+                state.back(thread, now.snapshot)
+            thread.decided = now.decided
             thread.turns, thread.held, thread.rewound = now.turns, now.held, now.rewound
             state.look(thread, share=False)
             if memory_back is not None:

@@ -40,6 +40,9 @@ class Database:
         self.vectors = False
         self._errors = _errors(self.library)
         with self._told():
+            if path != ":memory:":
+                with suppress(OSError):  # it is there, and keeps its mode
+                    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             self._db = _opened(self.library, path)
         with suppress(Exception):
             self.vectors = _with_vectors(self._db)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deepnb.core.errors import InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.core.whole_file import make_folder
 
 LARGEST = 10_000_000
 """Bytes of a file that is loaded."""
@@ -96,7 +97,7 @@ def made_directory(name: str | Path) -> Path:
     if chosen.exists() and not chosen.is_dir():
         raise InvalidError(f"{name} is a file", "type the name of a directory")
     try:
-        chosen.mkdir(parents=True, exist_ok=True)
+        make_folder(chosen)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise InvalidError(f"{name} can't be made ({why})", "type a directory you can write to") from None

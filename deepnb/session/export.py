@@ -10,7 +10,7 @@ from deepnb.context.transcript import to_json
 from deepnb.core.code import CODE_TOOLS
 from deepnb.core.errors import NotFoundError, RefusedError
 from deepnb.core.redaction import without_credentials
-from deepnb.core.whole_file import write_whole
+from deepnb.core.whole_file import make_folder, write_whole
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
 from deepnb.session.disk import named_file
@@ -32,7 +32,7 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
         raise RefusedError(f"{path} exists already", f"%agent export --yes {path} overwrites it")
     content = _transcript(workspace, one) if file.suffix == ".jsonl" else _conversation(one, file.suffix)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         write_whole(file, content)
     except OSError as error:
         raise RefusedError(f"{path} can't be written ({error.strerror})", "choose another file") from None

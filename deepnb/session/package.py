@@ -15,7 +15,7 @@ from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.core.package import LeftOut, Package, PackageFile
 from deepnb.core.secrets import credentials, reasons, redact
 from deepnb.core.subagents import FOLDER
-from deepnb.core.whole_file import write_whole
+from deepnb.core.whole_file import make_folder, write_whole
 from deepnb.memory.layers import NOTES, guarded_paths
 from deepnb.packaging.agent_file import agent_file
 from deepnb.packaging.installed import requirement
@@ -237,7 +237,7 @@ def _written(made: Package) -> Package:
     try:
         for one in made.files:
             file = made.directory / one.path
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(file.parent)
             write_whole(file, one.content)
     except OSError as error:
         why = f"{made.directory} can't be written ({error.strerror})"

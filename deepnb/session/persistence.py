@@ -25,7 +25,11 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     What the session has until then goes with it, unless sessions are kept there already.
     """
     kept = workspace.persistence
-    if kept is not None and _is_at(kept.database, where):  # the cell was run again
+    if kept is not None and kept.database.is_there and _is_at(kept.database, where):  # the cell was run again
+        return Restored(where=kept.database.where)
+    if kept is not None and not kept.database.is_there and not str(where).startswith(URL):
+        workspace.current.idle()
+        kept.database.move(str(where))
         return Restored(where=kept.database.where)
     _check(workspace, where)
     database = _open(where)

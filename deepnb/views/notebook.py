@@ -4,7 +4,7 @@ Running it sends the prompts to the model that is in use then. A prompt is sent 
 not filled in again.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -33,12 +33,12 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
     stopped = False
     for turn in turns:
         stopped = stopped or _may_stop(turn)
-        ran = dict(_code_run(turn, code))
-        cells.append(_prompt_cell(_without_outputs(turn, ran), stopped))
-        for number, (call, text) in enumerate(ran.items(), 1):
-            cells.append(
-                v4.new_code_cell(text, id=f"turn-{turn.number}-code-{number}", outputs=list(_outputs(turn, call)))
-            )
+        ran = list(_code_run(turn, code))
+        apart = {id(event) for _, events in ran for event in events}
+        rest = replace(turn, events=tuple(event for event in turn.events if id(event) not in apart))
+        cells.append(_prompt_cell(rest, stopped))
+        for number, (text, events) in enumerate(ran, 1):
+            cells.append(v4.new_code_cell(text, id=f"turn-{turn.number}-code-{number}", outputs=list(_outputs(events))))
     metadata = {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
         "language_info": {"name": "python"},
@@ -64,31 +64,31 @@ def _may_stop(turn: Turn) -> bool:
     return bool(turn.asked or turn.error or turn.interrupted or waited)
 
 
-def _without_outputs(turn: Turn, calls: Collection[str]) -> Turn:
-    """The turn without what the code of these calls put out."""
-    return replace(turn, events=tuple(e for e in turn.events if not (isinstance(e, CodeOutput) and e.id in calls)))
-
-
-def _outputs(turn: Turn, call: str) -> Iterator[Any]:
+def _outputs(events: Sequence[CodeOutput]) -> Iterator[Any]:
     """What the code of a call put out, as a notebook keeps it; nothing in it runs."""
     from nbformat import v4
 
     pieces: dict[str, list[str]] = {}
-    for event in turn.events:
-        if isinstance(event, CodeOutput) and event.id == call and event.kind in ("stdout", "stderr"):
+    for event in events:
+        if event.kind in ("stdout", "stderr"):
             pieces.setdefault(event.kind, []).append(event.text)
     for name, parts in pieces.items():
         yield v4.new_output("stream", name=name, text="".join(parts))
-    for event in turn.events:
-        if isinstance(event, CodeOutput) and event.id == call and event.kind == "rich":
+    for event in events:
+        if event.kind == "rich":
             yield v4.new_output("display_data", data=harmless(event))
 
 
-def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(id, code) of the main agent's calls that ended well, in order."""
-    started = {event.id: event for event in turn.events if isinstance(event, ToolStarted) and not event.path}
+def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, list[CodeOutput]]]:
+    """(code, what it put out) of the main agent's calls that ended well, in order."""
+    open_: dict[str, tuple[ToolStarted, list[CodeOutput]]] = {}
     for event in turn.events:
-        if isinstance(event, ToolEnded) and event.id in started and event.status == "ok" and event.name in code:
-            text = started[event.id].args.get(code[event.name])
+        if isinstance(event, ToolStarted) and not event.path:
+            open_[event.id] = event, []
+        elif isinstance(event, CodeOutput) and event.id in open_:
+            open_[event.id][1].append(event)
+        elif isinstance(event, ToolEnded) and event.id in open_ and event.status == "ok" and event.name in code:
+            started, outputs = open_[event.id]
+            text = started.args.get(code[event.name])
             if isinstance(text, str):
-                yield event.id, text
+                yield text, outputs

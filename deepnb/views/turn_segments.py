@@ -211,7 +211,7 @@ class Segments:
             case values.TextDelta(text=text, call=call) if text:
                 return self._say(text, call)
             case values.ToolStarted():
-                at = self._tool(event.id, event.name)
+                at = self._tool(event.id, event.name, begins=True)
                 tool = self._at(at)
                 tool.name, tool.args = event.name, event.args
                 tool.result, tool.status, tool.seconds = None, "running", None
@@ -285,9 +285,11 @@ class Segments:
         if self.segments and isinstance(last := self.segments[-1], Thinking):
             last.ended = True
 
-    def _tool(self, id: str, name: str) -> int:  # noqa: A002
-        if id not in self._tools:
+    def _tool(self, id: str, name: str, *, begins: bool = False) -> int:  # noqa: A002
+        """The segment of a call; a new one where a call `begins` under the id of one that has ended."""
+        if id not in self._tools or (begins and self._at(self._tools[id]).status in ("ok", "error")):
             self._tools[id] = self._append(ToolSegment(id, name))
+            self._outputs.pop(id, None)
         return self._tools[id]
 
     def _at(self, at: int) -> ToolSegment:

@@ -79,7 +79,7 @@ def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[s
     """Run it here, if this is the main thread."""
     if threading.current_thread() is not threading.main_thread() or (kernel := desk.kernel) is None:
         return _NOT_HERE
-    with writing(origin="agent", agent=path):
+    with writing(origin="agent", agent=path, tool=True):
         result = run_code(code, kernel, show, call, room)
     if result.names.before:
         desk.ran(result.names)

@@ -30,6 +30,7 @@ NAMES = (
     "first",
     "opening",
     "classroom",
+    "long",
 )
 
 

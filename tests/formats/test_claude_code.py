@@ -10,6 +10,7 @@ from deepnb.core.session_file import OTHER_BRANCHES
 from deepnb.core.values import Compacted, ModelEnded, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Usage
 from deepnb.formats.opening import open_session
 from tests.support.session_files import Claude, calls, jsonl, says
+from tests.support.tables import every_row
 
 
 @pytest.fixture
@@ -583,3 +584,80 @@ def test_each_part_that_is_seen_is_estimated_and_the_rest_is_not_recorded(file):
     assert first.budget.parts == {"user": 10, "not recorded": 90}
     assert second.budget.parts["tool results"] == 20
     assert sum(second.budget.parts.values()) == second.budget.reported == 100
+
+
+# -- lines that are in the file again, that begin anew, and that name no parents
+
+
+def talk(*numbers: int, root: str | None = None) -> list[dict[str, Any]]:
+    """Questions and their answers, each below the one before; the first below `root`."""
+    lines, above = list[dict[str, Any]](), root
+    for n in numbers:
+        for who, id_, said in (("user", f"u{n}", f"q{n}"), ("assistant", f"a{n}", f"r{n}")):
+            message = {"role": who, "content": said}
+            lines.append({"type": who, "uuid": id_, "parentUuid": above, "sessionId": "s", "message": message})
+            above = id_
+    return lines
+
+
+def heard(file, lines) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    session = open_session(jsonl(file, *lines))
+    told = [(session.content(n + 1).prompt, session.content(n + 1).text) for n in range(len(session.index.turns))]
+    return told, session.index.notices
+
+
+@every_row(
+    ("lines", "again"),
+    [
+        (talk(1, 2, 3) + talk(1, 2, 3)[-2:], 2),
+        (talk(1, 2, 3) * 2, 6),
+        (talk(1, 2, 3) * 5, 24),
+        (talk(1, 2) + talk(1, 2)[:3] + talk(3, root="a2"), 3),
+        (talk(1, 2, 3) + talk(1, 2)[2:] + talk(1), 4),
+        (talk(1, 2, 3) + talk(3, root="a1"), 2),
+    ],
+    ids=lambda value: value if isinstance(value, int) else len(value),
+)
+def test_what_is_in_the_file_again_is_read_once(tmp_path, lines, again):
+    told, notices = heard(tmp_path / "s.jsonl", lines)
+    assert told == [("q1", "r1"), ("q2", "r2"), ("q3", "r3")]
+    assert [line for line in notices if line.startswith(f"{again} lines are in the file again")]
+
+
+def test_of_a_line_that_is_there_again_the_later_words_count(tmp_path):
+    lines = talk(1, 2)
+    later = {**lines[1], "message": {"role": "assistant", "content": "r1, and all of it"}}
+    assert heard(tmp_path / "s.jsonl", [*lines, later])[0] == [("q1", "r1, and all of it"), ("q2", "r2")]
+
+
+@every_row(
+    ("lines", "numbers", "times"),
+    [
+        (talk(1) + talk(9), [1, 9], "once"),
+        (talk(1, 2) + talk(8, 9), [1, 2, 8, 9], "once"),
+        (talk(1, 2) + talk(5) + talk(8, 9), [1, 2, 5, 8, 9], "2 times"),
+        (talk(1, 2) + talk(8) + talk(1, 2), [1, 2, 8], "once"),
+    ],
+    ids=lambda value: value if isinstance(value, list) else "",
+)
+def test_what_was_said_before_the_context_was_cleared_is_shown_before(tmp_path, lines, numbers, times):
+    lines[-1]["isSidechain"] = False
+    told, notices = heard(tmp_path / "s.jsonl", lines)
+    assert told == [(f"q{n}", f"r{n}") for n in numbers]
+    assert any(f"the context was cleared {times}:" in line for line in notices)
+
+
+def test_what_was_taken_back_before_the_context_was_cleared_stays_out(tmp_path):
+    taken = [line for line in talk(1, 2, 3) if line["uuid"] not in ("u1", "a1")]
+    lines = [*talk(1), *taken[:2], *talk(4, root="a1"), *talk(9)]
+    session = open_session(jsonl(tmp_path / "s.jsonl", *lines))
+    assert [turn.prompt for turn in session.index.turns] == ["q1", "q4", "q9"]
+    assert session.index.counts[OTHER_BRANCHES] == 1
+
+
+@every_row("gone", [("parentUuid",), ("parentUuid", "uuid")])
+def test_lines_that_name_no_parents_are_read_in_order(tmp_path, gone):
+    lines = [{k: v for k, v in line.items() if k not in gone} for line in talk(1, 2, 3)]
+    told, notices = heard(tmp_path / "s.jsonl", lines)
+    assert told == [("q1", "r1"), ("q2", "r2"), ("q3", "r3")]
+    assert notices == ("no line of it names its parent: read in the order of the file",)

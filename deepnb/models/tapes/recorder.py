@@ -24,6 +24,7 @@ from deepnb.core.masks import days_near
 from deepnb.core.short_repr import short_repr
 from deepnb.core.tape import Exchange, TapedModel, exchange_line, head_line, model_line, part_line
 from deepnb.core.tape_request import Parts, TapeForm
+from deepnb.core.whole_file import make_folder
 from deepnb.models.tapes.errors import error_of
 from deepnb.models.tapes.pieces import piece_of, without_credentials
 from deepnb.models.tapes.request import form_of, messages_of, provider_keys, tools_of
@@ -57,7 +58,7 @@ class Recording:
         self._form: tuple[Any, TapeForm] | None = None
         head = head_line(now(), self.form().clean(note))
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(file.parent)
             _create(file, head, overwrite)
         except FileExistsError:
             raise RefusedError(
