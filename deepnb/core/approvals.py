@@ -61,6 +61,12 @@ class PendingCall:
     required: tuple[str, ...] = ()
     allowed: tuple[Allowed, ...] = CALL
     """What may be decided of it."""
+    before: str = ""
+    """Of what it would change, as that was when the call was asked about; empty where it changes no file."""
+
+    def is_same(self, other: PendingCall) -> bool:
+        """Whether it is the same call, asked about while what it would change was the same."""
+        return (self.id, self.digest, self.before) == (other.id, other.digest, other.before)
 
     @property
     def is_question(self) -> bool:

@@ -2,7 +2,8 @@
 
 Upstream's middleware decides anew on resuming whether a call asks, and takes any answer for it. Here a
 stored answer is looked for first, and counts only for the call it was given for: its id and the hash of
-its arguments. Another call in its place asks again.
+its arguments. Another call in its place asks again, and so does the same call where the file that it
+would change is not any more as it was when the call was asked about.
 """
 
 import hmac
@@ -22,7 +23,7 @@ from deepnb.core.approvals import Decision, Effect, PendingCall, Policy, decide,
 from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
-from deepnb.engine.listen import is_heard, tell, tell_waits
+from deepnb.engine.listen import is_heard, tell, tell_notice, tell_waits
 from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, unreadable, with_all_calls
 from deepnb.engine.request import tool_name
 
@@ -68,12 +69,14 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         offered: set[str] | None = None,
         problem: Callable[[str, Mapping[str, Any]], str | None] = lambda name, args: None,
         sign: Sign = lambda value: "",
+        before: Callable[[str, Mapping[str, Any]], str] = lambda name, args: "",
     ) -> None:
         """`effect` says what a call does, `nest` gives the ids of the `task` calls round the agent.
 
         `offered` are the tools that models were offered: some middleware runs tools of its own that the graph has not.
         `problem` says of a call that would fail why, as the model is told; nobody is asked about such a call. What
-        is stored without the signature that `sign` gives is no question and no answer of this user's.
+        is stored without the signature that `sign` gives is no question and no answer of this user's. `before` names the
+        state of what a call would change: a decision holds while it stays the same.
         """
         super().__init__({}, interrupt_mode="per_call", edit_notice=EDITED)
         self.tools = []
@@ -83,6 +86,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         self._seal = seal
         self._problem = problem
         self._sign = sign
+        self._before = before
         self._offered = set() if offered is None else offered
 
     @property
@@ -137,13 +141,17 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         if rule == "allow" and not answers:
             return request, None
         value = self._value(request, effect)
-        if rule == "allow" and not any(_fits(value, answer, self._sign) for answer in answers):
+        mine = [answer for answer in answers if _is_for(value, answer, self._sign)]
+        if rule == "allow" and not mine:
             return request, None
         if not answers and (problem := misfit(request) or unreadable(call) or self._problem(name, args)):
             return _not_run(call, problem)
         try:
-            while (given := self._given(value, interrupt(value))) is None:
-                pass
+            # of the answers to one call the newest counts: the others are for a file as it was before
+            if (given := self._given(value, mine[-1]) if mine else None) is None and mine:
+                tell_notice(f"{name} asks again: {args.get('file_path', 'it')} has changed since you were asked")
+            while given is None:
+                given = None if (answer := interrupt(value)) in mine else self._given(value, answer)
         except GraphInterrupt:
             tell_waits(id_)
             raise
@@ -188,6 +196,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
                 "ns": config["configurable"].get(keys.NAMESPACE, ""),
                 "parameters": parameters,
                 "required": required,
+                "before": self._sign(before := self._before(call["name"], args)) or before,
             },
         }
         return _with_signature(value, self._sign)
@@ -208,6 +217,7 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
         ours["effect"],
         dict(ours["parameters"]),
         tuple(ours["required"]),
+        before=str(ours.get("before", "")),
     )
 
 
@@ -236,7 +246,7 @@ def answers(decisions: Iterable[Decision], sign: Sign) -> Command[Any]:
     given: dict[str, dict[str, Any]] = {}
     for one in decisions:
         ours: dict[str, Any] = {"id": one.call.id, "digest": one.call.digest, "key": one.call.key, "kind": one.kind}
-        ours |= {"args": None if one.args is None else dict(one.args), "reason": one.reason}
+        ours |= {"args": None if one.args is None else dict(one.args), "reason": one.reason, "before": one.call.before}
         given[one.call.key] = _with_signature({"type": one.kind, _OURS: ours}, sign)
     return Command(resume=given)
 
@@ -260,7 +270,15 @@ def _is_signed(value: Mapping[str, Any], sign: Sign) -> bool:
 
 
 def _fits(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
-    """Whether an answer was given for the call that a value speaks of."""
+    """Whether an answer decides the call that a value speaks of: a rejection does also where the file has changed since."""
+    if not _is_for(value, answer, sign):
+        return False
+    given = answer[_OURS]
+    return given.get("kind") == "reject" or given.get("before", "") == value[_OURS].get("before", "")
+
+
+def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
+    """Whether an answer was given for the call that a value speaks of, whatever it would have changed then."""
     if not is_bound(answer) or not _is_signed(answer, sign):
         return False
     given = answer[_OURS]

@@ -33,9 +33,10 @@ from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import SERVED, Options, changed
 from deepnb.wiring.subagent_files import check, tool_names
-from deepnb.workshop.approvals import Effects
+from deepnb.workshop.approvals import Effects, state_of
 
 if TYPE_CHECKING:
+    from deepagents.backends.protocol import BackendProtocol
     from langgraph.graph.state import CompiledStateGraph
 
 FOLDER_OF_FILES = "files"
@@ -61,7 +62,7 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     backend = MemoryStoreBackend(stored)
     does = effects(chosen, there, backend.undoable)
     offered: set[str] = set()
-    ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, seal=seal) for seal in (False, True))
+    ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, backend, seal=seal) for seal in (False, True))
     layers = _LimitedLayers(chosen, _Server(), _Guard(backend, paths=stored), ask, seal)
     files = Files(ScopedBackend(backend, lambda: MAIN), ScopedBackend(backend, lambda: MAIN.inside))
     first = [SeedMiddleware(backend, shipped)]
@@ -104,9 +105,16 @@ class _Guard(GuardMiddleware):
 class _Approvals(ApprovalMiddleware):
     """Answered as any middleware's approvals are; nested agents have them as well, and no other has these tools."""
 
-    def __init__(self, policy: Policy, does: Effects, offered: set[str], *, seal: bool) -> None:
+    def __init__(self, policy: Policy, does: Effects, offered: set[str], files: BackendProtocol, *, seal: bool) -> None:
         approvals.ApprovalMiddleware.__init__(
-            self, lambda: policy, does.of, lambda: writer().agent, seal=seal, offered=offered, problem=does.problem
+            self,
+            lambda: policy,
+            does.of,
+            lambda: writer().agent,
+            seal=seal,
+            offered=offered,
+            problem=does.problem,
+            before=lambda name, args: state_of(files, does.target(name, args)),
         )
 
 

@@ -11,7 +11,7 @@ from deepagents.backends.utils import validate_path
 from deepnb.core.approvals import Effect, Mode, Rule, policy_of
 from deepnb.core.errors import DeepnbError
 from deepnb.engine import approvals
-from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked
+from deepnb.workshop.approvals import NOTES, READS, TASK, Effects, marked, state_of
 
 _FOREIGN: dict[str, Effect] = dict.fromkeys(
     {TASK, *READS, *NOTES} - {"ls", "read_file", "glob", "grep", "write_todos"}, "outside"
@@ -48,9 +48,12 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
             backend: What the file tools write to; None is `StateBackend()`.
         """
         policy = policy_of(approve)
-        away = _away(backend or StateBackend())
-        self._effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
-        super().__init__(lambda: policy, self._effects.of)
+        files = backend or StateBackend()
+        away = _away(files)
+        self._effects = effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
+        super().__init__(
+            lambda: policy, effects.of, before=lambda name, args: state_of(files, effects.target(name, args))
+        )
 
     def _effect_of(self, request: Any) -> Effect:
         return "reads" if marked(request.tool) == "reads" else super()._effect_of(request)

@@ -161,7 +161,7 @@ class State:
             asked = self._asked(thread, state)
         thread.asked = asked
         thread.runs = bool(todo) and not asked and self._graph.is_running(thread.config)
-        thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.digest == c.digest}
+        thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.is_same(c)}
         files = values.get("files") or {}
         if files != thread.files:
             thread.files = dict(files)

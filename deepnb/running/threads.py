@@ -359,7 +359,7 @@ class Threads:
         waiting = {call.key: call for call in thread.asked}
         for decision in decisions:
             call, now = decision.call, waiting.get(decision.call.key)
-            if now is None or (now.id, now.digest) != (call.id, call.digest):
+            if now is None or not now.is_same(call):
                 raise NotFoundError(f"this call of {call.name} no longer needs approval", "%agent shows what does")
         for decision in decisions:
             thread.decided[decision.call.key] = decision

@@ -27,7 +27,7 @@ from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import Options
 from deepnb.wiring.tool_text import in_words, tool_text
-from deepnb.workshop.approvals import Effects
+from deepnb.workshop.approvals import Effects, state_of
 from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.namespace import namespace_tools
 
@@ -76,7 +76,9 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
 
     there = in_force(options, agents)
     does = effects(options, there, host.undoable)
-    layers = Layers(options, host, GuardMiddleware(guarded, options.eviction_threshold), *_approvals(host, does))
+    layers = Layers(
+        options, host, GuardMiddleware(guarded, options.eviction_threshold), *_approvals(host, does, guarded)
+    )
     files = Files(ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside))
     made = agent(options, layers, there, mine, offered, files, checkpointer=host.checkpointer, store=options.store)
     return Built(
@@ -98,7 +100,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     )
 
 
-def _approvals(host: Host, does: Effects) -> tuple[ApprovalMiddleware, ApprovalMiddleware]:
+def _approvals(host: Host, does: Effects, backend: GuardedBackend) -> tuple[ApprovalMiddleware, ApprovalMiddleware]:
     """What asks about calls, and the seal inside the user's own middleware."""
     offered: set[str] = set()
 
@@ -111,6 +113,7 @@ def _approvals(host: Host, does: Effects) -> tuple[ApprovalMiddleware, ApprovalM
             offered=offered,
             problem=does.problem,
             sign=host.sign,
+            before=lambda name, args: state_of(backend, does.target(name, args)),
         )
 
     return made(seal=False), made(seal=True)

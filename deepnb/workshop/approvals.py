@@ -1,8 +1,11 @@
 """What calls of tools do: change nothing, change what can be undone, or anything else."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.core.approvals import Effect
 from deepnb.core.notebook_diff import NotebookDiff
@@ -80,6 +83,11 @@ class Effects:
         """What a call would do to a notebook as it is now; None if it edits none."""
         return notebook_diff(self.namespace, args) if name in EDITS and name not in self.given else None
 
+    def target(self, name: str, args: Mapping[str, Any]) -> str | None:
+        """The path that a call of a file tool writes to; None for any other call."""
+        path = args.get("file_path")
+        return path if name in WRITES and name not in self.given and isinstance(path, str) else None
+
     def of(self, name: str, args: Mapping[str, Any]) -> Effect:
         """What a call does; of a tool that nothing is known of it may be anything."""
         if name in WRITES and name not in self.given:
@@ -100,3 +108,16 @@ class Effects:
         if name == TASK:
             return ("reads", "outside") if self.compiled else ("reads",)
         return ("undoable", "outside") if name in WRITES else ("outside",)
+
+
+def state_of(backend: BackendProtocol, path: str | None) -> str:
+    """A hash of a file as it is, of which files a directory holds, or of there being none; empty without a path."""
+    if path is None:
+        return ""
+    try:
+        content = backend.download_files([path])[0].content
+        inside = () if content is not None else backend.glob("{*,.*}", path).matches or ()
+    except ValueError:  # no path that a tool takes
+        return ""
+    files = sorted((one["path"], one.get("size"), one.get("modified_at")) for one in inside)
+    return hashlib.sha256(repr((content, files)).encode()).hexdigest()

@@ -279,3 +279,119 @@ def test_the_transcript_says_what_was_decided(tmp_path):
     list(s.resume(s.asked[0].reject("not there")))
     table = s.transcript()
     assert table[table["type"] == "approval"].shape[0] == 1
+
+
+EDIT = call("edit_file", file_path="/work/a.txt", old_string="one", new_string="two")
+DELETES = call("delete", file_path="/work/a.txt")
+FOLDER = call("delete", file_path="/work/sub")
+
+
+@every_row(
+    "made, there, written, name",
+    [
+        (WRITE, None, "my two hours\n", "a.txt"),
+        (WRITE, "old\n", "old, and my own\n", "a.txt"),
+        (WRITE, "old\n", None, "a.txt"),
+        (WRITE, "", None, "a.txt"),
+        (EDIT, "one\n", "one\nmine one\n", "a.txt"),
+        (EDIT, "one\n", "mine\n", "a.txt"),
+        (DELETES, "old\n", "worth keeping\n", "a.txt"),
+        (FOLDER, "old\n", "worth keeping\n", "sub/a.txt"),
+        (FOLDER, "old\n", "worth keeping\n", "sub/deep/new.txt"),
+    ],
+)
+def test_an_approval_holds_for_the_text_it_was_shown_against(tmp_path_factory, made, there, written, name):
+    """What somebody wrote after the card was shown stays, and the call asks again, with the difference as it is now."""
+    tmp_path = tmp_path_factory.mktemp("work")
+    file = tmp_path / name
+
+    def put(text: str | None) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True) if text is None else file.write_text(text)
+
+    if there is not None:
+        put(there)
+        (tmp_path / "sub").mkdir(exist_ok=True)
+        (tmp_path / "sub" / "other.txt").write_text("other")
+    s = on_disk(tmp_path, made, "done")
+    s.run("go")
+    first = s.asked[0]
+    put(written)
+    events = list(s.resume(first.approve(remember=True)))
+    assert (file.read_text() if file.exists() else None) == written, "it was destroyed"
+    assert [c.id for c in s.asked] == ["c1"] and s.pending, "it asks again"
+    assert any("asks again" in getattr(e, "text", "") for e in events)
+    if (change := s.approvals.change(s.asked[0])) is not None and name == "a.txt":
+        assert change.before == written
+    with pytest.raises(DeepnbError, match="no longer needs approval"):
+        list(s.resume(first.approve()))
+    now = sorted(p.name for p in tmp_path.rglob("*"))
+    list(s.resume(s.asked[0].approve()))
+    assert s.text == "done" and not s.asked
+    assert made is EDIT or (sorted(p.name for p in tmp_path.rglob("*")), file.read_text() if file.exists() else "") != (
+        now, written,
+    )  # fmt: skip
+
+
+def test_of_several_cards_only_the_one_whose_file_changed_asks_again(tmp_path):
+    both = AIMessage("", tool_calls=[
+        *WRITE.tool_calls, *call("write_file", "c2", file_path="/work/b.txt", content="y").tool_calls,
+    ])  # fmt: skip
+    s = on_disk(tmp_path, both, "done")
+    s.run("go")
+    (tmp_path / "b.txt").write_text("mine")
+    list(s.resume([s.asked[0].approve(remember=True)]))  # the other one by the same word
+    assert (tmp_path / "a.txt").read_text() == "x\n" and (tmp_path / "b.txt").read_text() == "mine"
+    assert [c.id for c in s.asked] == ["c2"]
+    list(s.resume(s.asked[0].reject("leave it")))
+    assert (tmp_path / "b.txt").read_text() == "mine" and s.text == "done"
+
+
+def test_the_newest_word_counts_also_where_the_file_is_again_as_it_was(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    s.run("go")
+    (tmp_path / "a.txt").write_text("mine")
+    list(s.resume(s.asked[0].approve()))
+    (tmp_path / "a.txt").unlink()
+    list(s.resume(s.asked[0].reject("no")))
+    assert not list(tmp_path.iterdir()) and s.text == "done"
+
+
+def test_memory_on_a_disk_that_asks_holds_for_its_text_too(tmp_path):
+    answers = [call("write_file", file_path="/AGENTS.md", content="- tea\n"), "done"]
+    s = Session(model=Scripted(answers=answers), approve="writes")
+    s.memory.keep(str(tmp_path))
+    s.run("go")
+    (tmp_path / "AGENTS.md").write_text("- coffee\n")
+    list(s.resume(s.asked[0].approve()))
+    assert s.asked and (tmp_path / "AGENTS.md").read_text() == "- coffee\n"
+
+
+def test_a_subagents_call_asks_again_under_its_name(tmp_path):
+    s = nested(tmp_path, WRITE, call("write_file", "c9", file_path="/work/b.txt", content="y"), "ended", "ended", "all")
+    s.run("go")
+    (tmp_path / "b.txt").write_text("mine")
+    list(s.resume([c.approve() for c in s.asked]))
+    assert [(c.agent, c.args["file_path"]) for c in s.asked] == [("general-purpose", "/work/b.txt")]
+    assert (tmp_path / "b.txt").read_text() == "mine" and (tmp_path / "a.txt").exists()
+    list(s.resume(s.asked[0].approve()))
+    assert (tmp_path / "b.txt").read_text() == "y" and s.text == "all"
+
+
+def test_a_session_that_goes_on_elsewhere_asks_again_too(tmp_path):
+    place, files = tmp_path / "k.db", tmp_path / "files"
+    files.mkdir()
+    for changed in ("mine", None):
+        s = on_disk(files, WRITE, "done", persist=str(place))
+        s.run("go")
+        s.close()
+        if changed:
+            (files / "a.txt").write_text(changed)
+        s = on_disk(files, "done", persist=str(place))
+        list(s.resume(s.asked[0].approve()))
+        assert bool(s.asked) == bool(changed), changed
+        if changed:
+            assert (files / "a.txt").read_text() == changed
+            list(s.resume(s.asked[0].approve()))
+        assert (files / "a.txt").read_text() == "x\n" and s.text == "done"
+        s.close()
