@@ -163,7 +163,11 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             return request, None
         if given["kind"] == "edit":
             run = request.override(tool_call={**call, "args": changed})
-            return run, {"name": name, "args": redact_value(changed)}
+            edited = {"name": name, "args": redact_value(changed)}
+            if self._before(name, changed) == self._before(name, args):
+                return run, edited
+            plan = self._plan(run)  # it changes another file, which no card has shown
+            return plan if isinstance(plan, ToolMessage) else (plan[0], plan[1] or edited)
         why = f", and said why: {reason}" if reason else ""
         return _message(call, f"The user did not allow this call of {name}{why}. It was not run. {REFUSED}")
 

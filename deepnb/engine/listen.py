@@ -47,8 +47,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     """Tells of every model call, token and tool of a run through `emit`.
 
     Being a streaming handler makes LangChain stream models that a node only `invoke`s. Once
-    `cancel` was called every callback raises `Cancelled`, in whichever thread it is: so a tool that
-    comes back late can't write a result into a thread that has gone on without it.
+    `cancel` was called nothing begins any more: each callback raises `Cancelled`, in whichever thread
+    it is. What ends is kept, until nobody waits for it: a tool that comes back later than that can't
+    write a result into a thread that has gone on without it.
     """
 
     run_inline = True
@@ -93,7 +94,11 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """The numbers of the calls that have said something."""
         self._failed: dict[values.Path, values.Call] = {}
         """Where -> the call that failed there last: if it is made again, it is the same call."""
+        self.begun: dict[str, str] = {}
+        """The calls of the main agent's last answer that have begun: id -> name; less those that ask the user themselves."""
         self._cancelled = threading.Event()
+        self.is_late = False
+        """Whether nobody waits for the run any more."""
         self.wakes_nodes = False
         """Whether nodes do work of their own, as those of somebody else's graph may."""
 
@@ -155,7 +160,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         self._parent.pop(run_id, None)
         self._busy.pop(run_id, None)
-        self._check()
+        self._check_late()
 
     # -- models
 
@@ -178,6 +183,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         again = failed is not None and failed.purpose == purpose
         if purpose == "answer" and not again:
             self._count(path, agent)
+        if not path:
+            self.begun.clear()
         self._calls += not again
         number = failed.number if failed is not None and again else self._calls
         tools = (invocation_params or {}).get("tools") or ()
@@ -262,10 +269,15 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         tool_call_id: str | None = None,
         **kwargs: Any,
     ) -> None:
-        self._check()
         name = (serialized or {}).get("name") or kwargs.get("name") or "tool"
         id_ = tool_call_id or str(run_id)
-        path = self._path(parent_run_id)
+        if not (path := self._path(parent_run_id)):
+            self.begun[id_] = name  # before it is checked: who cancels after that knows of it
+        try:
+            self._check()
+        except Cancelled:
+            self.begun.pop(id_, None)
+            raise
         self._parent[run_id] = parent_run_id
         self._tools[run_id] = (id_, name, time.perf_counter())
         self._busy[run_id] = threading.get_ident()
@@ -277,11 +289,13 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         status = "error" if isinstance(output, ToolMessage) and output.status == "error" else "ok"
         self._tool_ended(run_id, result_text(output), status)
-        self._check()
+        self._check_late()
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         if isinstance(error, GraphBubbleUp):
-            self._forget_tool(run_id)
+            nested = self._above(run_id)
+            if (known := self._forget_tool(run_id)) and not nested:
+                self.begun.pop(known[0], None)
         elif isinstance(error, KeyboardInterrupt):
             self._tool_ended(run_id, "interrupted", "cut")
         elif isinstance(error, Exception):  # not every LangChain says more; `ToolErrorsMiddleware` tells of the others
@@ -312,6 +326,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
     def _check(self) -> None:
         if self._cancelled.is_set():
+            raise Cancelled
+
+    def _check_late(self) -> None:
+        if self.is_late:
             raise Cancelled
 
     def _count(self, path: values.Path, agent: str) -> None:

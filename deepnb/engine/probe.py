@@ -1,10 +1,10 @@
 """The state of a graph -> a Snapshot, converting only what is new since the last one."""
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from deepnb.core.anchors import Anchor
 from deepnb.core.messages import Message, Messages, Role, ToolCall
@@ -17,6 +17,21 @@ OWN = "/.deepnb/"
 """Where deepnb keeps its journal."""
 
 _ROLE: dict[str, Role] = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
+
+
+def stored_results(tasks: Iterable[Any]) -> frozenset[str]:
+    """The ids of the tool calls that the steps of an unfinished state have results of."""
+
+    def ids(value: Any) -> Iterator[str]:
+        if isinstance(value, Mapping):
+            yield from [str(value["tool_call_id"])] if value.get("tool_call_id") else ()
+            yield from (one for part in value.values() for one in ids(part))
+        elif isinstance(value, list | tuple):
+            yield from (one for part in value for one in ids(part))
+        elif isinstance(value, ToolMessage):
+            yield value.tool_call_id
+
+    return frozenset(one for task in tasks for one in ids(getattr(task, "result", None)))
 
 
 def snapshot(

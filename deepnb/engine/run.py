@@ -101,6 +101,8 @@ class Run:
         self.interrupts: tuple[Any, ...] = ()
         self._is_asked = False
         """Whether the user can answer one of them."""
+        self.told: list[Event] = []
+        """Its events, those included that nobody has read."""
         self._record = record
         self._recording = threading.Lock()
         self._unrecorded: Exception | None = None
@@ -160,11 +162,11 @@ class Run:
         """Add an event of something that is done outside the graph."""
         self._emit(event)
 
-    def cancel(self) -> tuple[list[Event], bool]:
-        """End the run: (the events not read yet, whether it has ended within the grace time)."""
+    def cancel(self) -> bool:
+        """End the run; whether it has ended within the grace time. Nothing is told of it any more."""
         self.listener.cancel()
         if self._thread.ident is None:  # not begun, and never will be
-            return [], True
+            return True
         self._thread.join(0.1)
         if self._thread.is_alive():
             with self._recording:  # a line is not cut in two
@@ -172,12 +174,8 @@ class Run:
             self._thread.join(_GRACE)
         self.listener.order.release()
         with self._recording:
-            self._closed = True
-        rest = []
-        while not self._events.empty():
-            if (event := self._events.get()) is not None and not isinstance(event, _Errand):
-                rest.append(event)
-        return rest, not self._thread.is_alive()
+            self._closed = self.listener.is_late = True
+        return not self._thread.is_alive()
 
     def unanswerable(self) -> str:
         """What asked the user something that no approval is, in a few words; empty where nothing did, or a call waits."""
@@ -197,6 +195,8 @@ class Run:
             self._emit(Asked(call, call.path))
 
     def _emit(self, event: Event) -> None:
+        if not self._closed:
+            self.told.append(event)
         self._join(event)
         self._put(event)
 

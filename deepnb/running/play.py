@@ -1,7 +1,7 @@
 """Playing one turn: the events of a run as they happen, and the record of it in the end."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, NoReturn
 
@@ -46,6 +46,8 @@ class Played:
     error: str | None = None
     asks: bool = False
     """Whether calls need approval."""
+    begun: Mapping[str, str] = field(default_factory=dict)
+    """The calls of the main agent that it ran: id -> name of the tool."""
 
     @property
     def whole(self) -> bool:
@@ -65,6 +67,7 @@ def play(
     interrupt, or the reader going away, cancels the run.
     """
     events: list[Event] = []
+    cut: list[Event] = []
     interrupted = error = None
     failed: Exception | None = None
 
@@ -73,24 +76,18 @@ def play(
             write(event)
             events.append(event)
             yield event
-        for happened in run:
-            if happened is not None:
-                events.append(happened)
-            yield happened
+        yield from run
         if asks := run.unanswerable():
             raise RunError(asks, f"%agent PROMPT continues without it; {_INSTEAD}")
     except LimitReached as limit:
         interrupted = str(limit)
     except (KeyboardInterrupt, GeneratorExit):
-        interrupted = f"interrupted {_where(events)}"  # a second interrupt may come any moment
-        rest, ended = run.cancel()  # with what began before the interrupt, and nobody had read yet
-        begun = [e for e in rest if not (isinstance(e, ToolEnded) and e.status == "cut")]
-        interrupted = f"interrupted {_where([*events, *begun])}"
-        events += rest
-        cut = [ToolEnded(t.id, t.name, "interrupted", "cut", 0.0, t.path) for t in _open_tools(events)]
-        events += cut
-        for event in cut:
-            write(event)
+        interrupted = f"interrupted {_where(run.told)}"  # a second interrupt may come any moment
+        ended = run.cancel()
+        interrupted = f"interrupted {_where(e for e in run.told if getattr(e, 'status', '') != 'cut')}"
+        for tool in _open_tools(run.told):
+            cut.append(cut_off(tool.id, tool.name, tool.path))
+            write(cut[-1])
         if not ended:
             interrupted += "; it is still running, and its result will be ignored"
         raise
@@ -99,7 +96,9 @@ def play(
         failed = failure
     finally:
         with uninterrupted():
-            turn = record(Played(tuple(joined(events)), run.values, interrupted, error, bool(run.interrupts)))
+            told = tuple(joined([*events, *run.told, *cut]))  # with what nobody had read yet
+            begun = dict(run.listener.begun)
+            turn = record(Played(told, run.values, interrupted, error, bool(run.interrupts), begun))
     if failed is not None:
         _raise(failed, turn)
 
@@ -212,7 +211,13 @@ def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
     return list(open_.values())
 
 
-def _where(events: list[Event]) -> str:
+def cut_off(id_: str, name: str, path: tuple[str, ...] = ()) -> ToolEnded:
+    """The end of a call that was interrupted."""
+    return ToolEnded(id_, name, "interrupted", "cut", 0.0, path)
+
+
+def _where(told: Iterable[Event]) -> str:
+    events = list(told)
     if tools := _open_tools(events):
         return f"in the tool {tools[0].name}"
     model = next((e for e in reversed(events) if isinstance(e, ModelStarted | ModelEnded)), None)

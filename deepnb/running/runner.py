@@ -14,7 +14,7 @@ from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.image import PromptImage, with_markers
 from deepnb.core.server_address import LOST
-from deepnb.core.values import Event, Notice, Turn, Usage
+from deepnb.core.values import Event, Notice, ToolEnded, Turn, Usage
 from deepnb.running.thread import Thread, running, waits
 from deepnb.running.workspace import Workspace
 from deepnb.wiring.options import changed
@@ -319,6 +319,10 @@ class Runner:
         if played.error is not None and not lost and not _has_answer(thread, draft):
             with suppress(Exception):  # a checkpointer that takes no more: the turn stays as it was left
                 work.state.withdraw(thread, draft.before)
+        if thread.unfinished:  # a call that began and has no result was cut, whatever was told of it
+            told = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
+            cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | told]
+            played = replace(played, events=(*played.events, *cut))
         if excerpt.is_answered(thread, played.events):
             work.threads.bring(thread, None)
         turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked)

@@ -150,15 +150,15 @@ class State:
 
     def look(self, thread: Thread, values: Mapping[str, Any] | None = None, *, share: bool = True) -> Mapping[str, Any]:
         """See the thread's state anew: from `values` where a run just told them, else from its checkpoint."""
-        from deepnb.engine.probe import snapshot
+        from deepnb.engine.probe import snapshot, stored_results
 
         todo: tuple[str, ...] = ()
         asked: tuple[PendingCall, ...] = ()
-        thread.unsigned = False
+        thread.unsigned, thread.stored = False, frozenset()
         if values is None:
             state = self._graph.state(thread.config)
             values, todo = state.values, state.next
-            asked = self._asked(thread, state)
+            asked, thread.stored = self._asked(thread, state), stored_results(state.tasks)
         thread.asked = asked
         thread.runs = bool(todo) and not asked and self._graph.is_running(thread.config)
         thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.is_same(c)}

@@ -1,5 +1,6 @@
 """One thread: its turns, its state as last seen, and the files that threads have in common."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -14,6 +15,7 @@ from deepnb.core.short_repr import excerpt
 from deepnb.core.values import Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
+_HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model
 RUNS = "a run goes on on the server"
 UNSIGNED = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
 
@@ -55,6 +57,8 @@ class Thread:
     """What was brought back from the history and no model has answered to yet."""
     asked: tuple[PendingCall, ...] = ()
     """The calls of its last turn that need the user's approval."""
+    stored: frozenset[str] = frozenset()
+    """The ids of the tool calls whose results are kept beside the state, until their step has ended."""
     unsigned: bool = False
     """Whether it waits with a call that this user's kernels did not ask about."""
     runs: bool = False
@@ -91,9 +95,14 @@ class Thread:
         if not self.unfinished or not self.turns:
             return ()
         last = {e.id: e for e in self.turns[-1].events if isinstance(e, ToolEnded) and not e.path}
-        since = takewhile(lambda m: not m.tool_calls, reversed(self.snapshot.messages))
-        answered = {m.tool_call_id for m in since}
+        answered = self.answered
         return tuple(e.name for e in last.values() if e.status == "cut" and e.id not in answered)
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """The ids of the last answer's tool calls that have a result."""
+        since = takewhile(lambda m: not m.tool_calls, reversed(self.snapshot.messages))
+        return self.stored | {m.tool_call_id for m in since if m.tool_call_id}
 
     @property
     def pending(self) -> str | None:
@@ -112,7 +121,8 @@ class Thread:
             return f"{RUNS}: %agent resume follows it"
         if self.cut:
             return f"the tool {self.cut[0]} was interrupted: %agent resume again, or %agent resume skip"
-        return f"interrupted before {', '.join(self.snapshot.next)}: %agent resume"
+        steps = dict.fromkeys("model" if _HOOK.search(step) else step for step in self.snapshot.next)
+        return f"interrupted before {', '.join(steps)}: %agent resume"
 
     def to_resume(self, decision: str | None) -> Turn:
         """The turn to continue; an error if there is no such turn, or if it is open what becomes of an interrupted tool."""

@@ -13,6 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
@@ -413,12 +414,73 @@ def test_between_steps():
             break
     events.close()
     readable(s)
-    assert s.pending in ("interrupted before model: %agent resume", "interrupted before tools: %agent resume", None)
-    if s.pending:
-        list(s.resume())
-        assert s.text == "end"
+    assert s.pending == "interrupted before model: %agent resume", "the result is kept"
+    list(s.resume())
+    assert s.text == "end" and [e.status for e in s.turns[0].events if isinstance(e, ToolEnded)] == ["ok"]
     assert s.run("q").text == "end"
     no_open_calls(s.options.model.requests)
+
+
+@every_row("ids, lost", [("a", "a"), ("ab", "a"), ("ab", "b"), ("abc", "b"), ("a", "-")])
+def test_a_call_without_a_stored_result_asks_whatever_its_card_says(ids, lost):
+    """The tool has ended, and the interrupt comes before its result is in the state."""
+    ran = []
+
+    def order(n: str) -> str:
+        "Order."
+        ran.append(n)
+        return f"ordered {n}"
+
+    class Lost(AgentMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            result = handler(request)
+            if request.tool_call["id"] == lost:
+                raise KeyboardInterrupt
+            return result
+
+    calls: list[Any] = [{"name": "order", "args": {"n": n}, "id": n} for n in ids]
+    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), middleware=[Lost()], **unasked(order))
+    with contextlib.suppress(KeyboardInterrupt):
+        s.run("p")
+    if lost in ids:
+        assert s.pending == "the tool order was interrupted: %agent resume again, or %agent resume skip"
+        with pytest.raises(DeepnbError, match="was interrupted and may have done part of its work"):
+            list(s.resume())
+        list(s.resume("skip"))
+    assert sorted(ran) == sorted(ids) and (s.text, s.pending) == ("after", None)
+    assert {m.tool_call_id: m.text for m in s.snapshot.messages if m.role == "tool"} == {n: f"ordered {n}" for n in ids}
+
+
+def test_a_call_asks_whose_beginning_nobody_had_read(monkeypatch: pytest.MonkeyPatch):
+    """The interrupt comes between the event and the one who takes it down."""
+
+    class Events(queue.SimpleQueue[Any]):
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            if isinstance(event := super().get(block, timeout), ToolStarted):
+                tools.begun.wait(HANG)
+                raise KeyboardInterrupt
+            return event
+
+    tools = Tools()
+    s = Session(model=Scripted(answers=[call("busy"), "after"]), **unasked(*tools.all))
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(queue, "SimpleQueue", Events)
+        s.run("p")
+    assert [type(e) for e in s.turns[0].events if isinstance(e, ToolStarted | ToolEnded)] == [ToolStarted, ToolEnded]
+    with pytest.raises(DeepnbError, match="the tool busy was interrupted"):
+        list(s.resume())
+    assert tools.began == 1
+
+
+def test_what_repeats_an_id_of_an_earlier_step_is_asked_about_by_itself():
+    """Some servers give each answer's calls the same ids."""
+    tools = Tools()
+    answers = [call("fast", "call_0"), call("fast", "call_0"), call("busy", "call_0"), "after"]
+    s = Session(model=Scripted(answers=answers), **unasked(*tools.all))
+    interrupted(s, "p", tools.begun, at=is_start("busy"))
+    assert s.pending == "the tool busy was interrupted: %agent resume again, or %agent resume skip"
+    list(s.resume("skip"))
+    assert (tools.quick, tools.began, s.text) == (2, 1, "after")
 
 
 def test_a_signal_just_before_the_reader_waits_is_seen(monkeypatch: pytest.MonkeyPatch):

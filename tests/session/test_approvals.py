@@ -395,3 +395,14 @@ def test_a_session_that_goes_on_elsewhere_asks_again_too(tmp_path):
             list(s.resume(s.asked[0].approve()))
         assert (files / "a.txt").read_text() == "x\n" and s.text == "done"
         s.close()
+
+
+def test_an_edit_that_turns_to_a_file_that_no_card_showed_asks_about_that(tmp_path):
+    s = on_disk(tmp_path, WRITE, "done")
+    (tmp_path / "b.txt").write_text("mine")
+    s.run("go")
+    list(s.resume(s.asked[0].edit({"file_path": "/work/b.txt", "content": "y"})))
+    assert (tmp_path / "b.txt").read_text() == "mine"
+    assert s.approvals.change(s.asked[0]).before == "mine"
+    list(s.resume(s.asked[0].approve()))
+    assert (tmp_path / "b.txt").read_text() == "y" and not (tmp_path / "a.txt").exists() and s.text == "done"
