@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from deepnb.core.errors import InvalidError
 from deepnb.core.listing import Listing
+from deepnb.core.secrets import credentials
 from deepnb.core.short_repr import excerpt, short_repr
 
 Rule = Literal["ask", "allow", "deny"]
@@ -30,6 +32,9 @@ Allowed = Kind | Literal["remember"]
 CALL: tuple[Allowed, ...] = ("approve", "edit", "reject", "remember")
 QUESTION: tuple[Allowed, ...] = ("answer",)
 """Of something that a graph asks with LangGraph's `interrupt` and that is no call of a tool."""
+
+UNREADABLE: tuple[Allowed, ...] = ("reject",)
+"""Of a call with a part that no card can show."""
 
 EVERY = "*"
 """Stands for the mode in a policy written as a mapping: no tool is called that."""
@@ -67,6 +72,11 @@ class PendingCall:
     def is_same(self, other: PendingCall) -> bool:
         """Whether it is the same call, asked about while what it would change was the same."""
         return (self.id, self.digest, self.before) == (other.id, other.digest, other.before)
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether a part of it is masked that may be more than a credential: nobody can approve what nobody can read."""
+        return self.allowed == UNREADABLE
 
     @property
     def is_question(self) -> bool:
@@ -110,6 +120,9 @@ class PendingCall:
             raise InvalidError("the graph asks a question, which takes an answer", "%agent resume JSON")
         if what == "answer":
             raise InvalidError(f"{self.name} is a call that needs approval, and takes no answer", "%agent approve")
+        if self.is_unreadable:
+            why = "is masked as a credential, and what nobody can read can't be approved"
+            raise InvalidError(f"a part of this call of {self.name} {why}", "%agent reject WHY")
         if what == "remember":
             raise InvalidError("which calls need approval is decided by the graph, call by call", "%agent approve")
         kinds = ", ".join(f"%agent {kind}" for kind in self.allowed if kind != "remember")
@@ -197,6 +210,21 @@ def digest(name: str, args: Mapping[str, Any], key: bytes = b"") -> str:
     """A hash of a call: of its name and its arguments, whatever their order."""
     written = json.dumps([name, args], sort_keys=True, ensure_ascii=True, default=repr)
     return hmac.new(key, written.encode(), "sha256").hexdigest()
+
+
+_WORD = re.compile(r"""[^\s;|&$`<>(){}\[\]"'\\]+""")  # hunter2-of-1984
+
+
+def is_unreadable(args: object, shown: object) -> bool:
+    """Whether more is masked in `shown` than words: a private key, or what may be a command, has room for anything."""
+    if isinstance(args, str) and isinstance(shown, str) and args != shown:
+        found = [(one.kind, args[one.start : one.end]) for one in credentials(args)] or [("", args)]
+        return any(kind.startswith("private key") or not _WORD.fullmatch(text) for kind, text in found)
+    if isinstance(args, Mapping) and isinstance(shown, Mapping):
+        return any(is_unreadable(value, shown.get(key)) for key, value in args.items())
+    if isinstance(args, list | tuple) and isinstance(shown, list | tuple):
+        return any(map(is_unreadable, args, shown))
+    return False
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

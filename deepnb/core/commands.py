@@ -26,6 +26,7 @@ CALLS = {
     "%agent open": "deepnb.open_session({})",
     "%agent package": "session.package({})",
     "%agent package --yes": "session.package({}, write=True)",
+    "%agent panel approvals": "session.asked[0].args",
     "%agent persist": "session.persist({})",
     "%agent record": "session.record({})",
     "%agent record --yes": "session.record({}, overwrite=True)",

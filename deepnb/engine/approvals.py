@@ -19,7 +19,7 @@ from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, interrupt
 
-from deepnb.core.approvals import Decision, Effect, PendingCall, Policy, decide, digest
+from deepnb.core.approvals import CALL, UNREADABLE, Decision, Effect, PendingCall, Policy, decide, digest, is_unreadable
 from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
@@ -148,10 +148,10 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             return _not_run(call, problem)
         try:
             # of the answers to one call the newest counts: the others are for a file as it was before
-            if (given := self._given(value, mine[-1]) if mine else None) is None and mine:
+            if (given := self._taken(value, mine[-1]) if mine else None) is None and mine:
                 tell_notice(f"{name} asks again: {args.get('file_path', 'it')} has changed since you were asked")
             while given is None:
-                given = None if (answer := interrupt(value)) in mine else self._given(value, answer)
+                given = None if (answer := interrupt(value)) in mine else self._taken(value, answer)
         except GraphInterrupt:
             tell_waits(id_)
             raise
@@ -174,6 +174,11 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
     def _effect_of(self, request: Any) -> Effect:
         call = request.tool_call
         return self._effect(call["name"], dict(call["args"]))
+
+    def _taken(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
+        """What an answer says of a call, where it may be decided so."""
+        given = self._given(value, answer)
+        return None if given and value[_OURS]["unreadable"] and given["kind"] != "reject" else given
 
     def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
         """What an answer says of the call that a value speaks of; None for any other, which asks again."""
@@ -200,6 +205,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
                 "ns": config["configurable"].get(keys.NAMESPACE, ""),
                 "parameters": parameters,
                 "required": required,
+                "unreadable": is_unreadable(args, shown),
                 "before": self._sign(before := self._before(call["name"], args)) or before,
             },
         }
@@ -221,7 +227,8 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
         ours["effect"],
         dict(ours["parameters"]),
         tuple(ours["required"]),
-        before=str(ours.get("before", "")),
+        UNREADABLE if ours.get("unreadable") else CALL,
+        str(ours.get("before", "")),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langgraph.types import Command
 
-from deepnb.core.approvals import QUESTION, Allowed, Decision, PendingCall, digest
+from deepnb.core.approvals import QUESTION, UNREADABLE, Allowed, Decision, PendingCall, digest, is_unreadable
 from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
 
@@ -81,6 +81,7 @@ def _call(
     id_: str, name: str, args: dict[str, Any], key: str, thread: str, allowed: tuple[Allowed, ...]
 ) -> PendingCall:
     shown = redact_value(args)
+    allowed = UNREADABLE if allowed != QUESTION and is_unreadable(args, shown) else allowed
     return PendingCall(id_ or key, name, shown, digest(name, args), key, thread, allowed=allowed)
 
 

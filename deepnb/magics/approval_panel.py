@@ -7,7 +7,7 @@ from deepnb.core.approvals import Decision, PendingCall
 from deepnb.magics import ask
 from deepnb.magics.approval_commands import MODES
 from deepnb.magics.scene import Scene
-from deepnb.views.approval import CallCard, approval_view, why
+from deepnb.views.approval import ApprovalsView, CallCard, approval_view, why
 from deepnb.views.notice import notice_view
 from deepnb.views.table import table_view
 from deepnb.views.tool import call_line
@@ -30,14 +30,15 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
 
 
 def approvals_twin(scene: Scene) -> View:
-    """The same as a short table."""
+    """The same as a table, and below it each card, whole."""
     rows = [
         (thread, f"{scene.session.approvals.number(call)}", call_line(call.name, call.args), why(call))
         for thread, calls in _by_thread(scene)
         for call in calls
     ]
     head, policy = ("thread", "", "call", "reason"), policy_words(scene)
-    return table_view(head, rows, f"approvals · {policy}", (1,), f"{EMPTY} ({policy})", scene.stamp)
+    listed = table_view(head, rows, f"approvals · {policy}", (1,), f"{EMPTY} ({policy})", scene.stamp)
+    return ApprovalsView(listed, tuple(one.view for one in _waiting(scene)))
 
 
 def policy_words(scene: Scene) -> str:
@@ -59,5 +60,9 @@ def _waiting(scene: Scene) -> list[Waiting]:
     for thread, calls in _by_thread(scene):
         numbers = [approvals.number(call) for call in calls]
         cards = [CallCard(n, call, approvals.change(call)) for n, call in zip(numbers, calls, strict=True)]
-        out.append(Waiting(calls, numbers, approval_view(cards, f"thread {thread}"), tuple(approvals.offer(thread))))
+        out.append(
+            Waiting(
+                calls, numbers, approval_view(cards, f"thread {thread}", whole=True), tuple(approvals.offer(thread))
+            )
+        )
     return out

@@ -218,7 +218,7 @@ def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: st
 
 def _decision(turn: Turn) -> tuple[str, str]:
     """What a turn that waits needs of the user, and the magic that gives it."""
-    return ("answer", "%agent resume JSON") if asks_only(turn.asked) else ("approval", "%agent approve")
+    return ("answer", "%agent resume JSON") if asks_only(turn.asked) else ("approval", "%agent panel approvals")
 
 
 def _clock(stamp: str) -> str:

@@ -16,6 +16,7 @@ from deepnb.core.values import Snapshot, ToolEnded, Turn
 from deepnb.memory.scope import MAIN, Scope
 
 _HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model
+_SHOWS = "%agent panel approvals shows"
 RUNS = "a run goes on on the server"
 UNSIGNED = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
 
@@ -196,5 +197,6 @@ def todo(calls: Sequence[PendingCall]) -> str:
     if asks_only(calls):
         return "%agent resume JSON" if len(calls) == 1 else "%agent resume 1 JSON"
     if len(calls) == 1:
-        return "%agent approve, or %agent reject WHY"
-    return "%agent approve 1, %agent reject 1 WHY, or %agent approve all"
+        approve = "" if calls[0].is_unreadable else "%agent approve, or "
+        return f"{_SHOWS} it, then {approve}%agent reject WHY"
+    return f"{_SHOWS} them, then %agent approve 1, %agent reject 1 WHY, or %agent approve all"

@@ -360,12 +360,12 @@ class Threads:
         for decision in decisions:
             call, now = decision.call, waiting.get(decision.call.key)
             if now is None or not now.is_same(call):
-                raise NotFoundError(f"this call of {call.name} no longer needs approval", "%agent shows what does")
+                raise NotFoundError(f"this call of {call.name} no longer needs approval", "%agent panel approvals shows what does")
         for decision in decisions:
             thread.decided[decision.call.key] = decision
             if allowed := {*decision.also, *((decision.call.name,) if decision.remember else ())}:
                 thread.granted |= allowed
-                same = [call for call in thread.asked if call.name in allowed]
+                same = [call for call in thread.asked if call.name in allowed and "approve" in call.allowed]
                 thread.decided = {**{call.key: call.approve() for call in same}, **thread.decided}
         left = [call for call in thread.asked if call.key not in thread.decided]
         if left and not decisions:

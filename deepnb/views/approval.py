@@ -12,12 +12,12 @@ from deepnb.views import html as h
 from deepnb.views.code import POWER, UNREAD, code_html, code_text
 from deepnb.views.notebook_diff import change_html, notebook_lines
 from deepnb.views.numbers import counted
-from deepnb.views.text import clean, middle_cut, page, short, title_line
+from deepnb.views.text import clean, page, short, title_line
 from deepnb.views.tool import call_line, pretty
+from deepnb.views.view import View
 
 _LINES = 60
-"""Lines of a diff that a terminal shows."""
-_HEAD, _TAIL = 3_000, 1_000
+"""Lines of an argument or a diff that a terminal shows at once."""
 
 RESTARTED = "after a restart of the kernel this card can't be decided any more: run its cell again"
 KEPT = "after a restart of the kernel, the cell with %agent persist shows this card again, with its buttons"
@@ -28,6 +28,8 @@ _COLOURS = {
     "reject": h.RED.format(0.22),
 }
 _WAITS = "rgba(210,153,34,0.25)"
+
+MASKED = "a part of it is masked as a credential and can't be read here: it can only be rejected"
 
 WHY = {
     "outside": "this can't be undone",
@@ -111,6 +113,8 @@ class ApprovalView:
     """Tool -> skills in use that ask to have it approved."""
     kept: bool = False
     """Whether its session outlives the kernel."""
+    whole: bool = False
+    """Whether its text shows all of long arguments."""
 
     @property
     def title(self) -> str:
@@ -141,8 +145,14 @@ class ApprovalView:
         later = f"later {self.cards[0].call.name} calls" if one else "later calls of the same tool"
         unread = f" ({UNREAD})" if any(card.code is not None for card in self.cards) else ""
         return (
-            f"%agent approve{n} runs {it}{f'; --thread also allows {later} in this thread{unread}' if 'remember' in kinds else ''}",
-            *(() if one or question else ("%agent approve all runs all of them",)),
+            *(
+                [
+                    f"%agent approve{n} runs {it}{f'; --thread also allows {later} in this thread{unread}' if 'remember' in kinds else ''}"
+                ]
+                if "approve" in kinds
+                else []
+            ),
+            *(() if one or question or kinds == {"reject"} else ("%agent approve all runs all of them",)),
             *(("%agent resume N JSON answers question N",) if question else ()),
             *([f"%agent reject{n} WHY rejects {it} and tells the agent why"] if "reject" in kinds else []),
             *(
@@ -163,12 +173,34 @@ class ApprovalView:
             return page(f"{call_line(card.call.name, card.ran)}  {card.state}" for card in self.cards)
         lines = [title_line(self.title, self.stamp)]
         for card in self.cards:
-            lines += ["", f"{card.title} · {card.state} ({card.why})", *_argument_lines(card)]
+            lines += ["", f"{card.title} · {card.state} ({card.why})", *self._argument_lines(card)]
             if card.code is not None:
                 lines += code_text(card.code)
             if card.change is not None:
-                lines += _diff_lines(card.change)
+                lines += self._diff_lines(card.change)
         return page([*lines, "", *self.todo])
+
+    def _argument_lines(self, card: CallCard) -> list[str]:
+        lines: list[str] = []
+        for name, value in card.shown.items():
+            text = clean(value if isinstance(value, str) else pretty(value)).rstrip("\n")
+            if "\n" not in text and len(text) <= 90:
+                lines.append(f"  {name}: {text}")
+            else:
+                lines += [f"  {name}:", *self._cut([f"  │ {line}" for line in text.split("\n")])]
+        return lines
+
+    def _diff_lines(self, change: FileDiff | NotebookDiff) -> list[str]:
+        if isinstance(change, NotebookDiff):
+            return [f"  {clean(line)}" for line in notebook_lines(change)]
+        unified = change.unified().rstrip("\n") if change.before != change.after else "(no change)"
+        return self._cut([f"  {line}" for line in unified.split("\n")])
+
+    def _cut(self, lines: list[str]) -> list[str]:
+        """The lines, or the first of many and what shows the others."""
+        if self.whole or len(lines) <= _LINES:
+            return lines
+        return [*lines[:_LINES], f"  … {len(lines) - _LINES:,} more lines: %agent panel approvals shows all of them"]
 
     def html(self) -> str:
         """A frame for each call, with the decision on its first line."""
@@ -182,6 +214,8 @@ def why(call: PendingCall) -> str:
     """Why the user is asked about a call."""
     if call.is_question:
         return "the graph waits for an answer"
+    if call.is_unreadable:
+        return MASKED
     if "remember" not in call.allowed:
         return "the graph asks before calls of this tool"
     return POWER if call.name in CODE_TOOLS else WHY[call.effect]
@@ -199,9 +233,26 @@ def approval_view(
     offer: Mapping[str, Sequence[str]] | None = None,
     *,
     kept: bool = False,
+    whole: bool = False,
 ) -> ApprovalView:
     """Pending calls, or the decisions on them; `offer` gives the tools that skills in use ask for."""
-    return ApprovalView(tuple(cards), stamp, offer or {}, kept)
+    return ApprovalView(tuple(cards), stamp, offer or {}, kept, whole)
+
+
+@dataclass(frozen=True)
+class ApprovalsView:
+    """The pending calls of all threads: a list of them, then each of them whole."""
+
+    listed: View
+    waiting: tuple[View, ...]
+
+    def text(self) -> str:
+        """The list, then the cards."""
+        return "\n\n".join(view.text() for view in (self.listed, *self.waiting))
+
+    def html(self) -> str:
+        """The same."""
+        return h.box(*(h.Html(view.html()) for view in (self.listed, *self.waiting)))
 
 
 def offer_words(offer: Mapping[str, Sequence[str]]) -> str:
@@ -211,26 +262,12 @@ def offer_words(offer: Mapping[str, Sequence[str]]) -> str:
     return f"the skill{'' if one else 's'} {', '.join(skills)} ask{'s' if one else ''} for {', '.join(offer)}"
 
 
-def _argument_lines(card: CallCard) -> list[str]:
-    lines: list[str] = []
-    for name, value in card.shown.items():
-        text = value if isinstance(value, str) else pretty(value)
-        first, *rest = clean(text).rstrip("\n").split("\n")
-        if not rest and len(first) <= 90:
-            lines.append(f"  {name}: {first}")
-            continue
-        shown = [first, *rest]
-        lines += [f"  {name}:", *(f"  │ {line}" for line in shown[:_LINES])]
-        lines += [f"  … {len(shown) - _LINES:,} more lines"] if len(shown) > _LINES else []
-    return lines
-
-
-def _diff_lines(change: FileDiff | NotebookDiff) -> list[str]:
-    if isinstance(change, NotebookDiff):
-        return [f"  {clean(line)}" for line in notebook_lines(change)]
-    lines = change.unified().rstrip("\n").split("\n") if change.before != change.after else ["(no change)"]
-    more = [f"  … {len(lines) - _LINES:,} more lines"] if len(lines) > _LINES else []
-    return [*(f"  {line}" for line in lines[:_LINES]), *more]
+def _arguments_html(args: Mapping[str, object]) -> list[h.Html]:
+    """All of the arguments: texts of several lines each for itself, line by line."""
+    long = {name: value for name, value in args.items() if isinstance(value, str) and "\n" in value.rstrip("\n")}
+    rest = {name: value for name, value in args.items() if name not in long}
+    texts = (h.join(h.label(name), h.pre(text, low=True)) for name, text in long.items())
+    return [*([h.pre(pretty(rest), low=True)] if rest else []), *texts]
 
 
 def _card_html(card: CallCard) -> list[h.Child]:
@@ -240,7 +277,7 @@ def _card_html(card: CallCard) -> list[h.Child]:
     if card.shown:
         body += [
             h.label("question" if card.call.is_question else "arguments"),
-            h.pre(middle_cut(pretty(dict(card.shown)), _HEAD, _TAIL), low=True),
+            *_arguments_html(card.shown),
         ]
     if card.code is not None:
         body.append(code_html(card.code))
@@ -251,7 +288,7 @@ def _card_html(card: CallCard) -> list[h.Child]:
         return [head, h.el("div", h.muted(why)), *body]
     if card.decision is not None and card.decision.args is not None:
         code = code_of(card.call.name, card.ran)
-        ran = h.pre(middle_cut(pretty(dict(card.ran)), _HEAD, _TAIL), low=True) if code is None else code_html(code)
-        body = [h.label("ran"), ran, h.label("what the agent asked for"), *body]
+        ran = _arguments_html(card.ran) if code is None else [code_html(code)]
+        body = [h.label("ran"), *ran, h.label("what the agent asked for"), *body]
     line = h.code(call_line(card.call.name, card.ran))
     return [head, h.fold(line, *(body or [h.muted("no arguments")]), framed=False)]

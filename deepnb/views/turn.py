@@ -123,4 +123,5 @@ def _html(turn: Turn, prompt: str | None, body: h.Html) -> h.Html:
 
 def _waiting(turn: Turn) -> list[str]:
     """The calls that the turn stopped at, a line each."""
-    return [f"needs approval: {call_line(call.name, call.args)}" for call in turn.asked]
+    lines = [f"needs approval: {call_line(call.name, call.args)}" for call in turn.asked]
+    return [*lines, "%agent panel approvals shows all of it"] if lines else []

@@ -96,7 +96,7 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
         return table_view(("", "call", "reason"), shown, approval_view(cards).title, (0,))
 
     whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
-    return brief(whole, [lines], "all arguments: .args of each call; to decide: %agent approve, reject or edit")
+    return brief(whole, [lines], "all arguments: %agent panel approvals; to decide: %agent approve, reject or edit")
 
 
 def decision_value(decision: Decision) -> View:

@@ -1,15 +1,18 @@
 """What calls of tools do: change nothing, change what can be undone, or anything else."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-from deepagents.backends.protocol import BackendProtocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deepnb.core.approvals import Effect
 from deepnb.core.notebook_diff import NotebookDiff
 from deepnb.workshop.notebook_plan import notebook_diff
+
+if TYPE_CHECKING:
+    from deepagents.backends.protocol import BackendProtocol
 
 T = TypeVar("T")
 

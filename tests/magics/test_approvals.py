@@ -24,7 +24,7 @@ def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
     out = shell.ok(ASK)
     assert "needs your approval · 1 call" in out and "+hello world" in out and "%agent approve runs it" in out
     assert "needs your approval" in shell.ok("%agent")
-    line = "turn 1 of thread main needs your approval for write_file: %agent approve, or %agent reject WHY"
+    line = "turn 1 of thread main needs your approval for write_file: %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
     assert shell.fails("%%agent\nand now?") == line
     assert shell.fails("%agent resume") == line
     assert "I wrote 1 line to /work/report.md." in shell.ok("%agent approve")
@@ -175,7 +175,7 @@ def test_a_card_stops_run_all_before_a_plain_cell_unless_that_is_switched_off(tm
     assert not errors(cells[2])
     told = "".join(o.get("text", "") for o in cells[4].outputs)
     assert told.strip().splitlines() == [
-        "UsageError: turn 1 of thread main needs your approval for write_file: %agent approve, or %agent reject WHY"
+        "UsageError: turn 1 of thread main needs your approval for write_file: %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
     ]
 
 

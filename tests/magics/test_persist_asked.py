@@ -68,7 +68,7 @@ def test_of_two_calls_that_which_is_decided_is_shown_as_such():
 def test_calls_of_other_threads_are_named_and_their_card_comes_with_the_switch():
     first = loaded("%agent persist s.db", ASK, "%agent new side", "%agent hello")
     second, shown = restarted(first)
-    needs = "thread main: write_file needs your approval: %agent switch main, then %agent approve, or %agent reject WHY"
+    needs = "thread main: write_file needs your approval: %agent switch main, then %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
     assert needs in " ".join(shown.split()) and CARD not in shown
     assert CARD + "1 call" in second.ok("%agent switch main")
     assert CARD not in second.ok("%agent switch side")

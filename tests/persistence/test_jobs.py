@@ -41,7 +41,7 @@ def test_a_call_that_a_job_waits_with_can_be_decided_in_the_next_session(where):
         assert first.jobs.start("send hi").wait(60).asked
         assert first.workspace.threads["job-1"].asked
     with session(where, "Sent.") as second:
-        line = "thread job-1: send needs your approval: %agent switch job-1, then %agent approve, or %agent reject WHY"
+        line = "thread job-1: send needs your approval: %agent switch job-1, then %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
         assert line in second.restored.lines
         second.switch("job-1")
         (waiting,) = second.asked

@@ -31,7 +31,7 @@ def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
     assert dict(s.files) == {"/b": "y"} and not (tmp_path / "a.txt").exists()
     assert (turn.interrupted, turn.error, [c.name for c in turn.asked]) == (None, None, ["write_file"])
     assert [e.call.id for e in turn.events if isinstance(e, Asked)] == ["c1"]
-    assert s.pending == "write_file needs your approval: %agent approve, or %agent reject WHY"
+    assert s.pending == "write_file needs your approval: %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
     assert s.approvals.change(s.asked[0]).unified().endswith("+x\n")
     events = list(s.resume(s.asked[0].approve()))
     assert [e.decision.kind for e in events if isinstance(e, Decided)] == ["approve"]
@@ -130,7 +130,7 @@ def test_a_word_on_each_of_two(tmp_path):
     s.run("go")
     one, two = s.asked
     assert list(s.resume(two.reject("no"))) == []
-    assert s.pending == "write_file needs your approval: %agent approve 1, %agent reject 1 WHY, or %agent approve all"
+    assert s.pending == "write_file needs your approval: %agent panel approvals shows them, then %agent approve 1, %agent reject 1 WHY, or %agent approve all"
     with pytest.raises(DeepnbError, match="needs your approval for write_file"):
         list(s.resume())
     list(s.resume(one.approve()))
@@ -147,7 +147,7 @@ def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
         s.run("next")
     s.new("side")
     assert s.run("hello").text == "elsewhere"
-    with pytest.raises(DeepnbError, match=r"session.switch\('main'\), then session.resume"):
+    with pytest.raises(DeepnbError, match=r"session.switch\('main'\), then session.asked\[0\].args shows it, then session.resume"):
         s.run("next", thread="main")
     s.switch("main")
     assert s.asked == asked
