@@ -102,11 +102,13 @@ class PendingCall:
         self._check_allowed("reject")
         return Decision(self, "reject", reason=" ".join(reason.split()))
 
-    def edit(self, args: Mapping[str, Any]) -> Decision:
-        """Let it run with other arguments; those that do not fit the tool are an error."""
+    def edit(self, args: Mapping[str, Any], *, remember: bool = False, also: Iterable[str] = ()) -> Decision:
+        """Let it run with other arguments; those that do not fit the tool are an error. The rest is as of `approve`."""
         self._check_allowed("edit")
         _check_edit(self, args)
-        return Decision(self, "edit", args=dict(args))
+        if remember or also:
+            self._check_allowed("remember")
+        return Decision(self, "edit", args=dict(args), remember=remember, also=tuple(also))
 
     def answer(self, value: object) -> Decision:
         """Answer a question of the graph: `interrupt` gives the value, anything that JSON has."""

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, HumanInTheLoopMiddleware
@@ -158,6 +159,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         shown, reason = value["args"], str(given.get("reason") or "")
         changed = {k: args[k] if k in args and v == shown.get(k) else v for k, v in (given.get("args") or {}).items()}
         waited = to_call(value, str(given.get("key", "")), str(get_config()["configurable"].get("thread_id", "")))
+        waited = replace(waited, before=str(given.get("before", "")))  # of the card that it was decided on
         tell(lambda _: Decided(Decision(waited, given["kind"], given.get("args"), reason), waited.path))
         if given["kind"] == "approve":
             return request, None
@@ -284,8 +286,10 @@ def _fits(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
     """Whether an answer decides the call that a value speaks of: a rejection does also where the file has changed since."""
     if not _is_for(value, answer, sign):
         return False
-    given = answer[_OURS]
-    return given.get("kind") == "reject" or given.get("before", "") == value[_OURS].get("before", "")
+    given, asked = answer[_OURS], value[_OURS]
+    if given.get("kind") == "reject":
+        return True
+    return not asked.get("unreadable") and given.get("before", "") == asked.get("before", "")
 
 
 def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:

@@ -1,13 +1,13 @@
 """The cards of calls that need approval: their buttons, and room below for the turn that goes on."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.values import Turn
 from deepnb.session.approvals import SessionApprovals
-from deepnb.views.approval import ApprovalView, CallCard, approval_view
+from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.footer import FooterView
 from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
@@ -41,14 +41,26 @@ class Card:
 
     kept: bool = False
     """Whether the session outlives the kernel."""
+    again: set[str] = field(default_factory=set)
+    """The keys of its calls that were asked about again, on another card."""
 
-    def view(self, decided: Mapping[str, Decision], waiting: Collection[str]) -> ApprovalView:
-        """Each call in its state, by the decisions there are and the keys of the calls that wait."""
-        cards = [
-            CallCard(n, call, change, decided.get(call.key), call.key not in (*waiting, *decided))
-            for n, (call, change) in enumerate(zip(self.calls, self.changes, strict=True), 1)
-        ]
+    def view(self, decided: Mapping[str, Decision], waiting: Collection[PendingCall]) -> ApprovalView:
+        """Each call in its state, by the decisions there are and the calls that wait."""
+        self.again |= {
+            one.key for call in self.calls for one in waiting if one.key == call.key and not waits(call, waiting)
+        }
+        cards = []
+        for n, (call, change) in enumerate(zip(self.calls, self.changes, strict=True), 1):
+            made = decided.get(call.key)
+            decision = made if made is not None and made.call.before == call.before else None
+            gone = AGAIN if call.key in self.again else "" if decision or waits(call, waiting) else UNDONE
+            cards.append(CallCard(n, call, change, decision, gone))
         return approval_view(cards, self.stamp, kept=self.kept)
+
+
+def waits(call: PendingCall, waiting: Collection[PendingCall]) -> bool:
+    """Whether a call waits as it was shown: one that is asked about again has another card."""
+    return any((one.key, one.before) == (call.key, call.before) for one in waiting)
 
 
 class Cards:
@@ -98,12 +110,12 @@ class Cards:
         """Show what was decided, whoever did; a card that is decided as a whole becomes a record."""
         if not self._open:
             return
-        waiting, decided = {call.key for call in self._approvals.asked()}, self._approvals.decided()
+        waiting, decided = self._approvals.asked(), self._approvals.decided()
         for card in tuple(self._open):
             card.output.update(card.view(decided, waiting))
             if card.buttons is not None:
-                card.buttons.decided([c.key for c in card.calls if c.key not in waiting])
-            if not any(c.key in waiting for c in card.calls):
+                card.buttons.decided([c for c in card.calls if not waits(c, waiting)])
+            if not any(waits(c, waiting) for c in card.calls):
                 self._open.remove(card)
                 self._settle(card)
 

@@ -31,6 +31,9 @@ _WAITS = "rgba(210,153,34,0.25)"
 
 MASKED = "a part of it is masked as a credential and can't be read here: it can only be rejected"
 
+UNDONE = "dropped: its turn was undone"
+AGAIN = "asked again below: what it would change has changed"
+
 WHY = {
     "outside": "this can't be undone",
     "undoable": "this changes the agent's files",
@@ -48,8 +51,8 @@ class CallCard:
     change: FileDiff | NotebookDiff | None = None
     """What it would do to a file or notebook."""
     decision: Decision | None = None
-    gone: bool = False
-    """Whether it was dropped without a decision: its turn was undone."""
+    gone: str = ""
+    """Why it was dropped without a decision; empty where it was not."""
 
     @property
     def open(self) -> bool:
@@ -77,7 +80,7 @@ class CallCard:
         """The decision in a few words."""
         if self.decision is None:
             needs = "needs your answer" if self.call.is_question else "needs your approval"
-            return "dropped: its turn was undone" if self.gone else needs
+            return self.gone or needs
         if self.decision.kind == "answer":
             return f"answered: {json.dumps(self.decision.value, ensure_ascii=False, default=str)}"
         reason = f": {self.decision.reason}" if self.decision.reason else ""

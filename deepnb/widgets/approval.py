@@ -15,6 +15,8 @@ from deepnb.views.view import View
 from deepnb.widgets.actions import button, close
 from deepnb.widgets.page import shown
 
+EDIT, DISCARD = "Edit ...", "Discard edits"
+
 
 class ApprovalButtons:
     """A row of controls for each call: approve, reject with a reason, edit, allow its tool in this thread.
@@ -41,9 +43,9 @@ class ApprovalButtons:
         }
         self.widget: Any = w.VBox([*self._rows.values(), self._said], layout=w.Layout(width="100%"))
 
-    def decided(self, keys: Sequence[str]) -> None:
+    def decided(self, calls: Sequence[PendingCall]) -> None:
         """These calls have been decided: their rows go."""
-        gone = [self._rows.pop(key) for key in keys if key in self._rows]
+        gone = [self._rows.pop(call.key) for call in calls if call.key in self._rows]
         self.widget.children = [*self._rows.values(), self._said]
         for row in gone:
             close(row)
@@ -83,57 +85,72 @@ class ApprovalButtons:
 
     def _call(self, number: int, call: PendingCall) -> list[Any]:
         w, name = self._w, f"call {number}, {call.name}"
+        text = _editable(call)
+        area = self._area(name, call, text)
         approve = button("Approve", f"approve {name}", "success")
         reason = w.Text(placeholder="optional", description="Reason", tooltip=f"reason to reject {name}; Enter rejects")
         reject = button("Reject", f"reject {name}", "danger")
-        edit = button("Edit ...", f"edit the arguments of {name}")
+        edit = button(EDIT, f"edit the arguments of {name}")
         unread = call.name in CODE_TOOLS
         allow = button(
             f"Allow {call.name} in this thread{', unread' if unread else ''}",
             f"approve {name} and later calls of its tool in this thread{f': {UNREAD}' if unread else ''}",
         )
-        editor = self._editor(name, call)
+
+        def is_open() -> bool:
+            return bool(area.layout.display == "")
 
         def toggle(_: Any) -> None:
-            editor.layout.display = "none" if editor.layout.display == "" else ""
+            area.layout.display, edit.description = ("none", EDIT) if is_open() else ("", DISCARD)
+            area.value = text
 
-        approve.on_click(lambda _: self._click(call.approve))
+        def run(remember: bool = False, also: Sequence[str] = ()) -> None:
+            """Run what is to be seen: what the text holds where it is open, else the call as it is."""
+
+            def typed(now: str) -> Decision:
+                if _lines(now) == _lines(text):
+                    return call.approve(remember=remember, also=also)
+                return call.edit(_edited(call, now), remember=remember, also=also)
+
+            if is_open():
+                shown(area, lambda now: self._click(lambda: typed(now)))
+            else:
+                self._click(lambda: typed(text))
+
+        def name_it(_: Any) -> None:
+            approve.description = "Approve" if _lines(area.value) == _lines(text) else "Approve with edits"
+
+        area.observe(name_it, names="value")
+        approve.on_click(lambda _: run())
         reject.on_click(lambda _: shown(reason, lambda why: self._click(lambda: call.reject(why))))
         # JupyterLab takes Enter on a focused button for itself, but not in a text.
         reason.on_msg(lambda _, content, __: self._entered(content, reason, call))
         edit.on_click(toggle)
-        allow.on_click(lambda _: self._click(lambda: call.approve(remember=True)))
+        allow.on_click(lambda _: run(remember=True))
         label = w.HTML(f"<b>{number}</b>")
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         more = [allow] if "remember" in call.allowed else []
-        if call.name in self._offer:
+        if call.name in self._offer and "remember" in call.allowed:
             these = button(
                 f"Allow {', '.join(self._offer)} in this thread", f"approve {name} and the tools skills ask for"
             )
-            these.on_click(lambda _: self._click(lambda: call.approve(also=self._offer)))
+            these.on_click(lambda _: run(also=self._offer))
             more = [allow, these] if self._offer != (call.name,) else [these]
-        controls = {"approve": (approve,), "reject": (reason, reject), "edit": (edit,)}
+        runs = (approve,) if {"approve", "edit"} & {*call.allowed} else ()
+        controls = {"reject": (reason, reject), "edit": (edit,)}
         offered = [part for kind, parts in controls.items() if kind in call.allowed for part in parts]
-        return [w.HBox([label, *offered, *more], layout=flow), editor]
+        return [area, w.HBox([label, *runs, *offered, *more], layout=flow)]
 
-    def _editor(self, name: str, call: PendingCall) -> Any:
-        """A text with the code of a call that runs some, with the arguments of any other as JSON."""
-        w, code = self._w, CODE_TOOLS.get(call.name)
-        text = pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
-        area = w.Textarea(
+    def _area(self, name: str, call: PendingCall, text: str) -> Any:
+        """A text with the code of a call that runs some, with the arguments of any other as JSON; not seen yet."""
+        is_code = call.name in CODE_TOOLS
+        return self._w.Textarea(
             text,
             rows=min(max(text.count("\n") + 2, 4), 16),
-            description="Arguments" if code is None else "Code",
-            tooltip=f"arguments of {name}, as JSON" if code is None else f"code of {name}",
-            layout=w.Layout(width="99%"),
+            description="Code" if is_code else "Arguments",
+            tooltip=f"code of {name}" if is_code else f"arguments of {name}, as JSON",
+            layout=self._w.Layout(display="none", width="99%"),
         )
-        run = button("Approve with edits", f"run {name} with these arguments", "success")
-
-        def edited(text: str) -> Decision:
-            return call.edit(arguments(text) if code is None else {**call.args, code: text})
-
-        run.on_click(lambda _: shown(area, lambda text: self._click(lambda: edited(text))))
-        return w.VBox([area, run], layout=w.Layout(display="none", width="100%"))
 
     def _entered(self, content: Any, reason: Any, call: PendingCall) -> None:
         def reject(why: str) -> None:
@@ -178,7 +195,7 @@ class ApprovalsPanel:
         import ipywidgets as w
 
         self._w, self._policy, self._waiting, self._decide, self._empty = w, policy, waiting, decide, empty
-        self._keys: tuple[str, ...] | None = None
+        self._keys: tuple[tuple[str, str], ...] | None = None
         self._head, self._said, self._list = w.HTML(), w.HTML(), w.VBox()
         self.widget: Any = w.VBox([self._head, self._list, self._said])
         self.refresh()
@@ -189,7 +206,7 @@ class ApprovalsPanel:
         if self._head.value != html:
             self._head.value = html
         waiting = self._waiting()
-        keys = tuple(call.key for one in waiting for call in one.calls)
+        keys = tuple((call.key, call.before) for one in waiting for call in one.calls)
         if keys == self._keys:
             return
         self._keys, old = keys, self._list.children
@@ -213,6 +230,23 @@ def arguments(text: str, do: str = 'write an object such as {"file_path": "/a.md
         return json.loads(text)
     except ValueError as error:
         raise InvalidError(f"not valid JSON ({error})", do) from None
+
+
+def _editable(call: PendingCall) -> str:
+    """What of a call is edited, as a text."""
+    code = CODE_TOOLS.get(call.name)
+    return pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
+
+
+def _edited(call: PendingCall, text: str) -> Any:
+    """The arguments that such a text stands for."""
+    code = CODE_TOOLS.get(call.name)
+    return arguments(text) if code is None else {**call.args, code: text}
+
+
+def _lines(text: str) -> str:
+    """A text as a page gives it back: its lines end in line feeds."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _parts(widget: Any) -> list[Any]:

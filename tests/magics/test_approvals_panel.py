@@ -61,3 +61,22 @@ def test_a_call_without_a_card_is_decided_there_too(kernel: Kernel, tmp_path: Pa
     cell.click("Approve", 0)
     assert (tmp_path / "report.md").exists()
     assert kernel.value("deepnb.current().last.text") == "'I wrote 1 line to /work/report.md.'"
+
+
+def test_what_names_a_card_that_may_be_lost_names_first_what_shows_it_whole(shell: Shell, tmp_path: Path):
+    """Approving unread what a line shows cut would be the shortest way on."""
+    shell.ok(f"%agent mount /work disk:{tmp_path}")
+    rows = "\n".join(f"line {n}" for n in range(200))
+    shell.ok(f"%%agent\nwrite a file /work/a.md with:\n{rows}\nTHE END")
+    lines = {
+        "a prompt": shell.fails("%agent go on"),
+        "%agent": shell.ok("%agent"),
+        "%agent turns 1": shell.ok("%agent turns 1"),
+        "resume": shell.fails("%agent resume"),
+        "a value": shell.ok("import deepnb; deepnb.current().turns[-1]"),
+        "the calls": shell.ok("deepnb.current().asked"),
+    }
+    for what, text in lines.items():
+        before = text.partition("%agent approve")[0]
+        assert "THE END" in before or "%agent panel approvals" in before, f"{what}: {text}"
+    assert "THE END" in shell.ok("%agent panel approvals"), "all of it"

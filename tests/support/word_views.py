@@ -57,7 +57,7 @@ def views() -> Iterator[tuple[str, View]]:
         for other in (False, True):
             yield f"{name}, {other}", function(**arguments(function, Words(other)))
     yield "turn", turn()
-    cards = [replace(Words(other)(CallCard), decision=None, gone=False) for other in (False, True)]
+    cards = [replace(Words(other)(CallCard), decision=None, gone="") for other in (False, True)]
     yield "calls that wait", ApprovalView(tuple(cards), "word99")
     yield "history", history_view(history())
     changed = Snapshot("main", {"/word1": "word2 word3"}, memory={"/word1": "word2 word4"})
