@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.core.approvals import Policy, policy_of
 from deepnb.core.errors import BusyError, DeepnbError
+from deepnb.core.fingerprint import fingerprint
 from deepnb.core.values import Event, Turn
 from deepnb.running.thread import Thread
+from deepnb.wiring.effects import own_tools
 from deepnb.wiring.options import Options
 from deepnb.workshop.kernel import Kernel, PlainKernel
 
@@ -24,6 +26,13 @@ if TYPE_CHECKING:
 
 _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
+
+_BY = " by the code "
+
+
+def granted_tool(mark: str) -> str:
+    """The name of the tool that a thread allows by such a `Current.grant`."""
+    return mark.partition(_BY)[0]
 
 
 class _Holding(threading.local):
@@ -178,7 +187,14 @@ class Current:
     @property
     def policy(self) -> Policy:
         """Which calls need approval, in the thread whose agent is meant."""
-        return replace(policy_of(self.options.approve), granted=self.agent_thread.granted)
+        marks = self.agent_thread.granted
+        granted = frozenset(name for name in map(granted_tool, marks) if self.grant(name) in marks)
+        return replace(policy_of(self.options.approve), granted=granted)
+
+    def grant(self, name: str) -> str:
+        """What is kept of a tool that is allowed in a thread: its name, and of one of the user's which code it runs."""
+        given = [tool for called, tool in own_tools(self.options, self.options.subagents) if called == name]
+        return f"{name}{_BY}{fingerprint(given)}" if given else name
 
     # -- who watches
 

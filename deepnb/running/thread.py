@@ -69,7 +69,7 @@ class Thread:
     decided: dict[str, Decision] = field(default_factory=dict)
     """The decisions on some of them, by their key, until all are made."""
     granted: frozenset[str] = frozenset()
-    """Tools that the user has allowed here, asked about one of their calls."""
+    """Tools that the user has allowed here, asked about one of their calls, each as `Current.grant` says it."""
     offered: frozenset[str] = frozenset()
     """Tools that skills ask to have approved, and about which the user was asked once."""
     rebases: bool = False

@@ -11,7 +11,7 @@ from deepnb.core.errors import BusyError, DeepnbError, NotFoundError, RefusedErr
 from deepnb.core.offload import BroughtBack
 from deepnb.core.values import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 from deepnb.memory.scope import MAIN, Scope, scope_of
-from deepnb.running.current import Current
+from deepnb.running.current import Current, granted_tool
 from deepnb.running.state import State
 from deepnb.running.thread import Pool, Thread, check_name, waits
 
@@ -366,7 +366,7 @@ class Threads:
         for decision in decisions:
             thread.decided[decision.call.key] = decision
             if allowed := {*decision.also, *((decision.call.name,) if decision.remember else ())}:
-                thread.granted |= allowed
+                thread.granted |= set(map(self._current.grant, allowed))
                 same = [call for call in thread.asked if call.name in allowed and "approve" in call.allowed]
                 thread.decided = {**{call.key: call.approve() for call in same}, **thread.decided}
         left = [call for call in thread.asked if call.key not in thread.decided]
@@ -382,7 +382,7 @@ class Threads:
     def withdraw(self, tool: str) -> None:
         """No thread allows calls of a tool any more because they were allowed there once."""
         for thread in self:
-            thread.granted -= {tool}
+            thread.granted -= {mark for mark in thread.granted if granted_tool(mark) == tool}
         self._current.save()
 
     def bring(self, thread: Thread, brought: BroughtBack | None) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage
+from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 
 import deepnb
@@ -499,3 +502,43 @@ def test_a_long_argument_can_be_read_whole_before_it_is_approved(tmp_path, args)
         assert "touch x" in text and "left out" not in text and "more lines:" not in text
     cut = "touch x" not in short.text()
     assert cut == ("more lines: %agent panel approvals shows all of them" in short.text())
+
+
+def test_what_is_allowed_in_a_thread_ends_with_the_function(tmp_path):
+    """Another function of the same name asks, in each way that one gets there; the same one made again does not."""
+    ran: list[str] = []
+
+    def function(what: str) -> Callable[[str], str]:
+        def send(to: str) -> str:
+            """Send."""
+            ran.append(what)
+            return to
+
+        return send
+
+    def go(s: Session) -> bool:
+        s.configure(model=Scripted(answers=[call("send", to="x"), "ok"]))
+        asked = bool(s.run("go").asked)
+        for one in s.asked:
+            list(s.resume(one.reject()))
+        return asked
+
+    s = Session(model=Scripted(answers=[call("send", to="x"), "ok"]), tools=[function("a")])
+    s.run("go")
+    list(s.resume(s.asked[0].approve(remember=True)))
+    s.tools.add(function("a"))
+    assert not go(s) and s.approvals.policy.granted == {"send"}
+    changes: list[Callable[[], object]] = [
+        lambda: s.tools.add(function("b")),
+        lambda: s.configure(tools=[function("c")]),
+        lambda: s.tools.add(StructuredTool.from_function(function("a"))),
+        lambda: (s.tools.remove("send"), s.tools.add(function("d"))),
+    ]
+    for n, change in enumerate(changes):
+        change()
+        assert go(s) and s.approvals.policy.granted == set(), n
+        s.tools.add(function("a"))
+        assert not go(s), "what was allowed is there again"
+    s.approvals.rule("send", "ask")
+    s.approvals.rule("send", "allow")
+    assert set(ran) == {"a"}
