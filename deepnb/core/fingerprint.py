@@ -32,7 +32,8 @@ def _tool(tool: Any) -> Any:
     held = getattr(tool, "__dict__", {})
     given = getattr(tool, "model_fields_set", held)  # pydantic's: the others are as the class has them
     held = {name: _fact(value, ()) for name, value in sorted(held.items()) if name in given and name != "args_schema"}
-    called = [getattr(type(tool), name, None) for name in ("__call__", *_OF_A_TOOL[2:])]
+    names = ("__call__", *_OF_A_TOOL[2:])
+    called = [next((vars(kind)[name] for kind in type(tool).__mro__ if name in vars(kind)), None) for name in names]
     return [type(tool).__qualname__, [_fact(one, ()) for one in called], held]
 
 
