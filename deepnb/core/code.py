@@ -278,25 +278,76 @@ _TWINS = frozenset("авеһіјӏорсухѕԁԛԝьАВЕІЈКМНОРСТУ
 
 def _reached(code: str) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
-    plain = []
-    for number, line in enumerate(code.split("\n"), 1):
-        start = line.lstrip()
-        if start.startswith("!") or re.match(r"[\w, ]+=\s*!", start):
-            found.setdefault("shell commands", set()).add(number)
-        elif start.startswith("%") or re.match(r"[\w, ]+=\s*%", start):
-            found.setdefault("magics", set()).add(number)
-        else:
-            plain.append(line)
-            continue
-        plain.append(f"{line[: len(line) - len(start)]}pass")
-    try:
-        tree = ast.parse("\n".join(plain))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return found
+    lines = code.split("\n")
+
+    def note(what: str, *numbers: int) -> None:
+        found.setdefault(what, set()).update(numbers)
+
+    first = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    if magic := _CELL_MAGIC.match(lines[first]):
+        note("magics", first + 1)
+        if magic[1] not in _TAKE_PYTHON:
+            body = range(first + 2, len(lines) + 1)
+            note("shell commands" if magic[1] in _SHELLS else UNREAD, *body, *(() if body else (first + 1,)))
+            return found
+        lines[first] = "pass"
+    tree, unread = _tree(lines)
+    for at, text in unread.items():
+        note(_escape(text), at + 1)
+        if (called := _AUTOCALL.match(text)) and (name := _parsed(called[1])):
+            for what in (what for node in ast.walk(name) for what in _of_node(node)):
+                note(what, at + 1)
     for node in ast.walk(tree):
         for what in _of_node(node):
-            found.setdefault(what, set()).add(getattr(node, "lineno", 1))
+            note(what, getattr(node, "lineno", 1))
     return found
+
+
+UNREAD = "code or names that can't be read here"
+
+_CELL_MAGIC = re.compile(r"\s*%%(!|\w+)")  # %%bash
+_TAKE_PYTHON = frozenset(["time", "timeit", "capture", "prun"])
+"""Cell magics whose body is Python."""
+_SHELLS = frozenset(["!", "bash", "sh", "script", "system", "sx", "cmd"])
+_AUTOCALL = re.compile(r"\s*[,;/]\s*([\w.]+)")  # /print 1
+_SHELL = re.compile(r"\s*!|[^=!<>]*=\s*!")  # !ls, or d["k"] = !ls
+_MAGIC = re.compile(r"\s*%|[^=!<>]*=\s*%")  # %run a.py, or x = %pwd
+_ROUNDS = 200
+"""Lines that are looked for one by one; code with more that are no Python is told of as a whole."""
+
+
+def _tree(lines: list[str]) -> tuple[ast.AST, dict[int, str]]:
+    """The tree of the lines that are Python, and the others by their number from 0: IPython's own, and mistakes."""
+    left, unread = list(lines), dict[int, str]()
+    for _ in range(_ROUNDS):
+        try:
+            return ast.parse("\n".join(left)), unread
+        except SyntaxError as error:
+            at = min(max(error.lineno or 1, 1), len(left)) - 1
+        except (ValueError, RecursionError, MemoryError):
+            break
+        while at and not left[at].strip():  # the line above begins what is missing here
+            at -= 1
+        more = True
+        while more and at < len(left):
+            more = lines[at].rstrip().endswith("\\")  # the line goes on in the next one
+            indent = left[at][: len(left[at]) - len(left[at].lstrip())]
+            left[at] = "" if at in unread else f"{indent}pass"
+            unread[at] = lines[at]
+            at += 1
+    return ast.Module([], []), dict(enumerate(lines))
+
+
+def _escape(line: str) -> str:
+    """What a line that is no Python is for."""
+    return "shell commands" if _SHELL.match(line) else "magics" if _MAGIC.match(line) else UNREAD
+
+
+def _parsed(text: str) -> ast.AST | None:
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return None
 
 
 def _of_node(node: ast.AST) -> Iterator[str]:
@@ -318,6 +369,6 @@ def _of_node(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.Name):
         yield from (what for what, names in _NAMES.items() if node.id in names)
         if node.id in _BUILT_IN:
-            yield "code or names that can't be read here"
+            yield UNREAD
     elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _ADDRESS.match(node.value):
         yield "network"

@@ -115,3 +115,77 @@ def test_no_character_that_shows_nothing_is_missed(character: str) -> None:
 def test_code_that_does_not_parse_is_still_shown() -> None:
     told = review("def f(:\n  !ls\n")
     assert "shell commands" in told.reaches and len(told.lines) == 3
+
+
+READ = "import os\nos.remove('x')\n"
+CANT = "code or names that can't be read here"
+
+
+@every_row(
+    ("line", "what"),
+    [
+        ("/print 1", CANT),
+        ("?os", CANT),
+        ("??os", CANT),
+        ("os?", CANT),
+        ("os.path??", CANT),
+        (",print a b", CANT),
+        (";print a b", CANT),
+        ("*int*?", CANT),
+        ("%timeit?", "magics"),
+        ("/os.system ls", "processes"),
+        (",shutil.rmtree a", "files"),
+        ('d["k"] = !ls', "shell commands"),
+        ("d['it'], b.c = !echo it's", "shell commands"),
+        ("a.b: list = !ls", "shell commands"),
+        ("!!ls", "shell commands"),
+        ("!echo ( \"unclosed '''", "shell commands"),
+        ("!rm -rf \\\n    data", "shell commands"),
+        ("d['k'] = %pwd", "magics"),
+        ("%%time", "magics"),
+        ("%cd ..", "magics"),
+        (">>> print(1)", CANT),
+        ("x = = 1", CANT),
+    ],
+)
+def test_a_line_of_ipython_is_noted_and_silences_no_other(line: str, what: str) -> None:
+    rows = line.count("\n") + 1
+    for code, own, removed in (
+        (f"{READ}{line}\n", 3, 2),
+        (f"{line}\n{READ}", 1, rows + 2),
+        (f"if a:\n    {line}\n{READ}", 2, rows + 3),
+        (f"s = '''\n!ls\n?x\n'''\n{line}\n{READ}", 5, 4 + rows + 2),
+    ):
+        if line.startswith("%%") and own != 1:
+            continue
+        reaches = review(code).reaches
+        assert own in reaches[what], (code, reaches)
+        assert removed in reaches["files"], (code, reaches)
+        assert not {2, 3} & {n for name, at in reaches.items() if name in (CANT, "shell commands") for n in at} - {
+            own,
+            removed,
+            own + 1,
+        }
+
+
+@every_row(
+    ("code", "reaches"),
+    [
+        ("%%bash\nrm -rf data\necho 'it", {"magics": (1,), "shell commands": (2, 3)}),
+        ("\n%%writefile a.py\nimport os\n", {"magics": (2,), CANT: (3, 4)}),
+        ("%%timeit\nos.remove('x')\n?x", {"magics": (1,), "files": (2,), CANT: (3,)}),
+        ("x = 'a\\\n%b'\ny = (1\n% 2)", {}),
+        ("'''\n%%bash\n!ls\n'''", {}),
+    ],
+)
+def test_what_a_cell_magic_takes_and_what_only_looks_like_one(code, reaches) -> None:
+    assert review(code).reaches == reaches
+
+
+@given(
+    st.lists(
+        st.sampled_from(["?x", "x?", "!ls", "if a:", "    y", "'''", "(", "d = !a", "%b", "\\", "os.remove(1)", "\t"])
+    )
+)
+def test_no_code_hangs_or_breaks_it(lines) -> None:
+    assert len(review("\n".join(lines)).lines) == max(1, len(lines))

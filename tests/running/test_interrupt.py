@@ -439,7 +439,9 @@ def test_a_call_without_a_stored_result_asks_whatever_its_card_says(ids, lost):
             return result
 
     calls: list[Any] = [{"name": "order", "args": {"n": n}, "id": n} for n in ids]
-    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), middleware=[Lost()], **unasked(order))
+    s = Session(
+        model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), middleware=[Lost()], **unasked(order)
+    )
     with contextlib.suppress(KeyboardInterrupt):
         s.run("p")
     if lost in ids:

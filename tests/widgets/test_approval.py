@@ -25,7 +25,9 @@ class Row:
         (self.area,) = (part for part in self.parts if type(part).__name__ == "Textarea")
 
     def button(self, word: str) -> Any:
-        (found,) = (one for one in self.parts if getattr(one, "description", "").startswith(word) and hasattr(one, "click"))
+        (found,) = (
+            one for one in self.parts if getattr(one, "description", "").startswith(word) and hasattr(one, "click")
+        )
         return found
 
     def click(self, word: str) -> None:
@@ -43,7 +45,9 @@ def test_each_button_that_runs_a_call_runs_what_the_text_holds(word):
     (made,) = row.made
     assert (made.kind, made.args) == ("edit", {"code": "x.max()\ny"})
     assert made.remember == word.endswith("in this thread") and bool(made.also) == (word == "Allow write_file")
-    assert not [one for one in row.parts if getattr(one, "button_style", "") == "success"][1:], "there is one green button"
+    assert not [one for one in row.parts if getattr(one, "button_style", "") == "success"][1:], (
+        "there is one green button"
+    )
 
 
 @every_row("call", [CODE, WRITE], ids=lambda call: call.name)
