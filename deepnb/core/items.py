@@ -1,5 +1,6 @@
 """What a request is made of, item by item: each tool, memory file, skill and large message, and what takes it out."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,9 @@ MOST = 5
 """Messages of one part that are items of their own, the largest."""
 _START, _READ = 80, 8_000
 """Characters of a message that tell what it is; of those that are searched for credentials before it is cut."""
+_SOURCE = re.compile(
+    r"/(?:user|project|sources)(?:-\d+)?/"
+)  # /user/AGENTS.md: the user's file, which only leaves the prompt
 _MEMORY_TOOLS = ("note", "memory_search", "memory_get")
 _OPTIONS = {
     **dict.fromkeys(FILE_TOOLS, "enable_filesystem=False"),
@@ -77,6 +81,8 @@ def _out(item: Item, own_tools: Collection[str]) -> str:
         case "tools":
             return f"%agent tools remove {name}" if name in own_tools else _OPTIONS.get(name, "")
         case "memory":
+            if _SOURCE.match(name):
+                return f"%memory sources remove {name}"
             return f"%memory rm {name}" if name.startswith("/") else "enable_memory=False"
         case "skills":
             return "enable_skills=False" if name == "instructions" else f"%skills disable {name}"

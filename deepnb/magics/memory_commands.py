@@ -13,8 +13,9 @@ from deepnb.core.subagents import FOLDER
 from deepnb.core.values import Turn
 from deepnb.magics.note_commands import memory_daily, memory_flush, memory_promote, memory_search
 from deepnb.magics.pictures import memory_picture, unjoined
-from deepnb.magics.scene import Args, Result, Scene, notice
+from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.magics.subagent_commands import written
+from deepnb.running.sources import paths
 from deepnb.session.opened import OpenedSession
 from deepnb.session.session import Session
 from deepnb.views.diff import diff_view
@@ -208,8 +209,14 @@ def memory_save(scene: Scene, args: Args) -> Result:
 
 
 def memory_rm(scene: Scene, args: Args) -> Result:
-    before = scene.session.snapshot
-    scene.session.memory.remove(args["path"])
+    before, path = scene.session.snapshot, str(args["path"])
+    scene.session.memory.read(path)
+    if path in paths(scene.session.memory.joined):
+        out = f"%memory sources remove {path} takes it out of the prompt, "
+    else:
+        out = ""
+    ask_before_removal(scene, path, bool(args["yes"]), f"{out}%memory rm --yes {path} deletes it")
+    scene.session.memory.remove(path)
     return _changed(scene, before, f"removed {args['path']}")
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from deepnb.core.errors import RefusedError
 from deepnb.core.values import ThreadInfo, Turn
 from deepnb.magics.cards import Cards
 from deepnb.magics.config import DeepNB
@@ -96,3 +97,9 @@ class Scene:
 def notice(line: str) -> View:
     """One line that says what was done."""
     return notice_view(line, "ok")
+
+
+def ask_before_removal(scene: Scene, path: str, yes: bool, do: str) -> None:
+    """Raise RefusedError for a file that is not the session's own, where the user has not said `--yes`."""
+    if not yes and scene.session.memory.is_elsewhere(path):
+        raise RefusedError(f"{path} is not in this session alone: its file would be gone from where it is kept", do)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from deepnb.magics.pictures import skills_picture
-from deepnb.magics.scene import Args, Result, Scene, notice
+from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.views.findings import findings_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
@@ -83,7 +83,10 @@ def skills_disable(scene: Scene, args: Args) -> Result:
 
 
 def skills_remove(scene: Scene, args: Args) -> Result:
-    gone = scene.session.skills.remove(args["name"])
+    name = str(args["name"])
+    at = next((one.path for one in scene.session.skills.list_skills() if name in (one.name, one.directory)), "")
+    ask_before_removal(scene, at, bool(args["yes"]) or not at, f"%skills remove --yes {name} deletes its directory")
+    gone = scene.session.skills.remove(name)
     back = f"; {gone.overrides[-1]} is used again" if gone.overrides else ""
     return notice(
         f"removed {gone.path.rpartition('/')[0]}{back} (%memory log lists the change, %memory revert restores it)"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from deepnb.core.errors import InvalidError
 from deepnb.magics.pictures import subagent_row, subagents_picture
-from deepnb.magics.scene import Args, Result, Scene, notice
+from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
 from deepnb.views.notice import notice_view
 from deepnb.views.subagents import subagent_view
 
@@ -14,7 +14,11 @@ def agent_subagents(scene: Scene, args: Args) -> Result:
     if word == "add" and rest.strip():
         return _add(scene, rest.strip(), bool(args["yes"]))
     if word == "remove" and rest.strip():
-        path = scene.session.subagents.remove(rest.strip())
+        name = rest.strip()
+        at = next((one.path for one in scene.session.subagents.list_subagents() if one.agent.name == name), "")
+        do = f"%agent subagents --yes remove {name} deletes it"
+        ask_before_removal(scene, at, bool(args["yes"]) or not at, do)
+        path = scene.session.subagents.remove(name)
         return notice(f"removed {path} (%memory log lists the change, %memory revert restores it)")
     if word in ("add", "remove"):
         raise InvalidError(

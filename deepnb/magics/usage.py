@@ -311,7 +311,13 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         (Arg("file", "FILE|DIR", "file"),),
         (Flag("--from", "PATH", "path"), Flag("--yes")),
     ),
-    Sub("memory", "rm", "remove a memory file (%memory revert restores it)", (Arg("path", "PATH", "file"),)),
+    Sub(
+        "memory",
+        "rm",
+        "remove a memory file (%memory revert restores it); --yes also one on your disk",
+        (Arg("path", "PATH", "file"),),
+        (Flag("--yes"),),
+    ),
     Sub(
         "memory",
         "forget",
@@ -390,7 +396,13 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     ),
     Sub("skills", "enable", "show a disabled skill to the agent again", (Arg("name", "NAME", "skill"),)),
     Sub("skills", "disable", "keep a skill but hide it from the agent", (Arg("name", "NAME", "skill"),)),
-    Sub("skills", "remove", "delete a skill's directory", (Arg("name", "NAME", "skill"),)),
+    Sub(
+        "skills",
+        "remove",
+        "delete a skill's directory; --yes also one on your disk",
+        (Arg("name", "NAME", "skill"),),
+        (Flag("--yes"),),
+    ),
     Sub(
         "skills",
         "pin",

@@ -165,6 +165,11 @@ class SessionMemory(Part):
             raise refused(path, problem)
         return path
 
+    def is_elsewhere(self, path: str) -> bool:
+        """Whether a file is on the user's disk, or in a store, and not in what the session itself holds."""
+        storage = self._workspace.home.storage
+        return bool(storage.kept) or not storage.in_kernel(path)
+
     def remove(self, path: str) -> None:
         """Remove a memory file; the journal keeps what it held."""
         self.read(path)

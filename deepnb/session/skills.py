@@ -165,7 +165,7 @@ class SessionSkills(Part):
         """
         skill = self._one(name)
         if skill.problem is not None:
-            raise InvalidError(f"{skill.directory} can't be used: {skill.problem}", f"%skills remove {name}")
+            raise InvalidError(f"{skill.directory} can't be used: {skill.problem}", "%skills validate says what to fix")
         if skill.enabled:
             path = self._source + DISABLED
             before = (self._content(path) or b"").decode()
