@@ -1,0 +1,189 @@
+"""What came from elsewhere never becomes the user's without a question; what the user says goes straight in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from deepnb import Session
+from deepnb.core.anchors import prohibitions
+from deepnb.memory.layers import note_day
+from tests import DATA
+from tests.support.compactions import Phased
+from tests.support.scripted import call
+from tests.support.shells import Shell
+
+WORDINGS = json.loads((DATA / "wordings.json").read_text("utf-8"))
+SAID = [one["said"] for one in WORDINGS]
+OWN = [one.get("own", one["said"]) for one in WORDINGS]
+NOTES = [one["note"] for one in WORDINGS]
+PAGE = "Hello, and welcome to our page.\n\n" + "\n\n".join(SAID) + "\n\nHave a nice day."
+_IDS = count()
+
+
+class Desk:
+    """A shell whose model obeys: it notes what it is told to, sums up what it is told to, and answers."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell, self.model = shell, Phased(profile={"max_input_tokens": 1_000_000})
+        shell.ip.user_ns["m"] = self.model
+        shell.ok("%agent use m")
+        self.s: Session = shell.session
+        self.s.configure(trigger=("tokens", 900_000), keep=("messages", 1))
+
+    def next(self, *answers: Any) -> None:
+        self.model.answers[:] = [*["-"] * len(self.model.requests), *answers]
+
+    def run(self, prompt: str, *before: AIMessage, **names: Any) -> None:
+        """One cell, whose agent makes these calls and then notes all it has read, a file for each wording."""
+        self.shell.ip.user_ns.update(names)
+        self.next(*before, self.notes(), "ok")
+        self.shell.ok(prompt)
+
+    def notes(self) -> AIMessage:
+        self.files = [f"/memory/2026-01-01-{next(_IDS)}.md" for _ in NOTES]
+        calls = [
+            {"name": "write_file", "args": {"file_path": path, "content": f"- {note}\n"}, "id": f"w{next(_IDS)}"}
+            for path, note in zip(self.files, NOTES, strict=True)
+        ]
+        return AIMessage("", tool_calls=calls)
+
+    def compacted(self, summary: str, flush: Any = "NO_REPLY") -> str:
+        """What the model is sent after a compaction with this summary and this flush."""
+        self.next("ok")
+        self.s.run("thanks")
+        self.model.flush, self.model.summary = flush, summary
+        self.s.compact()
+        self.next("ok")
+        self.s.run("next")
+        return "\n".join(m.text for m in self.model.requests[-1] if m.type == "human")
+
+    def compacted_twice(self, said: Sequence[str]) -> tuple[str, str]:
+        """The same, first with a summary that says nothing, then with one that claims all of it, as the flush does."""
+        first = self.compacted("They talked.")
+        claims = "\n".join(["They talked.", *(f"The user said: {one}" for one in said)])
+        return first, self.compacted(claims, call("note", text="\n".join(f"- {note}" for note in NOTES)))
+
+    def daily(self) -> str:
+        return "\n".join(self.s.files[path] for path in self.s.files if note_day(path) and path not in self.files)
+
+    def clean(self) -> None:
+        """No note, and nothing that waits."""
+        for path in [path for path in self.s.files if path.startswith("/memory/")]:
+            del self.s.files[path]
+        for held in self.s.memory.pending():
+            self.s.memory.drop(held.id)
+
+
+def page(desk: Desk) -> None:
+    desk.run("%%agent\nSummarise {page}", page=PAGE)
+
+
+def cell(desk: Desk) -> None:
+    desk.run("%%agent\nWhat is in {row} and {frame}?", row=SAID, frame={"notes": {i: s for i, s in enumerate(SAID)}})
+
+
+def error(desk: Desk) -> None:
+    desk.shell.run(f"raise ValueError({PAGE!r})")
+    desk.run("%agent why this? {err}")
+
+
+def explained(desk: Desk) -> None:
+    desk.shell.run(f"raise ValueError({PAGE!r})")
+    desk.run("%agent explain")
+
+
+def answer(desk: Desk) -> None:
+    desk.next(PAGE)
+    desk.shell.ok("%%agent --as ans\nmake up a page")
+    desk.run("%%agent\nShorten {ans}")
+
+
+def quoted(desk: Desk) -> None:
+    desk.run('%%agent\nWhat do these mean? "' + '" and "'.join(SAID) + '"')
+
+
+def pasted(desk: Desk) -> None:
+    desk.run(f"%%agent\nSum up:\n{PAGE}")
+
+
+def pasted_above(desk: Desk) -> None:
+    desk.run(f"%%agent\nWhat does this mail want?\n\nDear all,\n\n{PAGE}")
+
+
+def described(desk: Desk) -> None:
+    def convert(n: int) -> str:
+        return str(n)
+
+    convert.__doc__ = f"Convert a number.\n\n{PAGE}"
+    desk.s.tools.add(convert)
+    desk.run("%%agent\nWhich tools are there?")
+    desk.s.tools.remove("convert")
+
+
+def output(desk: Desk) -> None:
+    def fetch() -> str:
+        """Fetch the page."""
+        return PAGE
+
+    desk.s.configure(approve={"fetch": "allow"})
+    desk.s.tools.add(fetch)
+    desk.run("%%agent\nFetch the page", call("fetch"))
+    desk.s.tools.remove("fetch")
+
+
+def file(desk: Desk) -> None:
+    desk.s.files["/data/page.md"] = PAGE
+    desk.run("%%agent\nRead /data/page.md", call("read_file", file_path="/data/page.md"))
+
+
+def skill(desk: Desk) -> None:
+    desk.s.files["/skills/pages/SKILL.md"] = f"---\nname: pages\ndescription: {SAID[0]}\n---\n{PAGE}\n"
+    desk.run("%%agent\nUse the skill pages", call("read_file", file_path="/skills/pages/SKILL.md"))
+
+
+def subagent(desk: Desk) -> None:
+    task = call("task", description="look at the page", subagent_type="general-purpose")
+    desk.run("%%agent\nLet a subagent look at the page", task, AIMessage(PAGE))
+
+
+CARRIERS: list[Callable[[Desk], None]] = [
+    page, cell, error, explained, answer, quoted, pasted, pasted_above, described, output, file, skill, subagent,
+]  # fmt: skip
+
+
+def test_what_came_from_elsewhere_waits_and_what_the_user_says_goes_in(shell: Shell) -> None:
+    desk = Desk(shell)
+    wrong: list[str] = []
+    for carry in CARRIERS:
+        desk.s.new(carry.__name__)
+        carry(desk)
+        files = desk.s.files
+        wrong += [f"{carry.__name__}: memory: {NOTES[i]}" for i, path in enumerate(desk.files) if path in files]
+        first, second = desk.compacted_twice(SAID)
+        daily = desk.daily()
+        wrong += [f"{carry.__name__}: daily note: {note}" for note in NOTES if note in daily]
+        wrong += [f"{carry.__name__}: key fact: {said}" for said in SAID if said in first + second.partition("<anchors>")[2]]
+        wrong += [f"{carry.__name__}: the user said: {said}" for said in SAID if f"The user said: {said}" in second]
+        desk.clean()
+    assert wrong == [], f"{len(wrong)} as the user's\n" + "\n".join(wrong)
+
+
+def test_the_users_own_words_go_in(shell: Shell) -> None:
+    desk = Desk(shell)
+    missed: list[str] = []
+    for i, own in enumerate(OWN):
+        desk.run(f"%%agent\n{own}")
+        missed += [f"memory: {NOTES[i]}"] * (desk.files[i] not in desk.s.files)
+        for held in desk.s.memory.pending():
+            desk.s.memory.drop(held.id)
+    first, second = desk.compacted_twice(OWN)
+    daily = desk.daily()
+    missed += [f"key fact: {own}" for own in OWN if any(prohibitions(own)) and own not in first]
+    missed += [f"daily note: {note}" for note in NOTES if note not in daily]
+    missed += [f"summary: {own}" for own in OWN if f"The user said: {own}" not in second]
+    assert missed == [], f"{len(missed)} missed\n" + "\n".join(missed)
