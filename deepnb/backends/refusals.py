@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from deepnb.backends.writer import Heard, writer
-from deepnb.core.directives import held_lines
+from deepnb.core.directives import unsaid
 from deepnb.core.secrets import credentials, refusal
 from deepnb.core.secrets.credentials import Finding
 
 _MARK = "[redacted: "
+_INSTRUCTIONS = ("/skills/", "/agents/")
 _REACH = 60
 """Lines: a private key of 4,096 bits has 51."""
 
@@ -48,16 +49,20 @@ def credential_in(before: str, after: str, path: str) -> str | None:
 
 
 def guard_refusal(path: str, before: str, after: str, heard: Heard) -> str | None:
-    """Why a change of a guarded file is not made; `heard` gives what tools gave back and what the user said."""
+    """Why a change of a guarded file is not made; `heard` gives the texts of others and what the user says."""
     if problem := credential_in(before, after, path):
         return problem
-    lines = held_lines(added_lines(before, after), *heard())
-    if not lines:
+    if not (lines := to_ask_about(path, added_lines(before, after), heard)):
         return None
     return (
-        f"Error: not written to {path}: this came out of a tool's output and reads like an instruction: {lines[0]!r}."
+        f"Error: not written to {path}: this reads like an instruction, and the user did not say it: {lines[0]!r}."
         " Ask the user first: it can be written once they have said it themselves."
     )
+
+
+def to_ask_about(path: str, added: Sequence[str], heard: Heard) -> tuple[str, ...]:
+    """The added lines that the user is asked about; in skills and subagents, which instruct, those that others said."""
+    return unsaid(added, *heard(), copied=path.startswith(_INSTRUCTIONS)) if any(map(str.strip, added)) else ()
 
 
 def added_lines(before: str, after: str) -> list[str]:

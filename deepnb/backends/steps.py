@@ -16,9 +16,8 @@ from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import BOTH, Record, conflict_notice, redacted
-from deepnb.backends.refusals import added_lines, credential_in, unfit
+from deepnb.backends.refusals import added_lines, credential_in, to_ask_about, unfit
 from deepnb.backends.writer import writer, writing
-from deepnb.core.directives import held_lines, is_directive
 from deepnb.core.merge import Conflict, Merged, all_crlf, merge
 from deepnb.core.secrets import credentials, redact
 
@@ -192,10 +191,9 @@ class Steps:
         if problem := credential_in(current or "", merged.text, path):
             return Written(problem, merged)
         added = added_lines(current or "", merged.text)
-        instructs = writer().origin in ("agent", "flush") and any(map(is_directive, added))
-        if instructs and (lines := held_lines(added, *writer().heard())):
-            count = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
-            why = f"{count} out of a tool's output, reading like an instruction"
+        if writer().origin in ("agent", "flush") and (lines := to_ask_about(path, added, writer().heard)):
+            reads = "s that read like instructions" if len(lines) > 1 else " that reads like an instruction"
+            why = f"{len(lines)} line{reads}, not in your words"
             # kept as the writer made it, so that a conflict is found, and named, when it is accepted
             of = (current or "", merged.text) if base is None or not merges else (base, text)
             return Written(self.held_changes.hold(path, *of, why, "tool output"), merged)

@@ -9,7 +9,7 @@ from typing import Any
 from deepnb.core.journal import Origin
 
 Heard = Callable[[], tuple[Sequence[str], Sequence[str]]]
-"""(what tools gave back, what the user said) in the messages a writer answers to."""
+"""(texts of others, what the user says) in the messages a writer answers to."""
 
 
 def _nothing() -> tuple[Sequence[str], Sequence[str]]:

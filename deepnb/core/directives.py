@@ -1,12 +1,14 @@
-"""Lines that tell an agent what to do, in English, Chinese, German and common Spanish and French words.
+"""Lines that tell an agent what to do, and whether the user said them.
 
-Generous on purpose: a line that is held only costs a question, and only if a tool's output brought it in.
-A sentence that begins with a command's verb counts (`Run tests with make test`: asked about), the same said
-as a fact does not (`tests run with make test`: passes).
+A line that instructs (in English, Chinese, German and common Spanish and French words) goes into memory unasked only
+where the user's own words support it: at least 0.6 of what it says stands in one place of them, every identifier is
+there, it forbids what they forbid, and no other text holds more of it. So it does not matter who else said it, or how
+it is reworded. A line that does not read so needs support where it says as a fact what another text instructs, or
+brings an address out of one. Where the user writes in CJK and the line is not, only what came out of another text is asked
+about. Generous on purpose: a line that is held only costs a question.
 
-Where a line's words came from is told by how much of it one place in a text covers. Compared are content words
-(stems of sorts), identifiers and CJK bigrams, within a few neighbouring lines, so that a long text which holds
-every word somewhere is no source of everything.
+Compared are content words (stems of sorts), identifiers and CJK bigrams, within a few neighbouring sentences, so that
+a long text which holds every word somewhere is no source of everything. Letters that look alike are one.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from deepnb.core.anchors.prohibitions import forbids
 from deepnb.core.regex import regex
 
 _VERBS = (
@@ -62,16 +65,34 @@ _OTHERS = regex(
     re.IGNORECASE,
 )
 _COMMAND = regex(rf"{_LEAD}(?:{_VERBS}|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
+_INFINITIVE = regex(
+    rf"{_LEAD}(?:ne (?:pas|jamais) )?\w{{3,}}(?:er|ir|re|ar) (?:une?|les?|la|des|du|l['’]|aux?|tous|toutes|chaque|una?|el|los|las|al|todos|todas|cada)\b"  # Supprimer un dossier
+    r"|\b(?:jede[nmrs]?|alle[nrs]?|keine[nrs]?|nicht|zuerst|vor|nach|bei|mit|ohne|de[mnr]|das|eine?[nmrs]?)\b.{0,200}\b[a-zäöü]{3,}(?:en|ern|eln)[.!]?\s*$"  # jede Rechnung prüfen
+)
 _SENTENCE = regex(r"(?<=[.!?;])\s+|\\n|[。！？；]|<!--|\*/|/\*")
 _LONGEST = 4000  # of a line; a rule hidden further along is looked for in pieces of this length
 
-# Measured on tests/data/directives: rewordings cover 0.55 to 1.0 of what they say, rules that the texts do not
-# hold at most 0.33, but for one of 120 at 0.5 ("this file"): asking once too often costs little.
+# Measured on tests/data/directives: rewordings hold 0.55 to 1.0 of what they say (0.66 to 1.0 but for one of 130 where
+# it is the user who said it), rules that the texts do not hold at most 0.33, but for one of 120 at 0.5 ("this file").
 THRESHOLD = 0.5
+"""How much of a line a text holds that it came from."""
+SUPPORT = 0.6
+"""How much of a line the user's own words hold that support it."""
 
 _PIECE = regex(
     r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"
     r"|(?P<cjk>[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,400})"
+)
+_ADDRESS = regex(r"[\w.+-]+@[\w-]+\.\w|https?://")  # eve@example.com, https://example.com
+_LIMITS = regex(
+    r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不"
+    , re.IGNORECASE,
+)
+_CLAUSE = regex(r"[,;，；、]|\b(?:but|aber|mais|pero)\b|但")
+_UNSEEN = regex("[\u0300-\u036f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_ALIKE = str.maketrans(
+    "авсԁеһіјкмнорԛѕтуԝхгпαβεηικνορτυχγɑɡıℓ",  # Cyrillic, Greek, Latin
+    "abcdehijkmhopqstywxrnabenikvoptuxyagil",
 )
 _ESCAPED = regex(r"\\u([0-9a-fA-F]{4})")
 _STOP_TEXT = """
@@ -88,13 +109,12 @@ those to too un una und under une uns unter until up use used user users using v
 want wants war was we wenn wer werden were what when whenever which while who wie will wird with would wurde
 wünscht y you your zu zum zur über
 """
-_STOP = frozenset(_STOP_TEXT.split())
 _CJK_STOP = regex(
     "用户(?:本人)?(?:要求|喜欢|不喜欢|希望|偏好|规定|想要|需要|想)?|请(?:记住)?|记住|切记|牢记|始终|总是|永远|一律|不要|不得|必须|务必"
     "|从现在起|今后|以后|每次|每当|禁止|应该|应当|都要|都是|都|[的了在是把被和与也就还很吧呢吗]"
 )
-_ENDINGS = ("ungen", "ing", "ung", "ern", "est", "ed", "en", "em", "er", "es", "st", "e", "s", "n", "t")
-_SPAN = 3  # lines of a source that may be taken together
+_ENDINGS = ("ungen", "ing", "ez", "ung", "ern", "est", "ed", "en", "em", "er", "es", "st", "e", "s", "n", "t")
+_SPAN = 3  # sentences of a source that may be taken together
 _ROW = 600  # a longer line is cut
 
 
@@ -104,16 +124,48 @@ def is_directive(line: str) -> bool:
     return any(_directive(piece) for piece in pieces)
 
 
-def held_lines(
-    added_lines: Iterable[str], tool_texts: Iterable[str] | Sources, user_texts: Iterable[str] | Sources
+def unsaid(
+    added_lines: Iterable[str], foreign: Iterable[str], own: Iterable[str], *, copied: bool = False
 ) -> tuple[str, ...]:
-    """The added lines that instruct, came out of a tool's output, and are not what the user said."""
-    directives = [line for line in added_lines if is_directive(line)]
-    if not directives:
-        return ()
-    tools = tool_texts if isinstance(tool_texts, Sources) else Sources(tool_texts)
-    users = user_texts if isinstance(user_texts, Sources) else Sources(user_texts)
-    return tuple(line for line in directives if came_from(line, tools) and not came_from(line, users))
+    """The added lines that the user is to be asked about, since they did not say them.
+
+    `foreign` are texts of others, `own` the user's words. With `copied`, only lines that instruct and came out of a
+    foreign text.
+    """
+    lines = [line for line in added_lines if line.strip()]
+    users, others = Sources(own), Sources(with_words_of(lines, foreign))
+    return tuple(line for line in lines if _needs_support(line, users, others, copied) and not says(users, line, others))
+
+
+def _needs_support(line: str, users: Sources, others: Sources, copied: bool) -> bool:
+    if is_directive(line):
+        translated = users.in_cjk > 0 and not any(map(_is_cjk, content(line)))
+        return not (copied or translated) or came_from(line, others)
+    if copied:
+        return False
+    return bool(_ADDRESS().search(line)) or (
+        came_from(line, others) and any(map(is_directive, others.places(line)[0][1]))
+    )
+
+
+def says(users: Sources, line: str, others: Sources) -> bool:
+    """Whether the user's own words support a line, at least as well as any other text."""
+    words = content(line)
+    exact = {word for word in words if _weight(word) > 1}
+    for share, rows in users.places(line):
+        if share < max(SUPPORT, min(others.cover(line), 1.0) if share < 1 else 0.0):
+            return False
+        if exact <= content(" ".join(rows)) and _agree(line, words, rows):
+            return True
+    return False
+
+
+def _agree(line: str, words: frozenset[str], rows: Sequence[str]) -> bool:
+    """Whether a line forbids where these sentences do: where it doesn't, none of their clauses that speak of it may."""
+    if forbids(line):
+        return any(forbids(row) or _LIMITS().search(row) for row in rows)
+    clauses = (clause for row in rows for clause in _CLAUSE().split(row))
+    return bool(_LIMITS().search(line)) or not any(forbids(c) for c in clauses if not words.isdisjoint(content(c)))
 
 
 def came_from(line: str, sources: Sources) -> bool:
@@ -126,38 +178,74 @@ class Sources:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._rows: dict[str, list[int]] = defaultdict(list)
-        self._next = 0
+        self._texts: list[str] = []
+        self.in_cjk = 0
+        """How many more of their words are in CJK than in other scripts."""
         for text in texts:
             self.add(text)
 
     def add(self, text: str) -> None:
         """One more text, which stands apart from those before it; a JSON string's escapes are read."""
-        plain = _ESCAPED().sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n")
-        for line in plain.splitlines():
-            for at in range(0, len(line), _ROW):
-                words = content(line[at : at + _ROW + 40])
+        for row in (row for line in _unescaped(text).splitlines() for row in _SENTENCE().split(line)):
+            for at in range(0, len(row), _ROW):
+                words = content(piece := row[at : at + _ROW + 40])
                 for word in words:
-                    self._rows[word].append(self._next)
-                self._next += bool(words)
-        self._next += _SPAN
+                    self._rows[word].append(len(self._texts))
+                if words:
+                    self._texts.append(piece)
+                    self.in_cjk += sum(1 if _is_cjk(word) else -1 for word in words)
+        self._texts += [""] * _SPAN
+
+    def places(self, line: str) -> list[tuple[float, list[str]]]:
+        """(part of the line's content words that stand together there, the sentences that hold them), best first."""
+        words = content(line)
+        found: dict[int, float] = defaultdict(float)
+        held: dict[int, set[int]] = defaultdict(set)
+        for word in words:
+            for row in (rows := self._rows.get(word, ())):
+                for start in range(row - _SPAN + 1, row + 1):
+                    held[start].add(row)
+            for start in {row - back for row in rows for back in range(_SPAN)}:
+                found[start] += _weight(word)
+        whole = sum(map(_weight, words))
+        best = sorted(found, key=lambda start: (-found[start], len(held[start]), start))
+        return [(found[start] / whole, [self._texts[row] for row in sorted(held[start])]) for start in best]
 
     def cover(self, line: str) -> float:
         """The largest part of the line's content words that stand together in one place, 0 to 1."""
-        words = content(line)
-        if not words:
-            return 0.0
-        best: dict[int, float] = defaultdict(float)
-        for word in words:
-            weight = _weight(word)
-            for row in {row - back for row in self._rows.get(word, ()) for back in range(_SPAN)}:
-                best[row] += weight
-        return max(best.values(), default=0.0) / sum(map(_weight, words))
+        places = self.places(line)
+        return places[0][0] if places else 0.0
+
+
+def with_words_of(lines: Sequence[str], texts: Iterable[str]) -> Iterator[str]:
+    """The texts that may be the source of a line: half of its words stand in them somewhere."""
+    wanted = [words for line in lines if (words := content(line))]
+    for text in texts:
+        folded = fold(_unescaped(text))
+        if any(2 * sum(word in folded for word in words) >= len(words) for words in wanted):
+            yield text
 
 
 def _directive(text: str) -> bool:
+    return _reads_so(text) or ((folded := fold(text)) != text.casefold() and _reads_so(folded))
+
+
+def _reads_so(text: str) -> bool:
     if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
         return True
-    return any(_COMMAND().match(sentence) for sentence in _SENTENCE().split(text) if sentence)
+    return any(_COMMAND().match(sentence) or _INFINITIVE().search(sentence) for sentence in _SENTENCE().split(text) if sentence)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED().sub(lambda m: chr(int(m[1], 16)), text).replace("\\n", "\n") if "\\" in text else text
+
+
+def fold(text: str) -> str:
+    """The text in small letters, those that look alike as one; without accents and signs that take no room."""
+    if text.isascii():
+        return text.casefold()
+    plain = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    return unicodedata.normalize("NFC", _UNSEEN().sub("", plain)).translate(_ALIKE)
 
 
 def content(text: str) -> frozenset[str]:
@@ -166,7 +254,7 @@ def content(text: str) -> frozenset[str]:
 
 
 def _content(text: str) -> Iterator[str]:
-    for match in _PIECE().finditer(unicodedata.normalize("NFKC", text).casefold()):
+    for match in _PIECE().finditer(fold(text)):
         if match["cjk"]:
             for run in _CJK_STOP().split(match["cjk"]):
                 yield from (run[i : i + 2] for i in range(len(run) - 1))
@@ -177,6 +265,10 @@ def _content(text: str) -> Iterator[str]:
         yield from (_stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit()))
 
 
+def _is_cjk(word: str) -> bool:
+    return word > "\u3040"
+
+
 def _stem(word: str) -> str:
     """A stem of sorts for English and German: `geladen` stays apart from `lade`, `tests` meets `test`."""
     if len(word) < 5 or not word.isalpha():
@@ -184,10 +276,12 @@ def _stem(word: str) -> str:
     for _ in range(2):
         ending = next((e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= 4), "")
         word = word[: len(word) - len(ending)]
-    word = word[2:] if word.startswith("ge") and len(word) > 6 else word
-    return word.replace("ä", "a").replace("ö", "o").replace("ü", "u")
+    return word[2:] if word.startswith("ge") and len(word) > 6 else word
 
 
 def _weight(word: str) -> float:
     """Identifiers say more about where a line came from than words do."""
     return 2.0 if not word.isalpha() and len(word) > 3 else 1.0
+
+
+_STOP = frozenset(fold(_STOP_TEXT).split())

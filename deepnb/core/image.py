@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from deepnb.core.own_words import add_words
 from deepnb.core.short_repr import short_repr
 
 LARGEST = 5_000_000
@@ -41,7 +42,8 @@ class PromptImage:
 
 def with_markers(prompt: str, images: Sequence[PromptImage]) -> str:
     """A prompt that names all of its images; those that it does not name yet, below it."""
-    return "\n\n".join([prompt, *(one.marker for one in images if one.marker not in prompt)])
+    below = [one.marker for one in images if one.marker not in prompt]
+    return add_words(prompt, "".join(f"\n\n{marker}" for marker in below)) if below else prompt
 
 
 def image_type(data: bytes) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from deepnb.core.growing_list import GrowingList
+from deepnb.core.own_words import own_words
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -42,6 +43,15 @@ class Message:
     tool_call_id: str | None = None
     status: Literal["ok", "error"] = "ok"
     source: str | None = None
+    typed: str | None = None
+    """What its user typed of it, where that is not all: values were filled in, or it was made elsewhere."""
+
+    @property
+    def own(self) -> str:
+        """What the user says in it, a sentence a line."""
+        if self.role != "user" or self.source is not None:
+            return ""
+        return own_words(self.text if self.typed is None else self.typed)
 
 
 @dataclass(frozen=True, slots=True)

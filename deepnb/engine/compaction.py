@@ -13,6 +13,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from deepnb.core.anchors import Anchor, anchor_block, find, lost, union
 from deepnb.core.budget import Budget, Rule, Size
+from deepnb.core.attribution import attributed
 from deepnb.core.failures import one_line
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.offload import Flush, Offload
@@ -50,6 +51,9 @@ Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
 Flusher = Callable[[Sequence[BaseMessage], Mapping[str, Any], str], Flush | None]
 """(messages that go, the thread's state, timestamp) -> what was put down; None where that was done before."""
 
+Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
+"""State of a thread -> (texts of others, what the user says)."""
+
 Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
 
 
@@ -82,10 +86,11 @@ class CompactionSteps(Upstream):
         count: Callable[[str], int],
         clock: Clock,
         addition: Addition,
+        heard: Heard,
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`retries` is how often a request for a summary is sent again; `rebased` gives the request with everything in its system prompt brought up to date."""
+        """`retries` is how often a request for a summary is sent again; `heard` says who said what; `rebased` gives the request with everything in its system prompt brought up to date."""
         trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
 
         def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
@@ -108,6 +113,7 @@ class CompactionSteps(Upstream):
         self._clock = clock
         self._addition = addition
         self.rule = rule
+        self._heard = heard
         self._flush = flush
         self._rebased = rebased
 
@@ -132,10 +138,13 @@ class CompactionSteps(Upstream):
         flush = self._flushed(new, request.state, at, tell)
         path = self._offloaded(new, at, self._get_history_path(session))
         conversation = [m for m in going if source_of(m) not in _ADDED]
-        summary = self._summary(conversation, len(new), path, tell)
+        others, own = self._heard(request.state)
+        summary = attributed(self._summary(conversation, len(new), path, tell), others, own)
         held = messages[0].additional_kwargs if source_of(messages[0]) == keys.SUMMARY_SOURCE else {}
         before = [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
         found = find((to_message(m) for m in conversation if source_of(m) not in _OURS), redact)
+        said = redact("\n".join(own))  # a nested agent's prompt is not the user's
+        found = tuple(one for one in found if one.kind != "prohibition" or one.text in said)
         room = max(_LEAST, int(_ANCHORS * (self.rule.window or 0)))
         beside = anchor_block(lost(union(before, found), summary), room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)

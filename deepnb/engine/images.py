@@ -10,6 +10,8 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.messages.content import create_image_block
 
 from deepnb.core.image import PromptImage
+from deepnb.core.own_words import Filled
+from deepnb.engine import keys
 from deepnb.engine.request import IMAGES, message_text
 
 SHOWN = "The images that the tools above showed:"
@@ -24,12 +26,13 @@ def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMess
     """A prompt as a message: its text, which names the images, then the images."""
     from base64 import b64encode
 
+    held: dict[str, Any] = {keys.TYPED: prompt.typed} if isinstance(prompt, Filled) else {}
     if not images:
-        return HumanMessage(prompt, id=str(uuid4()))
+        return HumanMessage(str(prompt), id=str(uuid4()), additional_kwargs=held)
     blocks = [create_image_block(base64=b64encode(one.data).decode(), mime_type=one.mime) for one in images]
     words = [one.description for one in images]
-    content: list[Any] = [{"type": "text", "text": prompt}, *blocks]
-    return HumanMessage(content, id=str(uuid4()), additional_kwargs={IMAGES: words})
+    content: list[Any] = [{"type": "text", "text": str(prompt)}, *blocks]
+    return HumanMessage(content, id=str(uuid4()), additional_kwargs={**held, IMAGES: words})
 
 
 def result_content(text: str, pictures: Sequence[tuple[str, str]]) -> list[Any]:

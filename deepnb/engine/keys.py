@@ -42,5 +42,8 @@ BROUGHT_BACK = messages.BROUGHT_BACK
 TELL = "deepnb_tell"
 """Name of the custom callback event by which our own middleware tells of something."""
 
+TYPED = "deepnb_typed"
+"""Key in a prompt's `additional_kwargs`: what its user typed, where values were filled in."""
+
 ORIGIN = "deepnb_origin"
 """Key in a message's `additional_kwargs`: the session made elsewhere that it comes from."""

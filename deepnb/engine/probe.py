@@ -11,7 +11,7 @@ from deepnb.core.messages import Message, Messages, Role, ToolCall
 from deepnb.core.offload import Flush, Offload
 from deepnb.core.values import Skill, Snapshot
 from deepnb.engine import keys
-from deepnb.engine.request import message_text, shown_text
+from deepnb.engine.request import message_text, shown_text, typed_text
 
 OWN = "/.deepnb/"
 """Where deepnb keeps its journal."""
@@ -122,6 +122,7 @@ def to_message(message: BaseMessage) -> Message:
         tool_call_id=getattr(message, "tool_call_id", None),
         status="error" if getattr(message, "status", None) == "error" else "ok",
         source=message.additional_kwargs.get("lc_source"),
+        typed=typed_text(message) if message.type == "human" else None,
     )
 
 

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from deepnb.core.image import image_size, image_tokens
 from deepnb.core.messages import BROUGHT_BACK, MEMORY_UPDATE, SUMMARY
+from deepnb.core.own_words import own_words
 from deepnb.core.prompt import system_pieces
 from deepnb.engine import keys
 
@@ -93,6 +94,20 @@ def _size(block: Mapping[str, Any]) -> tuple[int, int] | None:
 def is_request(message: BaseMessage) -> bool:
     """Whether the user said it: summaries, memory updates and what was brought back are human messages, too."""
     return message.type == "human" and "lc_source" not in message.additional_kwargs
+
+
+def typed_text(message: BaseMessage) -> str | None:
+    """What the user typed of a message, where that is not all of it; nothing of one that was made elsewhere."""
+    held = message.additional_kwargs
+    return "" if keys.ORIGIN in held else held.get(keys.TYPED)
+
+
+def said_in(message: BaseMessage) -> str:
+    """What the user says in a message, a sentence a line."""
+    if not is_request(message):
+        return ""
+    typed = typed_text(message)
+    return own_words(message_text(message) if typed is None else typed)
 
 
 def source_of(message: BaseMessage) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 from deepnb.core.approvals import Decision
 from deepnb.core.errors import DeepnbError, InvalidError
 from deepnb.core.interrupts import uninterrupted
+from deepnb.core.own_words import add_words
 from deepnb.core.values import Turn
 from deepnb.magics import error_prompts
 from deepnb.magics.approval_commands import answers
@@ -70,7 +71,7 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
     filled = FilledPrompt(run.prompt) if run.raw else _filled(scene, run.prompt, cell)
     asks = _ASKS.get(run.format)
     notes = [*_first_note(scene.session), *([f"added to the prompt: {asks}"] if asks else [])]
-    text = f"{filled.text}\n\n{asks}" if asks else filled.text
+    text = add_words(filled.text, f"\n\n{asks}") if asks else filled.text
     return Request(text, filled, notes, partial(_deliver, scene, run))
 
 

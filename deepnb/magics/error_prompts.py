@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from deepnb.core.diff import FileDiff
 from deepnb.core.errors import LimitError, NotFoundError
+from deepnb.core.own_words import Filled
 from deepnb.core.secrets import redact
 from deepnb.core.values import Turn
 from deepnb.magics.code_cells import proposed_code, python_blocks
@@ -27,7 +28,7 @@ _LONGEST = 12_000
 
 def explain_prompt(text: str | None) -> str:
     """The prompt of `%agent explain`, from the text of the last error."""
-    return f"{EXPLAIN}\n\n{_known(text)}"
+    return Filled(f"{EXPLAIN}\n\n{_known(text)}", "")
 
 
 def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
@@ -38,7 +39,7 @@ def fix_prompt(text: str | None, cells: Sequence[CellCode]) -> str:
     if sum(len(cell.code) for cell in cells) > _LONGEST:
         raise LimitError("the cell is too long to be corrected as a whole", "%agent explain names the line")
     whole = [f"{_name(cell)}:\n```python\n{redact(cell.code).rstrip()}\n```" for cell in cells]
-    return "\n\n".join([FIX, known, *whole])
+    return Filled("\n\n".join([FIX, known, *whole]), "")
 
 
 def corrected(scene: Scene, cells: Sequence[CellCode], turn: Turn) -> list[View]:

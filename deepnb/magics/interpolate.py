@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from deepnb.core.errors import DeepnbError
 from deepnb.core.image import PromptImage
+from deepnb.core.own_words import Filled
 from deepnb.magics.last_error import ERR
 from deepnb.workshop.describe import describe, is_table
 from deepnb.workshop.exact import is_from, plain
@@ -50,7 +51,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FilledPrompt:
-    """The text with its values, the placeholders that were filled (without braces), and one line for each not."""
+    """The text with its values (`Filled` where there are any), the placeholders that were filled (without braces), and one line for each not."""
 
     text: str
     filled: tuple[str, ...] = ()
@@ -82,7 +83,8 @@ def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
             after = "\n" if lines and text[match.end() : match.end() + 1] not in ("", "\n") else ""
             out += [text[copied:at], before, value, after]
             copied = match.end()
-    whole, images = "".join([*out, text[copied:]]), tuple(values.images.values())
+    images = tuple(values.images.values())
+    whole = Filled("".join([*out, text[copied:]]), text) if out else text
     return FilledPrompt(whole, tuple(values.filled), tuple(values.notes.values()), images)
 
 

@@ -11,19 +11,19 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
-from deepnb.backends.writer import writing
-from deepnb.core.anchors import prohibitions, sentences
-from deepnb.core.directives import held_lines, is_directive
+from deepnb.backends.writer import writer, writing
+from deepnb.core.anchors import prohibitions
+from deepnb.core.directives import unsaid
 from deepnb.core.errors import RefusedError
 from deepnb.core.offload import Flush
+from deepnb.core.own_words import sentences
 from deepnb.core.secrets import credentials, redact
 from deepnb.core.tape_index import NotOnTapeError
 from deepnb.engine import keys
-from deepnb.engine.carried import is_carried
-from deepnb.engine.request import is_request, message_text
+from deepnb.engine.request import message_text, said_in
 from deepnb.engine.retries import Retried
 from deepnb.memory.daily import bare
-from deepnb.memory.guarding import heard
+from deepnb.memory.guarding import Facts, heard
 from deepnb.memory.layers import note_path
 
 PROMPT = """\
@@ -63,9 +63,6 @@ SCHEMA = {
         },
     },
 }
-Facts = tuple[Sequence[str], Sequence[str]]
-"""(what tools gave back, what the user said)"""
-
 _REDACTED = "[redacted: "
 
 _MOST = 24
@@ -95,19 +92,24 @@ class Flusher:
         model: Any,
         retries: int = 0,
         settings: Callable[[Sequence[BaseMessage]], Mapping[str, Any]] | None = None,
+        heard: Callable[[Mapping[str, Any]], Facts] = heard,
     ) -> None:
-        """`retries` is how often a request that failed is sent again, `settings` gives what a call is made with."""
+        """`retries` is how often a request that failed is sent again, `settings` gives what a call is made with.
+
+        `heard` says who said what in a state.
+        """
         self._backend = backend
         self._model = model
         self._retries = retries
         self._settings = settings
+        self._heard = heard
 
     def __call__(
         self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str, *, by_hand: bool = False
     ) -> Flush | None:
         """Put down what is worth keeping of the messages that go; None where that was done before.
 
-        `state` is that of the thread: what any tool ever said in it is not the user's word.
+        `state` is that of the thread: what others ever said in it is not the user's word.
         `at` is the time as an ISO timestamp. A mark in the note tells which messages it was for, so
         that after a crash between the flush and its compaction it is not made twice. One made `by_hand`
         goes with no compaction, and is marked by all they say: the next compaction has its own.
@@ -122,7 +124,7 @@ class Flusher:
         lines, how = self._lines(going, file, note)
         there = {bare(line) for line in note.splitlines()}
         new = [f"- {bare(line)[:_LONGEST]}" for line in dict.fromkeys(lines) if bare(line) and bare(line) not in there]
-        added = self._added(file, new[:_MOST], heard(state), f"## {at[11:16]} {mark}", bool(note))
+        added = self._added(file, new[:_MOST], self._heard(state), f"## {at[11:16]} {mark}", bool(note))
         return Flush(file, tuple(added), how)
 
     def _lines(self, going: Sequence[BaseMessage], file: str, note: str) -> tuple[list[str], Any]:
@@ -162,7 +164,8 @@ class Flusher:
 
     def _added(self, file: str, lines: Sequence[str], facts: Facts, head: str, follows: bool) -> list[str]:
         """Add the lines under a heading; gives those that stand in the note. The guard refuses or holds the others."""
-        odd = [line for line in lines if credentials(line) or (is_directive(line) and held_lines([line], *facts))]
+        asked = unsaid(lines, *facts)
+        odd = [line for line in lines if line in asked or credentials(line)]
         good = [line for line in lines if line not in odd]
         with writing(origin="flush", heard=lambda: facts):
             text = "\n".join([*([""] if follows else []), head, *good])
@@ -187,7 +190,8 @@ def _prose(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _said(going: Iterable[BaseMessage]) -> list[str]:
-    return ["\n".join(_clean(message_text(m))) for m in going if is_request(m) and not is_carried(m)]
+    """What the user says in these messages; in those of a nested agent it says nothing."""
+    return [] if writer().origin == "agent" else ["\n".join(_clean(said_in(m))) for m in going]
 
 
 def _hash(text: str) -> str:

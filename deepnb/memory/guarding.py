@@ -11,15 +11,18 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
 from deepnb.backends.steps import is_withheld
-from deepnb.backends.writer import writer, writing
+from deepnb.backends.writer import Writer, writer, writing
 from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
 from deepnb.engine.carried import is_carried
 from deepnb.engine.listen import tell_notice
-from deepnb.engine.request import is_request, message_text
+from deepnb.engine.request import is_request, message_text, said_in, tool_name, tool_text
 
 _WRITES = ("write_file", "edit_file")
 _NESTED = "task"
+
+Facts = tuple[Sequence[str], Sequence[str]]
+"""(texts of others, what the user says)"""
 
 
 class Guard(Protocol):
@@ -51,6 +54,8 @@ class GuardMiddleware(AgentMiddleware):
 
         An id may be that of several calls of a message, or of other agents' that run beside it.
         """
+        self._described: dict[str, str] = {}
+        """Name of a tool -> what it says of itself, which nobody else may have said."""
 
     @property
     def name(self) -> str:
@@ -85,10 +90,17 @@ class GuardMiddleware(AgentMiddleware):
         return result.model_copy(update={"content": redact_value(result.content)})
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        self._described |= {tool_name(tool): tool_text(tool) for tool in request.tools}
         return self._clean(handler(request))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        self._described |= {tool_name(tool): tool_text(tool) for tool in request.tools}
         return self._clean(await handler(request))
+
+    def heard(self, state: Any, outer: Writer | None = None) -> Facts:
+        """Those of `heard`, the descriptions of tools among the texts of others."""
+        others, own = heard(state, outer)
+        return [*others, *self._described.values()], own
 
     def _clean(self, response: Any) -> Any:
         if not isinstance(response, ModelResponse):
@@ -131,16 +143,11 @@ class GuardMiddleware(AgentMiddleware):
         """What the guard is to know of a tool call: what a nested agent is asked is not the user's word."""
         outer, call = writer(), request.tool_call
         nested = outer.origin == "agent"
-
-        def all_heard() -> tuple[Sequence[str], Sequence[str]]:
-            tools, said = heard(request.state)
-            if not nested:
-                return tools, said
-            above, asked = outer.heard()
-            return [*above, *tools], asked
-
         agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
         run = outer.run if nested else self._guard.runs
+        def all_heard() -> Any:
+            return self.heard(request.state, outer)
+
         return {"origin": "agent", "heard": all_heard, "agent": agent, "tool": call["name"] != _NESTED, "run": run}
 
 
@@ -167,9 +174,18 @@ def _with_conflicts(result: Any, told: Sequence[str]) -> Any:
     )
 
 
-def heard(state: Any) -> tuple[list[str], list[str]]:
-    """(what tools gave back, what the user said) in the messages of a state; all of a session made elsewhere is a tool's."""
-    messages = (state.get(keys.MESSAGES) if isinstance(state, Mapping) else None) or []
-    tools = [message_text(m) for m in messages if m.type == "tool" or is_carried(m)]
-    said = [message_text(m) for m in messages if is_request(m) and not is_carried(m)]
-    return tools, said
+def heard(state: Any, outer: Writer | None = None) -> Facts:
+    """(texts of others, what the user says in their own words) in the messages of a state.
+
+    All of a prompt counts as a text of others, too: values may be filled in, and it may quote. Where an agent is nested
+    in a call of `outer`, its prompts are that one's, and the user said what they said there.
+    """
+    outer = outer or writer()
+    held: Mapping[str, Any] = state if isinstance(state, Mapping) else {}
+    messages = held.get(keys.MESSAGES) or []
+    others = [message_text(m) for m in messages if m.type == "tool" or is_carried(m) or is_request(m)]
+    others += [skill["description"] for skill in held.get(keys.SKILLS) or ()]
+    if outer.origin == "agent":
+        above, said = outer.heard()
+        return [*above, *others], list(said)
+    return others, [words for m in messages if (words := said_in(m))]

@@ -25,6 +25,7 @@ from deepnb.engine.request import has_tool, message_text, source_of, still_sent
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory.budget import Count, Fitted, fitted, plain
 from deepnb.memory.flush import Flusher
+from deepnb.memory.guarding import heard
 from deepnb.memory.guidelines import WRITES, memory_block
 from deepnb.memory.middleware import with_block
 from deepnb.middleware.memory import BUDGET
@@ -79,6 +80,7 @@ class CompactionMiddleware(SummarizationMiddleware):
             clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
             addition=history.addition,
             flush=Flusher(_Notes(backend), own.model, own.retries, own.fitted) if flush else None,
+            heard=heard,
             rebased=_with_updates,
         )
 

@@ -10,7 +10,7 @@ from posixpath import normpath
 from deepnb.backends.tree import is_control
 from deepnb.context.history import PREFIX
 from deepnb.core.code import CODE_TOOLS, PROPOSAL_TOOLS
-from deepnb.core.directives import held_lines, is_directive
+from deepnb.core.directives import is_directive, unsaid
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.core.package import LeftOut, Package, PackageFile
 from deepnb.core.secrets import credentials, reasons, redact
@@ -181,7 +181,7 @@ def _through_the_gate(
             raise CantWriteError("holds a credential in bytes that are not text") from None
         return content, ""
     lines = [line for line in text.splitlines() if line not in passed and is_directive(line)]
-    if lines and (held := held_lines(lines, *heard)):
+    if lines and (held := unsaid(lines, *heard, copied=True)):
         shown = " ".join(held[0].split())[:80]
         raise CantWriteError(f"has a line that came out of a tool's output and reads like an instruction: {shown!r}")
     clean = redact(text)
@@ -189,11 +189,11 @@ def _through_the_gate(
 
 
 def _heard(workspace: Workspace) -> tuple[list[str], list[str]]:
-    """(what tools gave back, what the user said) in all threads; what was read of the agent's own files is neither."""
+    """(texts of others, what the user says) in all threads; what was read of the agent's own files is neither."""
     threads = [workspace.threads[name] for name in workspace.threads.names]
     messages = [one for thread in threads for one in thread.snapshot.messages]
-    tools = [one.text for one in messages if one.role == "tool" and one.name not in READS]
-    return tools, [one.text for one in messages if one.role == "user" and one.source is None]
+    others = [one.text for one in messages if one.role == "user" or (one.role == "tool" and one.name not in READS)]
+    return others, [one.own for one in messages]
 
 
 def _passed_lines(workspace: Workspace) -> frozenset[str]:

@@ -95,7 +95,8 @@ class Layers:
         memory: Memory = Memory(),
     ) -> Common:
         """What every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
-        flush = Flusher(backend, own.model, own.retries, own.fitted) if self.options.enable_memory else None
+        heard = self.guard.heard
+        flush = Flusher(backend, own.model, own.retries, own.fitted, heard) if self.options.enable_memory else None
         compaction = SummarizationMiddleware(
             own.model,
             retries=own.retries,
@@ -106,6 +107,7 @@ class Layers:
             clock=self.program.now,
             addition=history.addition,
             flush=flush,
+            heard=self.guard.heard,
             rebased=memory.rebased,
         )
         calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())

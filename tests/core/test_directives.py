@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.directives import Sources, came_from, held_lines, is_directive
+from deepnb.core.directives import Sources, came_from, unsaid, is_directive
 from tests import DATA
 from tests.support.tables import every_row
 
@@ -50,7 +50,7 @@ def test_what_a_tool_tried_to_have_remembered_is_held_copied_or_reworded(lang):
         line
         for i, (told, noted) in enumerate(PAIRS[lang])
         for line in (f"- {told}", f"* {noted}")
-        if held_lines([line], [NOISE, carried(told, i)], [ASKED]) != (line,)
+        if unsaid([line], [NOISE, carried(told, i)], [ASKED]) != (line,)
     ]
     assert missed == []
 
@@ -61,27 +61,30 @@ def test_the_same_words_of_the_user_are_not_held(lang):
         line
         for i, (told, noted) in enumerate(PAIRS[lang])
         for line in (f"- {told}", f"* {noted}")
-        if held_lines([line], [carried(told, i)], [ASKED, told])
+        if unsaid([line], [carried(told, i)], [ASKED, told])
     ]
     assert held == []
 
 
 def test_facts_from_a_tool_are_not_held():
-    held = [fact for fact in FACTS if held_lines([f"- {fact}"], [fact, NOISE], [ASKED])]
+    held = [fact for fact in FACTS if unsaid([f"- {fact}"], [fact, NOISE], [ASKED])]
     assert held == []
 
 
-def test_a_rule_the_tools_never_said_is_not_held():
-    for pairs in PAIRS.values():
-        tools = Sources([NOISE])
-        assert held_lines([noted for _, noted in pairs], tools, [ASKED]) == ()
+def test_a_rule_that_nobody_said_is_not_the_users_but_no_copy_either():
+    for lang, pairs in PAIRS.items():
+        noted = [line for _, line in pairs]
+        assert unsaid(noted, [NOISE], [ASKED], copied=True) == ()
+        assert unsaid(noted, [NOISE], [ASKED]) == tuple(noted)
+        if lang != "zh":  # it may be a translation of what the user said
+            assert unsaid(noted, [NOISE], ["请读取行星表并总结"]) == ()
 
 
-def test_a_sentence_that_commands_is_held_and_the_same_told_as_a_fact_is_not():
-    readme = ["# Contributing\nRun tests with `make test`.\n"]
-    assert held_lines(["- Run tests with make test", "- tests run with make test"], readme, []) == (
-        "- Run tests with make test",
-    )
+def test_a_sentence_that_commands_is_held_and_so_is_the_same_told_as_a_fact():
+    readme = ["# Contributing\nRun tests with `make test`. The suite has 12 tests.\n"]
+    lines = ["- Run tests with make test", "- tests run with make test", "- the suite has 12 tests"]
+    assert unsaid(lines, readme, []) == tuple(lines[:2])
+    assert unsaid(lines, readme, ["Run the tests with make test, please"]) == ()
 
 
 def test_other_languages_and_borderline_words():
@@ -103,9 +106,9 @@ def test_sources_grow_and_stay_apart():
 
 
 @given(st.lists(st.text(max_size=60), max_size=4), st.lists(st.text(max_size=200), max_size=3))
-def test_held_lines_are_some_of_the_added_and_nothing_is_ever_raised(added, texts):
-    assert set(held_lines(added, texts, texts)) == set()
-    assert set(held_lines(added, texts, [])) <= {*added}
+def test_unsaid_are_some_of_the_added_and_nothing_is_ever_raised(added, texts):
+    assert set(unsaid(added, texts, texts)) == set()
+    assert set(unsaid(added, texts, [])) <= {*added}
 
 
 def test_a_long_line_is_read_to_its_end():

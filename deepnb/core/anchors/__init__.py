@@ -7,7 +7,7 @@ and the user's prohibitions in English, Chinese, Japanese, Korean, German, Frenc
 
 from deepnb.core.anchors.block import CLOSE, OPEN, anchor_block
 from deepnb.core.anchors.find import find, lost, union
-from deepnb.core.anchors.prohibitions import prohibitions, sentences
+from deepnb.core.anchors.prohibitions import prohibitions
 from deepnb.core.anchors.values import Anchor, AnchorBlock, Kind
 
 __all__ = [
@@ -20,6 +20,5 @@ __all__ = [
     "find",
     "lost",
     "prohibitions",
-    "sentences",
     "union",
 ]

@@ -13,9 +13,8 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
     found: dict[tuple[Kind, str], Anchor] = {}
     for message in messages:
         text = redact(message.text)
-        if message.role == "user":
-            for sentence in prohibitions(text):
-                found.setdefault(("prohibition", sentence), Anchor("prohibition", sentence))
+        for sentence in prohibitions(redact(message.own)):
+            found.setdefault(("prohibition", sentence), Anchor("prohibition", sentence))
         for anchor in facts(f"{text}\n{_arguments(message)}"):
             found.setdefault((anchor.kind, anchor.text), anchor)
     return tuple(found.values())

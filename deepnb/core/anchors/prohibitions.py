@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from deepnb.core.own_words import sentences
 from deepnb.core.regex import regex
 
 _LONGEST = 400
@@ -29,22 +30,19 @@ _ONLY_TALK = regex(
     r"|\bnot (?:only|sure|yet|bad)\b|能不能|可不可以|要不要|是不是|不能不|不得不|(?:我|他|她|它|我们)(?:不能|不可|不再)",
     re.IGNORECASE,
 )
-_SENTENCE = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
 _CLAUSE = regex(r"(?<=[,;:，；：、])\s*")
 
 
 def prohibitions(text: str) -> Iterator[str]:
     """The sentences of a text that forbid something."""
     for sentence in sentences(text):
-        if _FORBIDS().search(sentence) and _FORBIDS().search(_ONLY_TALK().sub(" ", sentence)):
+        if forbids(sentence):
             if len(sentence) <= _LONGEST:
                 yield sentence
             else:
                 yield from (c[:_LONGEST] for c in _CLAUSE().split(sentence) if _FORBIDS().search(c))
 
 
-def sentences(text: str) -> Iterator[str]:
-    """A text's sentences and lines, without bullets and white space round them."""
-    for part in _SENTENCE().split(text):
-        if sentence := part.strip().lstrip("-*>• \t").strip():
-            yield sentence
+def forbids(sentence: str) -> bool:
+    """Whether a sentence forbids something."""
+    return bool(_FORBIDS().search(sentence) and _FORBIDS().search(_ONLY_TALK().sub(" ", sentence)))

@@ -1,0 +1,150 @@
+"""What of a prompt its user says: not what was filled in, quoted, pasted, or only asked about.
+
+A prompt that values were filled into is kept with what was typed (`Filled`). In what was typed these are somebody
+else's words: fenced blocks and lines behind `>`; what follows a task on a text (`Sum up:`) or stands round a question on it (`What
+does this mail want?`), and quotations in such sentences; what a text is said to say. A question says nothing by itself.
+A sentence that asks to keep what it holds (`Remember: "..."`) says it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from deepnb.core.regex import regex
+
+
+class Filled(str):
+    """A prompt with values in it; `typed` is what its user typed, where `{name}` stands for itself."""
+
+    __slots__ = ("typed",)
+
+    def __new__(cls, text: str, typed: str) -> Filled:
+        made = super().__new__(cls, text)
+        made.typed = typed
+        return made
+
+    typed: str
+
+
+def add_words(prompt: str, words: str) -> str:
+    """The prompt with words of ours below it."""
+    return Filled(f"{prompt}{words}", prompt.typed if isinstance(prompt, Filled) else prompt)
+
+
+_KEEP = regex(
+    r"\b(?:remember|note(?: that|(?= ?:))|keep in mind|memori[sz]e|write down"  # Remember what the page says:
+    r"|merke?n?|notiere?|denke? daran|retiens|retenez|souviens|notez?|recuerda|anota|apunta)\b"  # Merke dir:
+    r"|记住|记得|记下|牢记|切记|请注意|覚えて|기억",  # 记住:
+    re.IGNORECASE,
+)
+_TASK = regex(
+    r"^(?:please |can you |could you |kindly |bitte |kannst du |peux-tu |pouvez-vous |¿?puedes |请?帮我|请)?(?:"
+    r"(?:sum(?: up|mari[sz]e)|translate|explain|paraphrase|rephrase|reword|rewrite|proofread|shorten|condense|tl;?dr|read|review"  # Sum up:
+    r"|check|correct|analy[sz]e|classify|extract|interpret|comment on|reply to|answer|look at|here(?:'s| is| are)|this is)\b"
+    r"|(?:fasse?|übersetze?|erkläre?|lies|prüfe?|korrigiere?|kürze?|formuliere?|hier (?:ist|sind))\b"  # Fass zusammen:
+    r"|(?:résume[rz]?|tradui[st]|traduisez|explique[rz]?|lis|lisez|corrige[rz]?|reformule[rz]?|voici)\b"  # Résume :
+    r"|(?:resume|traduce|explica|lee|corrige|reformula|acorta|aquí (?:está|tienes))\b"  # Resume:
+    r"|总结|概括|翻译|解释|润色|改写|缩短|校对|分析|阅读|看看|看一下|这是)",  # 总结:
+    re.IGNORECASE,
+)
+_TEXT = (
+    r"(?:text|e-?mail|message|page|letter|article|post|paragraph|document|readme|log|error|traceback|excerpt|ticket"
+    r"|transcript|snippet|site|website|review|comment|output|mail|nachricht|seite|brief|artikel|absatz|texte|courriel"
+    r"|lettre|texto|correo|mensaje|página|carta|artículo)s?"
+)
+_SHOWS = regex(
+    rf"\b(?:this|these|the following|following|the|diese[rsnm]?|der|die|das|ce(?:tte|t)?|le|la|est[ea]|el) (?:\w+ )?{_TEXT}\b"  # this mail
+    r"|\b(?:below|above|the following|folgende[rsn]?|ci-dessous|suivante?|siguiente)\b|这段|这封|这篇|这个网页|以下|下面|上面",  # 这段话
+    re.IGNORECASE,
+)
+_TELLS = regex(
+    rf"\b(?:{_TEXT}|it)\b.{{0,30}}\b(?:sa(?:ys|id)|tells?|told|asks?|wants?|writes|wrote|reads|states|claims|suggests|sagt|schreibt|steht|dit|écrit|dice|escribe)\b"  # the page says
+    r"|\b(?:wrote|writes|says|said|schrieb|schreibt|sagt|a écrit|dit|escribió|dijo)\s*:"  # Bob wrote:
+    r"|(?:邮件|网页|网站|页面|文章|文档|消息|信|里|上)(?:里|中|上)?(?:说|写着?|要求|写道)",  # 邮件里说
+    re.IGNORECASE,
+)
+_ASKS = regex(r"[?？][\s\"'”’)）]*$")
+_REQUEST = regex(
+    r"^(?:(?:can|could|would|will) (?:you|we)|please|kannst|könntest|würdest|bitte|peux-tu|pouvez-vous|pourr|¿?(?:puedes|podrías)|可以|能|请)"  # Could you ...?
+    r"|(?:[,，] ?(?:ok(?:ay)?|right|alright|please|yes|ja|gut|oui|d'accord|vale|sí)|好吗|好不好|行吗|可以吗)[?？]\s*$",  # ..., okay?
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}|\"{3}|'{3}|<<<)[^\n]*\n.*?(?:^ {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_BEHIND = re.compile(r"^ {0,3}>[^\n]*$", re.MULTILINE)
+_TAGGED = re.compile(r"<([A-Za-z][\w-]{0,30})[^<>\n]{0,200}>.{0,20000}?</\1>", re.DOTALL)
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,4000}\"|“[^“”]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^«»]{1,4000}»|»[^«»]{1,4000}«|「[^「」]{1,4000}」|『[^『』]{1,4000}』"
+    r"|(?<!\w)[‘'](?! )[^‘’'\n]{1,4000}(?<! )[’'](?!\w)"
+)
+_SENTENCE = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
+_AND = regex(r"and|or|und|oder|et|ou|y|o|和|与|或", re.IGNORECASE)
+_LEAD = re.compile(r"[^\n:：]{2,120}[:：](?=\s|[^\x00-\x7f]|[\"'])")
+_BLOCK = re.compile(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")
+_FILLED = re.compile(r"\s*(?:\ufffc|\{[\w.\[\]'\"]+\})")
+_WORD = re.compile(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")
+_GAP = "\ufffc"
+"""Stands for words that are not the user's."""
+_ASIDE = re.compile("\ufffc(?:(\\d+)\ufffc)?")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """A text's sentences and lines, without bullets and white space round them."""
+    for part in _SENTENCE().split(text):
+        if sentence := part.strip().lstrip("-*>• \t").strip():
+            yield sentence
+
+
+def own_words(typed: str) -> str:
+    """What the user says in a prompt as typed, a sentence a line."""
+    text = typed.replace("\r\n", "\n")
+    for foreign in (_FENCE, _BEHIND, _TAGGED):
+        text = foreign.sub(_GAP, text)
+    quotations = list[str]()
+
+    def set_aside(quoted: re.Match[str]) -> str:
+        quotations.append(quoted[0])
+        return f"{_GAP}{len(quotations)}{_GAP}"
+
+    own = list[str]()
+    for sentence in sentences(_less_pasted(_QUOTED.sub(set_aside, text))):
+        if _says(bare := _ASIDE.sub(" ", sentence).strip()):
+            task = _is_task(bare) and not _KEEP().search(bare)
+            own.append(bare if task else _ASIDE.sub(lambda m: quotations[int(m[1]) - 1] if m[1] else " ", sentence).strip())
+    return "\n".join(own)
+
+
+def _says(sentence: str) -> bool:
+    """Whether a sentence says what it says: it neither asks, nor tells what a text wants, nor joins quotations."""
+    if all(_AND().fullmatch(word) for word in _WORD.findall(sentence)):
+        return False
+    if _ASKS().search(sentence) and not _REQUEST().search(sentence):
+        return False
+    return bool(_KEEP().search(sentence)) or not _TELLS().search(sentence)
+
+
+def _less_pasted(text: str) -> str:
+    """The text without what a task on a text is about, unless that was quoted or filled in."""
+    for lead in _LEAD.finditer(text):
+        if _is_task(lead[0]) and not _KEEP().search(lead[0]):
+            return text if _FILLED.match(text, lead.end()) else text[: lead.end()]
+    if not (blocks := [block for block in _BLOCK.split(text) if block.strip()]):
+        return ""
+    if len(blocks) == 1:
+        blocks = text.strip().split("\n", 1)
+    for task, others in ((blocks[0], blocks[1:]), (blocks[-1], blocks[:-1])):
+        if _on_a_text(task.strip()) and len([*sentences("\n".join(others))]) > 1:
+            return task
+    return text
+
+
+def _on_a_text(block: str) -> bool:
+    """Whether a paragraph is nothing but a task on a text that stands beside it."""
+    if len(block) > 200 or "\n" in block or _GAP in block or re.search(r"\{\w", block) or _KEEP().search(block):
+        return False
+    return _is_task(block) and (len(_WORD.findall(block)) <= 3 or bool(_SHOWS().search(block)))
+
+
+def _is_task(words: str) -> bool:
+    """Whether these words want something done with a text, or tell what one says."""
+    line = words.strip().rstrip(":：")
+    return bool(_TASK().search(line) or _TELLS().search(words) or (_ASKS().search(line) and not _REQUEST().search(line)))
