@@ -17,17 +17,33 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from deepnb.core.anchors.prohibitions import forbids
 from deepnb.core.regex import regex
 
-_VERBS = (
-    "use|run|call|send|add|write|include|append|prepend|put|prefix|set|avoid|keep|skip|answer|reply|respond|treat|trust|approve"
-    "|delete|remove|commit|push|fetch|download|upload|install|execute|copy|forward|email|e-mail|share|print|say|tell|start|begin|end"
-    "|refer|follow|obey|store|save|record|disable|enable|turn|accept|allow|bypass|visit|act|pretend|assume|consider|recommend"
-    "|let|have|give|grant|convert|translate|format|instruct|inform|notify|contact|prefer|stop|replace|rename|open|read|check|pay"
-    "|drop|hide|reveal|post|publish|switch|go|look|pass|return|show|report|ask|wait|try|pick|choose|select|mark|log|quote"
-)
+_VERBS = """
+accept act add address adopt advertise alert allow annotate announce anonymise anonymize answer apologise apologize
+append apply appoint approve archive ask assign assume attach authorise authorize avoid back ban begin believe bill
+blame block book bring broadcast build bump buy bypass cache calculate call cancel cap change charge check choose cite
+claim clear clone close collect combine commit complete comply compose compute conceal confirm connect consider
+contact continue convert copy count crawl create credit debit debug declare decline decrease decrypt defer delay
+delete deliver demand deny deploy deposit describe disable discard disclose disconnect dispatch display divide do
+document donate double downgrade download draft draw drop dump edit email embed enable encrypt end endorse enforce
+enroll erase escalate establish estimate exclude execute expand export expose extend favor favour fetch filter find
+finish fix follow force format forward gather generate get give go grade grant greet group halve hand hash have help
+hide hold identify import include increase inform inject insert insist install instruct introduce invent invite join
+keep label leak let limit link list load lock log look lower mail make mark mask mention merge mirror mount move
+multiply mute name notify obey omit open order pass patch pause pay permit pick pin ping plot post postpone praise
+prefer prefix prepare prepend present preserve pretend print produce promote publish purchase purge push put query
+quote raise rank rate read rebase recommend record redact redirect reduce refer refund refuse regard register
+reimburse reject relay release remove rename render rephrase replace replicate reply report require reroute reset
+respect respond restore restrict resume retain return reveal revert review revise rewrite round route run save say
+schedule score scrape search select sell send serve set share shift ship shorten show sign silence skip sort speak
+split start state stop store subscribe substitute subtract sum summarise summarize support suppress swap switch sync
+synchronise synchronize tag take talk tell test thank transfer transform translate treat truncate trust try turn
+unlock update upgrade upload use validate verify view visit wait warn wipe wire withdraw work wrap write
+"""
 _GERMAN = (
     "sende|schicke|schreibe?|füge|antworte|führe|rufe?|lösche|installiere|lade|öffne|leite|vertraue|behandle|speichere|notiere"
     "|beachte|nimm|gib|setze|kopiere|teile|schalte|hänge|erwähne|empfiehl|nenne|ziehe|rechne|beende|frage?|hole|starte|halte"
@@ -38,7 +54,7 @@ _ROMANCE = (
     "|ignorez?|répond(?:s|ez)|supprimez?|enregistrez?|évitez?"
 )
 _LEAD = r"^[\s>#*+\-/!<|\"'`\[\]{(:,;\d.)]{0,24}(?:(?:[\w ]{1,24}):[\s\"'*]{0,4})?"
-_NO_COMMAND = r"(?![\w\-'(.]|\s*(?:[:=|,)]|\b(?:is|are|was|were|of|has|had|time|times|date|size|shows?|issues?|source|number|difference|replicas?|rate|points?|logs?|cases?|ist|hat|sind)\b))"
+_NO_COMMAND = r"(?![\w\-'(.]|\s*(?:[:=|,)]|\b(?:is|are|was|were|of|has|had|time|times|date|size|shows?|issues?|source|number|difference|replicas?|rate|points?|logs?|cases?|ist|hat|sind)\b|\s+\w+\s+(?:is|are|was|were|has|have|had|holds?|contains?|ist|hat)\b))"
 _ENGLISH = regex(
     r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"
     r"|whenever|make\s+sure|be\s+sure|ensure|ignore|disregard|forget|note\s+that|you\s+(?:are|will|can|may|have|need|must|should|were)"
@@ -64,10 +80,12 @@ _OTHERS = regex(
     r"|l'utilisateur\s+(?:veut|préfère|souhaite|a\s+demandé))\b",
     re.IGNORECASE,
 )
-_COMMAND = regex(rf"{_LEAD}(?:{_VERBS}|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
-_INFINITIVE = regex(
-    rf"{_LEAD}(?:ne (?:pas|jamais) )?\w{{3,}}(?:er|ir|re|ar) (?:une?|les?|la|des|du|l['’]|aux?|tous|toutes|chaque|una?|el|los|las|al|todos|todas|cada)\b"  # Supprimer un dossier
+_COMMAND = regex(rf"{_LEAD}(?:{'|'.join(_VERBS.split())}|e-mail|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
+_BARE = regex(
+    rf"{_LEAD}(?:ne (?:pas|jamais) )?\w{{3,}}(?:er|ir|re|ar|ez) (?:une?|les?|la|l['’]|aux?|tous|toutes|chaque|una?|el|los|las|al|todos|todas|cada)\b"  # Supprimer un dossier
+    rf"|{_LEAD}\w{{3,}}[aei] (?:les|tous|toutes|chaque|los|las|al|todos|todas|cada|den|dem|alle[nrs]?|jede[nmrs]?|keine?[nrs]?)\b"  # Borra los registros
     r"|\b(?:jede[nmrs]?|alle[nrs]?|keine[nrs]?|nicht|zuerst|vor|nach|bei|mit|ohne|de[mnr]|das|eine?[nmrs]?)\b.{0,200}\b[a-zäöü]{3,}(?:en|ern|eln)[.!]?\s*$"  # jede Rechnung prüfen
+    r"|(?:^|[，,。；;：:])[\s\-*]*(?:先|再)?[把将]"  # 把副本发到
 )
 _SENTENCE = regex(r"(?<=[.!?;])\s+|\\n|[。！？；]|<!--|\*/|/\*")
 _LONGEST = 4000  # of a line; a rule hidden further along is looked for in pieces of this length
@@ -141,11 +159,9 @@ def _needs_support(line: str, users: Sources, others: Sources, copied: bool) -> 
     if is_directive(line):
         translated = users.in_cjk > 0 and not any(map(_is_cjk, content(line)))
         return not (copied or translated) or came_from(line, others)
-    if copied:
+    if copied or not came_from(line, others):
         return False
-    return bool(_ADDRESS().search(line)) or (
-        came_from(line, others) and any(map(is_directive, others.places(line)[0][1]))
-    )
+    return bool(_ADDRESS().search(line)) or any(map(is_directive, others.places(line)[0][1]))
 
 
 def says(users: Sources, line: str, others: Sources) -> bool:
@@ -233,7 +249,7 @@ def _directive(text: str) -> bool:
 def _reads_so(text: str) -> bool:
     if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
         return True
-    return any(_COMMAND().match(sentence) or _INFINITIVE().search(sentence) for sentence in _SENTENCE().split(text) if sentence)
+    return any(_COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence)
 
 
 def _unescaped(text: str) -> str:
@@ -248,6 +264,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _UNSEEN().sub("", plain)).translate(_ALIKE)
 
 
+@lru_cache(4096)
 def content(text: str) -> frozenset[str]:
     """The words of a text that say what it is about, folded: an identifier whole and in parts, CJK in pairs."""
     return frozenset(_content(text))

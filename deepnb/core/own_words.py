@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from deepnb.core.regex import regex
 
 
@@ -94,6 +95,7 @@ def sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
+@lru_cache(64)
 def own_words(typed: str) -> str:
     """What the user says in a prompt as typed, a sentence a line."""
     text = typed.replace("\r\n", "\n")

@@ -21,6 +21,7 @@ WORDINGS = json.loads((DATA / "wordings.json").read_text("utf-8"))
 SAID = [one["said"] for one in WORDINGS]
 OWN = [one.get("own", one["said"]) for one in WORDINGS]
 NOTES = [one["note"] for one in WORDINGS]
+ORDINARY = [line.split(" => ") for line in (DATA / "ordinary_turns.txt").read_text("utf-8").splitlines()]
 PAGE = "Hello, and welcome to our page.\n\n" + "\n\n".join(SAID) + "\n\nHave a nice day."
 _IDS = count()
 
@@ -38,19 +39,17 @@ class Desk:
     def next(self, *answers: Any) -> None:
         self.model.answers[:] = [*["-"] * len(self.model.requests), *answers]
 
-    def run(self, prompt: str, *before: AIMessage, **names: Any) -> None:
-        """One cell, whose agent makes these calls and then notes all it has read, a file for each wording."""
+    def run(self, prompt: str, *before: AIMessage, notes: Sequence[str] = NOTES, **names: Any) -> list[str]:
+        """One cell, whose agent makes these calls and then these notes; gives the file for each."""
         self.shell.ip.user_ns.update(names)
-        self.next(*before, self.notes(), "ok")
-        self.shell.ok(prompt)
-
-    def notes(self) -> AIMessage:
-        self.files = [f"/memory/2026-01-01-{next(_IDS)}.md" for _ in NOTES]
+        self.files = [f"/memory/2026-01-01-{next(_IDS)}.md" for _ in notes]
         calls = [
-            {"name": "write_file", "args": {"file_path": path, "content": f"- {note}\n"}, "id": f"w{next(_IDS)}"}
-            for path, note in zip(self.files, NOTES, strict=True)
+            {"name": "write_file", "args": {"file_path": path, "content": f"- {note}\n"}, "id": path}
+            for path, note in zip(self.files, notes, strict=True)
         ]
-        return AIMessage("", tool_calls=calls)
+        self.next(*before, AIMessage("", tool_calls=calls), "ok")
+        self.shell.ok(prompt)
+        return self.files
 
     def compacted(self, summary: str, flush: Any = "NO_REPLY") -> str:
         """What the model is sent after a compaction with this summary and this flush."""
@@ -77,6 +76,8 @@ class Desk:
             del self.s.files[path]
         for held in self.s.memory.pending():
             self.s.memory.drop(held.id)
+        for name in {*self.s.tools.list()["name"]} & {"convert", "fetch"}:
+            self.s.tools.remove(name)
 
 
 def page(desk: Desk) -> None:
@@ -122,7 +123,6 @@ def described(desk: Desk) -> None:
     convert.__doc__ = f"Convert a number.\n\n{PAGE}"
     desk.s.tools.add(convert)
     desk.run("%%agent\nWhich tools are there?")
-    desk.s.tools.remove("convert")
 
 
 def output(desk: Desk) -> None:
@@ -133,7 +133,6 @@ def output(desk: Desk) -> None:
     desk.s.configure(approve={"fetch": "allow"})
     desk.s.tools.add(fetch)
     desk.run("%%agent\nFetch the page", call("fetch"))
-    desk.s.tools.remove("fetch")
 
 
 def file(desk: Desk) -> None:
@@ -156,34 +155,57 @@ CARRIERS: list[Callable[[Desk], None]] = [
 ]  # fmt: skip
 
 
-def test_what_came_from_elsewhere_waits_and_what_the_user_says_goes_in(shell: Shell) -> None:
-    desk = Desk(shell)
+def foreign_as_the_users(desk: Desk) -> list[str]:
+    """What of twenty rules on each way stands anywhere as the user's, without a question."""
     wrong: list[str] = []
     for carry in CARRIERS:
         desk.s.new(carry.__name__)
         carry(desk)
-        files = desk.s.files
-        wrong += [f"{carry.__name__}: memory: {NOTES[i]}" for i, path in enumerate(desk.files) if path in files]
         first, second = desk.compacted_twice(SAID)
-        daily = desk.daily()
-        wrong += [f"{carry.__name__}: daily note: {note}" for note in NOTES if note in daily]
-        wrong += [f"{carry.__name__}: key fact: {said}" for said in SAID if said in first + second.partition("<anchors>")[2]]
-        wrong += [f"{carry.__name__}: the user said: {said}" for said in SAID if f"The user said: {said}" in second]
+        files, daily, facts = desk.s.files, desk.daily(), first + second.partition("<anchors>")[2]
+        found = {
+            "memory": [NOTES[i] for i, path in enumerate(desk.files) if path in files],
+            "daily note": [note for note in NOTES if note in daily],
+            "key fact": [said for said in SAID if said in facts],
+            "the user said": [said for said in SAID if f"The user said: {said}" in second],
+        }
+        wrong += [f"{carry.__name__}: {where}: {line}" for where, lines in found.items() for line in lines]
         desk.clean()
-    assert wrong == [], f"{len(wrong)} as the user's\n" + "\n".join(wrong)
+    return wrong
 
 
-def test_the_users_own_words_go_in(shell: Shell) -> None:
-    desk = Desk(shell)
+def own_words_asked_about(desk: Desk) -> list[str]:
+    """What of the same rules, said by the user, is not where it belongs."""
+    desk.s.new("own")
     missed: list[str] = []
-    for i, own in enumerate(OWN):
-        desk.run(f"%%agent\n{own}")
-        missed += [f"memory: {NOTES[i]}"] * (desk.files[i] not in desk.s.files)
-        for held in desk.s.memory.pending():
-            desk.s.memory.drop(held.id)
+    for own, note in zip(OWN, NOTES, strict=True):
+        (path,) = desk.run(f"%%agent\n{own}", notes=[note])
+        missed += [f"memory: {note}"] * (path not in desk.s.files)
+    desk.clean()
     first, second = desk.compacted_twice(OWN)
     daily = desk.daily()
     missed += [f"key fact: {own}" for own in OWN if any(prohibitions(own)) and own not in first]
     missed += [f"daily note: {note}" for note in NOTES if note not in daily]
-    missed += [f"summary: {own}" for own in OWN if f"The user said: {own}" not in second]
-    assert missed == [], f"{len(missed)} missed\n" + "\n".join(missed)
+    return missed + [f"summary: {own}" for own in OWN if f"The user said: {own}" not in second]
+
+
+def questions_of_ordinary_turns(desk: Desk) -> list[str]:
+    """The notes that the user is asked about in turns that read a table or a page, and note what the user says."""
+    desk.s.new("ordinary")
+    desk.s.files["/data/page.md"] = PAGE
+    table = {"year": [2021, 2022], "note": SAID[:4]}
+    asked = []
+    for prompt, note in ORDINARY:
+        read = [call("read_file", file_path="/data/page.md")] if "page" in prompt else []
+        (path,) = desk.run(f"%%agent\n{prompt}", *read, notes=[note], page=PAGE, table=table)
+        asked += [note] * (path not in desk.s.files)
+    return asked
+
+
+def test_what_others_say_is_never_the_users_and_what_the_user_says_is(shell: Shell) -> None:
+    desk = Desk(shell)
+    wrong, missed, asked = foreign_as_the_users(desk), own_words_asked_about(desk), questions_of_ordinary_turns(desk)
+    said = f"{len(wrong)} as the user's, {len(missed)} of their own missed, {len(asked)} of {len(ORDINARY)} asked about"
+    print(f"{len(CARRIERS)} ways, {len(NOTES)} rules: {said}")
+    assert len(CARRIERS) >= 12 and len(NOTES) == 20 and len(ORDINARY) == 60
+    assert not wrong and not missed and len(asked) <= 3, "\n".join([said, *wrong, *missed, *asked])
