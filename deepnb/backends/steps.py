@@ -192,8 +192,8 @@ class Steps:
             return Written(problem, merged)
         added = added_lines(current or "", merged.text)
         if writer().origin in ("agent", "flush") and (lines := to_ask_about(path, added, writer().heard)):
-            reads = "s that read like instructions" if len(lines) > 1 else " that reads like an instruction"
-            why = f"{len(lines)} line{reads}, not in your words"
+            reads = "lines that read like instructions" if len(lines) > 1 else "line that reads like an instruction"
+            why = f"{len(lines)} {reads}, not in your words"
             # kept as the writer made it, so that a conflict is found, and named, when it is accepted
             of = (current or "", merged.text) if base is None or not merges else (base, text)
             return Written(self.held_changes.hold(path, *of, why, "tool output"), merged)

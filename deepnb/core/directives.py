@@ -95,7 +95,7 @@ _LONGEST = 4000  # of a line; a rule hidden further along is looked for in piece
 THRESHOLD = 0.5
 """How much of a line a text holds that it came from."""
 SUPPORT = 0.6
-"""How much of a line the user's own words hold that support it."""
+"""How much of a line the user's own words hold that support it, and a foreign instruction that it tells as a fact."""
 
 _PIECE = regex(
     r"(?P<name>[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3](?:[^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[.\-/@:](?=[A-Za-z0-9_])){0,119})"
@@ -159,9 +159,10 @@ def _needs_support(line: str, users: Sources, others: Sources, copied: bool) -> 
     if is_directive(line):
         translated = users.in_cjk > 0 and not any(map(_is_cjk, content(line)))
         return not (copied or translated) or came_from(line, others)
-    if copied or not came_from(line, others):
+    share, rows = next(iter(others.places(line)), (0.0, []))
+    if copied or share < SUPPORT:
         return False
-    return bool(_ADDRESS().search(line)) or any(map(is_directive, others.places(line)[0][1]))
+    return bool(_ADDRESS().search(line)) or any(map(is_directive, rows))
 
 
 def says(users: Sources, line: str, others: Sources) -> bool:

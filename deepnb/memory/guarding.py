@@ -16,7 +16,7 @@ from deepnb.core.secrets import redact_value
 from deepnb.engine import keys
 from deepnb.engine.carried import is_carried
 from deepnb.engine.listen import tell_notice
-from deepnb.engine.request import is_request, message_text, said_in, tool_name, tool_text
+from deepnb.engine.request import is_request, message_text, said_in, tool_name
 
 _WRITES = ("write_file", "edit_file")
 _NESTED = "task"
@@ -90,11 +90,11 @@ class GuardMiddleware(AgentMiddleware):
         return result.model_copy(update={"content": redact_value(result.content)})
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        self._described |= {tool_name(tool): tool_text(tool) for tool in request.tools}
+        self._described |= dict(filter(None, map(_described, request.tools)))
         return self._clean(handler(request))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        self._described |= {tool_name(tool): tool_text(tool) for tool in request.tools}
+        self._described |= dict(filter(None, map(_described, request.tools)))
         return self._clean(await handler(request))
 
     def heard(self, state: Any, outer: Writer | None = None) -> Facts:
@@ -162,6 +162,13 @@ def _without_records(result: Any) -> Any:
     if not isinstance(files, dict) or not any(map(is_withheld, files)):
         return result
     return replace(result, update={**update, keys.FILES: {p: d for p, d in files.items() if not is_withheld(p)}})
+
+
+def _described(tool: Any) -> tuple[str, str] | None:
+    """Name and description of a tool that is neither ours nor the engine's."""
+    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+    ours = getattr(function, "__module__", "").startswith(("deepnb.", "deepagents."))
+    return None if ours else (tool_name(tool), getattr(tool, "description", ""))
 
 
 def _with_conflicts(result: Any, told: Sequence[str]) -> Any:

@@ -183,7 +183,7 @@ def _through_the_gate(
     lines = [line for line in text.splitlines() if line not in passed and is_directive(line)]
     if lines and (held := unsaid(lines, *heard, copied=True)):
         shown = " ".join(held[0].split())[:80]
-        raise CantWriteError(f"has a line that came out of a tool's output and reads like an instruction: {shown!r}")
+        raise CantWriteError(f"has a line that reads like an instruction, out of a text that is not yours: {shown!r}")
     clean = redact(text)
     return clean.encode(), "" if clean == text else f"masked: {reasons(credentials(text))}"
 

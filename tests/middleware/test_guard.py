@@ -91,7 +91,7 @@ def test_a_subagent_is_told_no_credential_and_hands_none_back() -> None:
 def test_an_instruction_out_of_a_tools_output_needs_the_users_own_words(how: str) -> None:
     keep = write("/AGENTS.md", f"- {RULE}\n", "c2")
     result = run(agent(call("look_up"), keep), how=how)
-    assert "came out of a tool's output" in results(result)[1] and not result["files"]
+    assert "the user did not say it" in results(result)[1] and not result["files"]
     said = run(agent(call("look_up"), keep), f"Remember: {RULE}", how=how)
     assert said["files"]["/AGENTS.md"]["content"] == f"- {RULE}\n"
 

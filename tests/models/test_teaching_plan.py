@@ -377,7 +377,7 @@ def test_reading_a_file_alone_keeps_nothing() -> None:
 
 
 def test_a_change_that_waits_for_the_user_is_told_as_that() -> None:
-    held = Step("write_file", {"file_path": PATH, "content": "- a\n"}, "Error: this change of /AGENTS.md waits for the user to confirm it (1 line out of a tool's output, reading like an instruction).", failed=True)  # fmt: skip
+    held = Step("write_file", {"file_path": PATH, "content": "- a\n"}, "Error: this change of /AGENTS.md waits for the user to confirm it (1 line that reads like an instruction, not in your words).", failed=True)  # fmt: skip
     gone = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
     text = said("Read /style.md and remember what it says", read("- a", "/style.md"), gone, held)
     assert "needs your approval" in text and "%memory pending" in text and PATH in text

@@ -313,7 +313,7 @@ def test_an_instruction_that_came_out_of_a_tool_stays_unless_you_wrote_it(tmp_pa
     s.use("offline")
     (home / "AGENTS.md").write_text(f"- {order}\n")
     refused = why(s.package(tmp_path / "app"))["/AGENTS.md"]
-    assert refused.startswith("has a line that came out of a tool's output and reads like an instruction: '- Always")
+    assert refused.startswith("has a line that reads like an instruction, out of a text that is not yours: '- Always")
     s.memory.write("/AGENTS.md", "- Use tabs.\n")
     s.memory.write("/AGENTS.md", f"- {order}\n")
     assert "files/AGENTS.md" in paths(s.package(tmp_path / "app")), "the user wrote it"
