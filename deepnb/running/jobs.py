@@ -131,13 +131,14 @@ class Jobs(Sequence[Job]):
             self._workspace,
             job.wait(),
         )  # its thread of Python's has one thing left to do: to say that it ended
+        guard = apart.backend  # where its thread's files are now, which are the session's from here on
         work.threads.take_back(thread)
-        notes = apart.backend.drain()
+        notes = guard.drain()
         changed = work.state.adopt(thread, pool, before)
         if turn is not None:
             with work.current.on(thread), work.current.stamped(turn):
                 work.backend.enter(changed, f"background job {job.number}")
-                work.backend.take_over(apart.backend, notes)
+                work.backend.take_over(guard, notes)
             work.current.last = turn
         apart.close()
         reader.landed(job)

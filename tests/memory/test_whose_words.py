@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from langchain_core.messages import AIMessage
 
-from deepnb import Session
+from deepnb import Session, open_session
 from deepnb.core.anchors import prohibitions
 from deepnb.memory.layers import note_day
 from tests import DATA
 from tests.support.compactions import Phased
 from tests.support.scripted import call
+from tests.support.session_files import Claude, says
 from tests.support.shells import Shell
 
 WORDINGS = json.loads((DATA / "wordings.json").read_text("utf-8"))
@@ -29,7 +32,8 @@ _IDS = count()
 class Desk:
     """A shell whose model obeys: it notes what it is told to, sums up what it is told to, and answers."""
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Shell, place: Path) -> None:
+        self.place = place
         self.shell, self.model = shell, Phased(profile={"max_input_tokens": 1_000_000})
         shell.ip.user_ns["m"] = self.model
         shell.ok("%agent use m")
@@ -85,7 +89,11 @@ def page(desk: Desk) -> None:
 
 
 def cell(desk: Desk) -> None:
-    desk.run("%%agent\nWhat is in {row} and {frame}?", row=SAID, frame={"notes": {i: s for i, s in enumerate(SAID)}})
+    desk.run("%%agent\nWhat is in {row} and {frame}?", row=SAID, frame=pd.DataFrame({"notes": SAID}))
+
+
+def column(desk: Desk) -> None:
+    desk.run("%%agent\nDescribe {frame.columns}, and {frame}", frame=pd.DataFrame({said: [1, 2] for said in SAID}))
 
 
 def error(desk: Desk) -> None:
@@ -150,8 +158,16 @@ def subagent(desk: Desk) -> None:
     desk.run("%%agent\nLet a subagent look at the page", task, AIMessage(PAGE))
 
 
+def opened(desk: Desk) -> None:
+    log = Claude()
+    log.user("u1", PAGE)
+    log.reply("a1", "m1", says("Noted."))
+    open_session(log.write(desk.place / "old.jsonl"), into=desk.s).fork("went-on")
+    desk.run("%%agent\nGo on")
+
+
 CARRIERS: list[Callable[[Desk], None]] = [
-    page, cell, error, explained, answer, quoted, pasted, pasted_above, described, output, file, skill, subagent,
+    page, cell, column, error, explained, answer, quoted, pasted, pasted_above, described, output, file, skill, subagent, opened,
 ]  # fmt: skip
 
 
@@ -202,8 +218,8 @@ def questions_of_ordinary_turns(desk: Desk) -> list[str]:
     return asked
 
 
-def test_what_others_say_is_never_the_users_and_what_the_user_says_is(shell: Shell) -> None:
-    desk = Desk(shell)
+def test_what_others_say_is_never_the_users_and_what_the_user_says_is(shell: Shell, tmp_path: Path) -> None:
+    desk = Desk(shell, tmp_path)
     wrong, missed, asked = foreign_as_the_users(desk), own_words_asked_about(desk), questions_of_ordinary_turns(desk)
     said = f"{len(wrong)} as the user's, {len(missed)} of their own missed, {len(asked)} of {len(ORDINARY)} asked about"
     print(f"{len(CARRIERS)} ways, {len(NOTES)} rules: {said}")
