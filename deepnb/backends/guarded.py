@@ -2,7 +2,7 @@
 
 Every write to a guarded path (memory, notes, skills) goes through the same steps under a lock: what
 others did since is noted in the journal (`record`), the write is merged with it, credentials are
-refused, instructions that came out of a tool wait for the user, and the change is entered (`steps`).
+refused, instructions that are not in the user's words wait for them, and the change is entered (`steps`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

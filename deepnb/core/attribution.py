@@ -14,7 +14,10 @@ _USER = regex(
     re.IGNORECASE,
 )
 _HEADING = regex(r"\s*(?:#{1,6}\s.*|\*\*.*\*\*|.*[:：])\s*$")  # ## User preferences
-_THEIRS = regex(r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求", re.IGNORECASE)
+_THEIRS = regex(
+    r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求",
+    re.IGNORECASE,
+)
 _PART = regex(r"((?<=[.!?;])\s+|(?<=[。！？；]))")
 SOMEBODY = "somebody (not in the user's own words)"
 _LEAST = 1 / 3

@@ -103,8 +103,8 @@ _PIECE = regex(
 )
 _ADDRESS = regex(r"[\w.+-]+@[\w-]+\.\w|https?://")  # eve@example.com, https://example.com
 _LIMITS = regex(
-    r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不"
-    , re.IGNORECASE,
+    r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不",
+    re.IGNORECASE,
 )
 _CLAUSE = regex(r"[,;，；、]|\b(?:but|aber|mais|pero)\b|但")
 _UNSEEN = regex("[\u0300-\u036f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
@@ -152,7 +152,9 @@ def unsaid(
     """
     lines = [line for line in added_lines if line.strip()]
     users, others = Sources(own), Sources(with_words_of(lines, foreign))
-    return tuple(line for line in lines if _needs_support(line, users, others, copied) and not says(users, line, others))
+    return tuple(
+        line for line in lines if _needs_support(line, users, others, copied) and not says(users, line, others)
+    )
 
 
 def _needs_support(line: str, users: Sources, others: Sources, copied: bool) -> bool:
@@ -250,7 +252,9 @@ def _directive(text: str) -> bool:
 def _reads_so(text: str) -> bool:
     if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
         return True
-    return any(_COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence)
+    return any(
+        _COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence
+    )
 
 
 def _unescaped(text: str) -> str:

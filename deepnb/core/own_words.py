@@ -1,9 +1,9 @@
 """What of a prompt its user says: not what was filled in, quoted, pasted, or only asked about.
 
 A prompt that values were filled into is kept with what was typed (`Filled`). In what was typed these are somebody
-else's words: fenced blocks and lines behind `>`; what follows a task on a text (`Sum up:`) or stands round a question on it (`What
-does this mail want?`), and quotations in such sentences; what a text is said to say. A question says nothing by itself.
-A sentence that asks to keep what it holds (`Remember: "..."`) says it.
+else's words: fenced blocks and lines behind `>`; what follows a task on a text (`Sum up:`) or stands beside a question
+on it (`What does this mail want?`), and quotations in such sentences; what a text is said to say. A question says
+nothing by itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+
 from deepnb.core.regex import regex
 
 
@@ -19,12 +20,12 @@ class Filled(str):
 
     __slots__ = ("typed",)
 
+    typed: str
+
     def __new__(cls, text: str, typed: str) -> Filled:
         made = super().__new__(cls, text)
         made.typed = typed
         return made
-
-    typed: str
 
 
 def add_words(prompt: str, words: str) -> str:
@@ -38,20 +39,21 @@ _KEEP = regex(
     r"|记住|记得|记下|牢记|切记|请注意|覚えて|기억",  # 记住:
     re.IGNORECASE,
 )
-_TASK = regex(
-    r"^(?:please |can you |could you |kindly |bitte |kannst du |peux-tu |pouvez-vous |¿?puedes |请?帮我|请)?(?:"
-    r"(?:sum(?: up|mari[sz]e)|translate|explain|paraphrase|rephrase|reword|rewrite|proofread|shorten|condense|tl;?dr|read|review"  # Sum up:
-    r"|check|correct|analy[sz]e|classify|extract|interpret|comment on|reply to|answer|look at|here(?:'s| is| are)|this is)\b"
-    r"|(?:fasse?|übersetze?|erkläre?|lies|prüfe?|korrigiere?|kürze?|formuliere?|hier (?:ist|sind))\b"  # Fass zusammen:
-    r"|(?:résume[rz]?|tradui[st]|traduisez|explique[rz]?|lis|lisez|corrige[rz]?|reformule[rz]?|voici)\b"  # Résume :
-    r"|(?:resume|traduce|explica|lee|corrige|reformula|acorta|aquí (?:está|tienes))\b"  # Resume:
-    r"|总结|概括|翻译|解释|润色|改写|缩短|校对|分析|阅读|看看|看一下|这是)",  # 总结:
-    re.IGNORECASE,
-)
 _TEXT = (
     r"(?:text|e-?mail|message|page|letter|article|post|paragraph|document|readme|log|error|traceback|excerpt|ticket"
     r"|transcript|snippet|site|website|review|comment|output|mail|nachricht|seite|brief|artikel|absatz|texte|courriel"
     r"|lettre|texto|correo|mensaje|página|carta|artículo)s?"
+)
+_TASK = regex(
+    r"^(?:please |can you |could you |kindly |bitte |kannst du |peux-tu |pouvez-vous |¿?puedes |请?帮我|请)?(?:"
+    r"(?:sum(?: up|mari[sz]e)|translate|explain|paraphrase|rephrase|reword|rewrite|proofread|shorten|condense|tl;?dr|read|review"  # Sum up:
+    r"|check|correct|analy[sz]e|classify|extract|interpret|comment on|reply to|answer|look at|here(?:'s| is| are)|(?:I|we) (?:just )?(?:got|received|found))\b"
+    rf"|(?:this|these) (?:is|are|{_TEXT})\b"  # This mail came in:
+    r"|(?:fasse?|übersetze?|erkläre?|lies|prüfe?|korrigiere?|kürze?|formuliere?|hier (?:ist|sind)|dies(?:e[rs]?)? (?:ist|sind))\b"  # Fass zusammen:
+    r"|(?:résume[rz]?|tradui[st]|traduisez|explique[rz]?|lis|lisez|corrige[rz]?|reformule[rz]?|voici)\b"  # Résume :
+    r"|(?:resume|traduce|explica|lee|corrige|reformula|acorta|aquí (?:está|tienes))\b"  # Resume:
+    r"|总结|概括|翻译|解释|润色|改写|缩短|校对|分析|阅读|看看|看一下|这是|收到)",  # 总结:
+    re.IGNORECASE,
 )
 _SHOWS = regex(
     rf"\b(?:this|these|the following|following|the|diese[rsnm]?|der|die|das|ce(?:tte|t)?|le|la|est[ea]|el) (?:\w+ )?{_TEXT}\b"  # this mail
@@ -60,7 +62,7 @@ _SHOWS = regex(
 )
 _TELLS = regex(
     rf"\b(?:{_TEXT}|it)\b.{{0,30}}\b(?:sa(?:ys|id)|tells?|told|asks?|wants?|writes|wrote|reads|states|claims|suggests|sagt|schreibt|steht|dit|écrit|dice|escribe)\b"  # the page says
-    r"|\b(?:wrote|writes|says|said|schrieb|schreibt|sagt|a écrit|dit|escribió|dijo)\s*:"  # Bob wrote:
+    r"|\b(?:wrote|writes|says|said|(?:told|asked) (?:me|us)|schrieb|schreibt|sagt|a écrit|dit|escribió|dijo)\s*:"  # Bob wrote:
     r"|(?:邮件|网页|网站|页面|文章|文档|消息|信|里|上)(?:里|中|上)?(?:说|写着?|要求|写道)",  # 邮件里说
     re.IGNORECASE,
 )
@@ -72,14 +74,14 @@ _REQUEST = regex(
 )
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}|\"{3}|'{3}|<<<)[^\n]*\n.*?(?:^ {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BEHIND = re.compile(r"^ {0,3}>[^\n]*$", re.MULTILINE)
-_TAGGED = re.compile(r"<([A-Za-z][\w-]{0,30})[^<>\n]{0,200}>.{0,20000}?</\1>", re.DOTALL)
+_TAG = re.compile(r"<([A-Za-z][\w-]{0,30})[^<>\n]{0,200}>")
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,4000}\"|“[^“”]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^«»]{1,4000}»|»[^«»]{1,4000}«|「[^「」]{1,4000}」|『[^『』]{1,4000}』"
     r"|(?<!\w)[‘'](?! )[^‘’'\n]{1,4000}(?<! )[’'](?!\w)"
 )
 _SENTENCE = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
 _AND = regex(r"and|or|und|oder|et|ou|y|o|和|与|或", re.IGNORECASE)
-_LEAD = re.compile(r"[^\n:：]{2,120}[:：](?=\s|[^\x00-\x7f]|[\"'])")
+_LEAD = re.compile(r"[^\n:：]{2,120}[:：](?:(?<=[^\x00-\x7f].)|(?=\s|[^\x00-\x7f]|[\"']))")
 _BLOCK = re.compile(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")
 _FILLED = re.compile(r"\s*(?:\ufffc|\{[\w.\[\]'\"]+\})")
 _WORD = re.compile(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")
@@ -99,8 +101,7 @@ def sentences(text: str) -> Iterator[str]:
 def own_words(typed: str) -> str:
     """What the user says in a prompt as typed, a sentence a line."""
     text = typed.replace("\r\n", "\n")
-    for foreign in (_FENCE, _BEHIND, _TAGGED):
-        text = foreign.sub(_GAP, text)
+    text = _less_tagged(_BEHIND.sub(_GAP, _FENCE.sub(_GAP, text)))
     quotations = list[str]()
 
     def set_aside(quoted: re.Match[str]) -> str:
@@ -111,7 +112,9 @@ def own_words(typed: str) -> str:
     for sentence in sentences(_less_pasted(_QUOTED.sub(set_aside, text))):
         if _says(bare := _ASIDE.sub(" ", sentence).strip()):
             task = _is_task(bare) and not _KEEP().search(bare)
-            own.append(bare if task else _ASIDE.sub(lambda m: quotations[int(m[1]) - 1] if m[1] else " ", sentence).strip())
+            own.append(
+                bare if task else _ASIDE.sub(lambda m: quotations[int(m[1]) - 1] if m[1] else " ", sentence).strip()
+            )
     return "\n".join(own)
 
 
@@ -122,6 +125,20 @@ def _says(sentence: str) -> bool:
     if _ASKS().search(sentence) and not _REQUEST().search(sentence):
         return False
     return bool(_KEEP().search(sentence)) or not _TELLS().search(sentence)
+
+
+def _less_tagged(text: str) -> str:
+    """The text without what stands in tags."""
+    parts, at, unclosed = list[str](), 0, set[str]()
+    for tag in _TAG.finditer(text):
+        if tag.start() < at or tag[1] in unclosed:
+            continue
+        if (end := text.find(f"</{tag[1]}>", tag.end())) < 0:
+            unclosed.add(tag[1])
+            continue
+        parts += [text[at : tag.start()], _GAP]
+        at = end + len(tag[1]) + 3
+    return "".join([*parts, text[at:]])
 
 
 def _less_pasted(text: str) -> str:
@@ -149,4 +166,6 @@ def _on_a_text(block: str) -> bool:
 def _is_task(words: str) -> bool:
     """Whether these words want something done with a text, or tell what one says."""
     line = words.strip().rstrip(":：")
-    return bool(_TASK().search(line) or _TELLS().search(words) or (_ASKS().search(line) and not _REQUEST().search(line)))
+    return bool(
+        _TASK().search(line) or _TELLS().search(words) or (_ASKS().search(line) and not _REQUEST().search(line))
+    )

@@ -12,8 +12,8 @@ from deepagents.middleware.summarization import SummarizationMiddleware as Upstr
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from deepnb.core.anchors import Anchor, anchor_block, find, lost, union
-from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.attribution import attributed
+from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.failures import one_line
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.offload import Flush, Offload

@@ -1,4 +1,4 @@
-"""The guard: no credential gets into memory, notes or skills, and no instruction that came out of a tool's output."""
+"""The guard: no credential gets into memory, notes or skills, and no instruction that the user did not say."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
