@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from deepnb.core.directives import Sources, is_directive, says, with_words_of
+from deepnb.core.directives import SUPPORT, Sources, is_directive, says, with_words_of
 from deepnb.core.regex import regex
 
 _USER = regex(
@@ -26,8 +26,8 @@ _LEAST = 1 / 3
 def attributed(summary: str, foreign: Iterable[str], own: Iterable[str]) -> str:
     """The summary, with somebody in place of the user in sentences of rules and wishes which the user did not say.
 
-    Looser than `unsaid`, since a summary puts things in other words: what the user says a third of, and nobody more,
-    stays as it is.
+    Looser than `unsaid`, since a summary puts things in other words: what the user says a third to 0.6 of, and nobody
+    more, stays as it is.
     """
     lines = summary.split("\n")
     users, others = Sources(own), Sources(with_words_of(_PART().split(summary), foreign))
@@ -49,7 +49,7 @@ def _is_wrong(part: str, users: Sources, others: Sources) -> bool:
     if not is_directive(part) or says(users, part, others):
         return False
     share = users.cover(part)
-    return share < _LEAST or others.cover(part) > share
+    return share < _LEAST or share >= SUPPORT or others.cover(part) > share
 
 
 def _labelled(part: str) -> str:

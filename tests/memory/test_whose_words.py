@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage
 
 from deepnb import Session, open_session
 from deepnb.core.anchors import prohibitions
+from deepnb.magics.interpolate import fill
 from deepnb.memory.layers import note_day
 from tests import DATA
 from tests.support.compactions import Phased
@@ -225,3 +226,22 @@ def test_what_others_say_is_never_the_users_and_what_the_user_says_is(shell: She
     print(f"{len(CARRIERS)} ways, {len(NOTES)} rules: {said}")
     assert len(CARRIERS) >= 12 and len(NOTES) == 20 and len(ORDINARY) == 60
     assert not wrong and not missed and len(asked) <= 3, "\n".join([said, *wrong, *missed, *asked])
+
+
+def test_what_was_filled_in_is_not_the_users_after_a_restart(tmp_path: Path) -> None:
+    note = call("write_file", file_path="/AGENTS.md", content=f"- {NOTES[0]}\n")
+    with Session(model=Phased(), persist=tmp_path / "kept.db") as s:
+        s.run(fill("Summarise {page}", {"page": PAGE}).text)
+    with Session(model=Phased(answers=[note, "ok"]), persist=tmp_path / "kept.db") as s:
+        s.fork("other")
+        s.run("thanks")
+        assert "/AGENTS.md" not in s.files and len(s.memory.pending()) == 1
+
+
+def test_what_a_nested_agent_is_told_is_no_key_fact_of_the_users() -> None:
+    task = call("task", description=PAGE, subagent_type="general-purpose")
+    look = [call("ls", id=f"l{n}", path="/") for n in range(4)]
+    model = Phased(answers=[task, *look, "seen", "ok"], summary="They looked.")
+    Session(model=model, trigger=("messages", 4), keep=("messages", 1), max_steps=None).run("look at it")
+    told = ["\n".join(m.text for m in sent) for sent in model.requests]
+    assert any("They looked." in text for text in told) and not any("The user said:" in text for text in told)
