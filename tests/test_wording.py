@@ -21,6 +21,7 @@ STRANGE = re.compile(r"\b(?:your word|mend(?:ed|s|ing)?|none of the|stands|told|
 
 NOT_TEMPLATES = {
     "core/anchors/prohibitions.py": "patterns over what the user typed",
+    "core/own_words.py": "patterns over what the user typed",
     "core/directives.py": "words of languages, to recognise an instruction by",
     "search/forms.py": "forms of English words, to find them by",
     "search/words.py": "words that no search looks for",

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from deepnb.core.anchors.prohibitions import forbids
 from deepnb.core.regex import regex
@@ -276,6 +276,7 @@ def content(text: str) -> frozenset[str]:
 
 
 def _content(text: str) -> Iterator[str]:
+    stop = _stop()
     for match in _PIECE().finditer(fold(text)):
         if match["cjk"]:
             for run in _CJK_STOP().split(match["cjk"]):
@@ -284,7 +285,7 @@ def _content(text: str) -> Iterator[str]:
         word = match["name"]
         if len(parts := re.split(r"[.\-/@:_]", word)) > 1:
             yield word.rstrip(".")
-        yield from (_stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit()))
+        yield from (_stem(part) for part in parts if part not in stop and (len(part) > 1 or part.isdigit()))
 
 
 def _is_cjk(word: str) -> bool:
@@ -306,4 +307,6 @@ def _weight(word: str) -> float:
     return 2.0 if not word.isalpha() and len(word) > 3 else 1.0
 
 
-_STOP = frozenset(fold(_STOP_TEXT).split())
+@cache
+def _stop() -> frozenset[str]:
+    return frozenset(fold(_STOP_TEXT).split())

@@ -72,22 +72,22 @@ _REQUEST = regex(
     r"|(?:[,，] ?(?:ok(?:ay)?|right|alright|please|yes|ja|gut|oui|d'accord|vale|sí)|好吗|好不好|行吗|可以吗)[?？]\s*$",  # ..., okay?
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}|\"{3}|'{3}|<<<)[^\n]*\n.*?(?:^ {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-_BEHIND = re.compile(r"^ {0,3}>[^\n]*$", re.MULTILINE)
-_TAG = re.compile(r"<([A-Za-z][\w-]{0,30})[^<>\n]{0,200}>")
-_QUOTED = re.compile(
+_FENCE = regex(r"^ {0,3}(`{3,}|~{3,}|\"{3}|'{3}|<<<)[^\n]*\n.*?(?:^ {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_BEHIND = regex(r"^ {0,3}>[^\n]*$", re.MULTILINE)
+_TAG = regex(r"<([A-Za-z][\w-]{0,30})[^<>\n]{0,200}>")
+_QUOTED = regex(
     r"\"[^\"\n]{1,4000}\"|“[^“”]{1,4000}”|„[^“”„]{1,4000}[“”]|«[^«»]{1,4000}»|»[^«»]{1,4000}«|「[^「」]{1,4000}」|『[^『』]{1,4000}』"
     r"|(?<!\w)[‘'](?! )[^‘’'\n]{1,4000}(?<! )[’'](?!\w)"
 )
 _SENTENCE = regex(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？；])|\n+")
 _AND = regex(r"and|or|und|oder|et|ou|y|o|和|与|或", re.IGNORECASE)
-_LEAD = re.compile(r"[^\n:：]{2,120}[:：](?:(?<=[^\x00-\x7f].)|(?=\s|[^\x00-\x7f]|[\"']))")
-_BLOCK = re.compile(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")
-_FILLED = re.compile(r"\s*(?:\ufffc|\{[\w.\[\]'\"]+\})")
-_WORD = re.compile(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")
+_LEAD = regex(r"[^\n:：]{2,120}[:：](?:(?<=[^\x00-\x7f].)|(?=\s|[^\x00-\x7f]|[\"']))")
+_BLOCK = regex(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n")
+_FILLED = regex(r"\s*(?:\ufffc|\{[\w.\[\]'\"]+\})")
+_WORD = regex(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")
 _GAP = "\ufffc"
 """Stands for words that are not the user's."""
-_ASIDE = re.compile("\ufffc(?:(\\d+)\ufffc)?")
+_ASIDE = regex("\ufffc(?:(\\d+)\ufffc)?")
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -101,7 +101,7 @@ def sentences(text: str) -> Iterator[str]:
 def own_words(typed: str) -> str:
     """What the user says in a prompt as typed, a sentence a line."""
     text = typed.replace("\r\n", "\n")
-    text = _less_tagged(_BEHIND.sub(_GAP, _FENCE.sub(_GAP, text)))
+    text = _less_tagged(_BEHIND().sub(_GAP, _FENCE().sub(_GAP, text)))
     quotations = list[str]()
 
     def set_aside(quoted: re.Match[str]) -> str:
@@ -109,18 +109,18 @@ def own_words(typed: str) -> str:
         return f"{_GAP}{len(quotations)}{_GAP}"
 
     own = list[str]()
-    for sentence in sentences(_less_pasted(_QUOTED.sub(set_aside, text))):
-        if _says(bare := _ASIDE.sub(" ", sentence).strip()):
+    for sentence in sentences(_less_pasted(_QUOTED().sub(set_aside, text))):
+        if _says(bare := _ASIDE().sub(" ", sentence).strip()):
             task = _is_task(bare) and not _KEEP().search(bare)
             own.append(
-                bare if task else _ASIDE.sub(lambda m: quotations[int(m[1]) - 1] if m[1] else " ", sentence).strip()
+                bare if task else _ASIDE().sub(lambda m: quotations[int(m[1]) - 1] if m[1] else " ", sentence).strip()
             )
     return "\n".join(own)
 
 
 def _says(sentence: str) -> bool:
     """Whether a sentence says what it says: it neither asks, nor tells what a text wants, nor joins quotations."""
-    if all(_AND().fullmatch(word) for word in _WORD.findall(sentence)):
+    if all(_AND().fullmatch(word) for word in _WORD().findall(sentence)):
         return False
     if _ASKS().search(sentence) and not _REQUEST().search(sentence):
         return False
@@ -130,7 +130,7 @@ def _says(sentence: str) -> bool:
 def _less_tagged(text: str) -> str:
     """The text without what stands in tags."""
     parts, at, unclosed = list[str](), 0, set[str]()
-    for tag in _TAG.finditer(text):
+    for tag in _TAG().finditer(text):
         if tag.start() < at or tag[1] in unclosed:
             continue
         if (end := text.find(f"</{tag[1]}>", tag.end())) < 0:
@@ -143,10 +143,10 @@ def _less_tagged(text: str) -> str:
 
 def _less_pasted(text: str) -> str:
     """The text without what a task on a text is about, unless that was quoted or filled in."""
-    for lead in _LEAD.finditer(text):
+    for lead in _LEAD().finditer(text):
         if _is_task(lead[0]) and not _KEEP().search(lead[0]):
-            return text if _FILLED.match(text, lead.end()) else text[: lead.end()]
-    if not (blocks := [block for block in _BLOCK.split(text) if block.strip()]):
+            return text if _FILLED().match(text, lead.end()) else text[: lead.end()]
+    if not (blocks := [block for block in _BLOCK().split(text) if block.strip()]):
         return ""
     if len(blocks) == 1:
         blocks = text.strip().split("\n", 1)
@@ -160,7 +160,7 @@ def _on_a_text(block: str) -> bool:
     """Whether a paragraph is nothing but a task on a text that stands beside it."""
     if len(block) > 200 or "\n" in block or _GAP in block or re.search(r"\{\w", block) or _KEEP().search(block):
         return False
-    return _is_task(block) and (len(_WORD.findall(block)) <= 3 or bool(_SHOWS().search(block)))
+    return _is_task(block) and (len(_WORD().findall(block)) <= 3 or bool(_SHOWS().search(block)))
 
 
 def _is_task(words: str) -> bool:
