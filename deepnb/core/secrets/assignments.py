@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from deepnb.core.regex import regex
 from deepnb.core.secrets.names import Name, names
-from deepnb.core.secrets.pairs import pair_value, token_of
-from deepnb.core.secrets.shapes import password_like, quoted_password_like
+from deepnb.core.secrets.pairs import pair_value
+from deepnb.core.secrets.shapes import password_like, plainly_made, quoted_password_like, token_like
 from deepnb.core.secrets.span import Span
 from deepnb.core.secrets.tables import column
 from deepnb.core.secrets.values import Value, value_at
@@ -14,7 +14,7 @@ _CLOSE = r"[\"'`\])*\\_]{0,6}"
 _SEPARATOR = regex(
     rf"{_CLOSE}(?:[ ]?[(\uff08][^\s()\uff08\uff09]{{0,30}}[)\uff09])?[ \t]{{0,20}}"
     r"(?:(?:for|of|to|on|at)(?:[ ][\w.-]{1,30}){1,3}?[ ]?(?=is\b|[:=]))?"
-    r"(?::[ \t]{0,4}[A-Za-z_][\w.\[\] |]{0,40}=(?!=)|[?:+.]=|::=|\|\|=|\?\?=|:-|=>|[\u2192\u21d2\u27f6]|(?<!\) )->|={1,3}|!==?|[:=>\uff1a\uff1d]"
+    r"(?::[ \t]{0,4}[A-Za-z_][\w.\[\] |]{0,40}=(?!=)(?=[ \t]{0,4}[^\s,;)}\]\"']|[ \t]{0,4}[\"'][^\s,;)}\]])|[?:+.]=|::=|\|\|=|\?\?=|:-|=>|[\u2192\u21d2\u27f6]|(?<!\) )->|={1,3}|!==?|[:=>\uff1a\uff1d]"
     r"|(?:is|ist|lautet|lauten|es|est|was|are|è|é|jest|är)\b[:\uff1a]?|(?:\u8bbe\u7f6e|\u8bbe|\u6539|\u66f4\u65b0|\u4fee\u6539){0,2}[是为為成は][:\uff1a]?)"
     r"[ \t]{0,20}(?:[*_]{1,2}[ \t]?)?(?:[rbfuL@](?=[\"']))?"
 )
@@ -64,7 +64,8 @@ def _value_of(text: str, name: Name) -> tuple[Value, bool]:
     separator = "--" if between.re is _FLAG() else between.group()
     value = value_at(text, between.end(), bold="*" in separator)
     if name.family != "password":
-        return value, token_of(name, value.text) and (len(value.text) >= 20 or bool(separator.strip()))
+        token = token_like(value.text) and (len(value.text) >= 20 or bool(separator.strip()))
+        return value, token or (name.family == "secret" and plainly_made(value.text))
     if value.quoted:
         return value, quoted_password_like(value.text)
     tight = separator == "=" and text[name.start : name.stop].isupper()

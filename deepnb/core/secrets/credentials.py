@@ -12,15 +12,22 @@ from typing import Any
 from deepnb.core.regex import regex
 from deepnb.core.secrets import own
 from deepnb.core.secrets.assignments import assignments
+from deepnb.core.secrets.beside import beside_words
+from deepnb.core.secrets.commands import COMMANDS
+from deepnb.core.secrets.joins import joined
 from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
 from deepnb.core.secrets.pem import private_keys
 from deepnb.core.secrets.prefixes import keys_by_prefix
+from deepnb.core.secrets.sentences import SENTENCES
 from deepnb.core.secrets.span import Span
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _SMALLEST_REST = 4
 _TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
-_PHRASES = tuple((literal, kind) for kind in PHRASES for literal in kind.literals)
+_SENTENCES = tuple((literal, kind) for kind in SENTENCES for literal in kind.literals)
+_PHRASES = tuple((literal, kind) for kind in (*PHRASES, *COMMANDS) for literal in kind.literals)
+_SAID = tuple(dict.fromkeys(literal for literal, _ in (*_PHRASES, *_SENTENCES)))
+_ASCII = tuple(filter(str.isascii, _SAID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,8 @@ class Finding:
 
 def credentials(text: str) -> tuple[Finding, ...]:
     """The credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
-    spans = _joined(_spans(text))
+    parts = (part.back(span) for part in joined(text) for span in _spans(part.text))
+    spans = _joined([*_spans(text), *filter(None, parts)])
     if spans and "[redacted: " in text:
         spans = list(_outside(spans, [m.span() for m in _MARK().finditer(text)], text))
     findings, line, seen = [], 1, 0
@@ -126,15 +134,20 @@ def _spans(text: str) -> Iterator[Span]:
         if literal in text:
             yield from _where(kind, literal, text, text)
     low = _lowered(text)
+    said = {literal for literal in (_ASCII if low.isascii() else _SAID) if literal in low}
     for literal, kind in _PHRASES:
-        if literal in low:
+        if literal in said:
             yield from _where(kind, literal, text, low)
     for kind in PASSES:
         for match in kind.pattern().finditer(text):
             if kind.check is None or kind.check(match[1]):
                 yield kind.span(match)
     yield from keys_by_prefix(text)
+    yield from beside_words(text)
     yield from assignments(text, low)
+    for literal, kind in _SENTENCES:
+        if literal in said:
+            yield from _where(kind, literal, text, low)
 
 
 def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
@@ -142,7 +155,7 @@ def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Span]:
     while at >= 0:
         stop = at + 1
         if kind.back:
-            match = kind.pattern().search(text, max(0, at - kind.back), at + 64)
+            match = kind.pattern().search(text, max(0, at - kind.back), at + 96)
         else:
             match = kind.pattern().match(text, at)
         if match and (kind.check is None or kind.check(match[1])):

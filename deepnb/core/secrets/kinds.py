@@ -13,6 +13,7 @@ from deepnb.core.secrets.shapes import (
     basic_pair,
     by_chance,
     cookie_like,
+    json_token,
     letters_by_chance,
     password_like,
     quoted_password_like,
@@ -50,7 +51,8 @@ def _token(name: str, literals: str, body: str, check: Callable[[str], bool] | N
     return Kind(name, starts, regex(f"{_START}((?:{heads}){body})"), check)
 
 
-def _phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
+def phrase(name: str, literals: tuple[str, ...], pattern: str, check: Callable[[str], bool]) -> Kind:
+    """A row that is found by a word; the pattern begins with one of the literals, which are lower case."""
     return Kind(name, literals, regex(pattern, re.IGNORECASE), check, fold=True)
 
 
@@ -127,29 +129,29 @@ TOKENS: tuple[Kind, ...] = (
     _token("Tencent key", "AKID", rf"{_A}{{32}}(?!{_A})"),
     _token("Telnyx key", "KEY", rf"[A-Z0-9]{{32}}_{_A}{{22}}(?!{_A})"),
     _token("Airtable token", "pat", rf"{_A}{{14}}\.[0-9a-f]{{64}}(?!{_A})"),
+    _token("Square token", "EAAA", rf"{_W}{{56,64}}(?!{_W})"),
+    _token("Google refresh token", "1//0", rf"{_W}{{40,120}}"),
+    _token("JSON token", "eyJ sk.eyJ pk.eyJ", r"[A-Za-z0-9_+/-]{37,4000}={0,2}(?:\.[A-Za-z0-9_-]{16,400}){0,2}(?![A-Za-z0-9_+/-])", json_token),
+    _token("Firecrawl key", "fc-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _token("Axiom token", "xaat- xapt-", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
+    _token("Amazon MWS token", "amzn.mws.", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
     Kind("Telegram bot token", (":AA",), regex(rf"{_START}(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), by_chance, back=10),
 )
 
 PHRASES: tuple[Kind, ...] = (
-    _phrase("cookie", ("cookie",), r"cookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[\w.-]{1,40}=[^;\s\"']{0,200};[ ]?){0,8}?[\w.-]{1,40}=([^;\s\"']{16,4096})", cookie_like),
-    _phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?#\"'<>`]{1,200})@(?=[\w\[$({<])", url_password_like),
-    _phrase("cookie", ("--cookie", "curl"), r"(?:--cookie|curl[^\n]{0,160}?[ ]-b)[ =][\"']?[\w.-]{1,40}=([^;\s\"']{16,4096})", cookie_like),
-    _phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", token_like),
-    _phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[A-Za-z][A-Za-z-]{1,20}[ \t=:]{1,2}(?:token=\"?)?)?([A-Za-z0-9._~+/=-]{16,4096})", token_like),
-    _phrase("password (basic authentication)", ("basic",), r"basic[ \t]{1,4}([A-Za-z0-9+/=_-]{8,512})", basic_pair),
-    _phrase("password (basic authentication)", ("auth\"",), r"auth\\?\"[ \t]{0,4}:[ \t]{0,4}\\?\"([A-Za-z0-9+/=]{8,512})", basic_pair),
-    _phrase("shared access signature", ("sig=",), r"sig=([A-Za-z0-9%+/]{40,128}={0,2})", by_chance),
-    _phrase("password (netrc)", ("login",), r"login\s{1,8}\S{1,64}\s{1,16}password[ \t]{1,8}(\S{1,128})", password_like),
-    _phrase("password (curl)", ("curl", "--user"), r"(?:curl[^\n]{0,160}?[ ]-u|--user)[ =]{0,2}[\"']?[^\s:\"']{1,64}:([^\s\"'`]{3,128})", lambda v: not v.isdigit() and password_like(v)),
-    _phrase("password", ("auth", "login"), r"(?:basic_?auth[a-z]{0,8}|login|auth[ ]?=)[ ]?\([ ]?[\"'][^\"'\n]{1,64}[\"'],[ ]?[\"']([^\"'\n]{4,128})[\"']", strong_password_like),
-    _phrase("password", ("credentials", "login", "账号"), r"(?:credentials|logins?|账号)(?:[ ][^\n:]{0,30})?[:=\uff1a][ \t]{0,4}[`\"']?[\w.@+-]{1,64}[`\"']?[ ]?[/|:][ ]?[`\"']?([^\s`\"'/|]{6,128})", strong_password_like),
-    _phrase("password", ("login", "mongo"), r"(?:(?:docker|podman|helm|az|cf)[^\n]{0,20}[ ]login|mongo[a-z]{0,8})[^\n]{0,100}?[ ]-{1,2}p[ =][\"']?([^\s\"'|]{4,128})", strong_password_like),
-    _phrase("password", ("redis-cli",), r"redis-cli[^\n]{0,80}?[ ]-a[ ][\"']?([^\s\"']{4,128})", password_like),
-    _phrase("passphrase", ("ssh-keygen",), r"ssh-keygen[^\n]{0,200}?[ ]-[NP][ ]{0,2}[\"']([^\"'\n]{1,128})", quoted_password_like),
-    _phrase("password", ("sshpass",), r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{1,128})", quoted_password_like),
-    _phrase("password", ("mysql", "mariadb"), r"(?:mysql|mariadb)[^\n]{0,80}?[ ]-p[\"']?([^\s\"'=-][^\s\"']{3,64})", password_like),
-    _phrase("password", ("identified by", "password '"), r"(?:identified by|password)[ ]'([^'\n]{4,128})'", quoted_password_like),
-    _phrase("password", ("identified by",), r"identified by[ ]\"?([^\s'\";]{4,128})", strong_password_like),
+    phrase("cookie", ("cookie",), r"cookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[\w.-]{1,40}=[^;\s\"']{0,200};[ ]?){0,8}?[\w.-]{1,40}=([^;\s\"']{16,4096})", cookie_like),
+    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({<])", url_password_like),
+    phrase("cookie", ("--cookie", "curl"), r"(?:--cookie|curl[^\n]{0,160}?[ ]-b)[ =][\"']?[\w.-]{1,40}=([^;\s\"']{16,4096})", cookie_like),
+    phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", token_like),
+    phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[A-Za-z][A-Za-z-]{1,20}[ \t=:]{1,2}(?:token=\"?)?)?([A-Za-z0-9._~+/=-]{16,4096})", token_like),
+    phrase("password (basic authentication)", ("basic",), r"basic[ \t]{1,4}([A-Za-z0-9+/=_-]{8,512})", basic_pair),
+    phrase("password (basic authentication)", ("auth\"",), r"auth\\?\"[ \t]{0,4}:[ \t]{0,4}\\?\"([A-Za-z0-9+/=]{8,512})", basic_pair),
+    phrase("shared access signature", ("sig=",), r"sig=([A-Za-z0-9%+/]{40,128}={0,2})", by_chance),
+    phrase("password (netrc)", ("login",), r"login\s{1,8}\S{1,64}\s{1,16}password[ \t]{1,8}(\S{1,128})", password_like),
+    phrase("password", ("auth", "login"), r"(?:login|auth[a-z]{0,8}(?:[ ]?=)?)[ ]?\([ ]?[\"'][^\"'\n]{1,64}[\"'],[ ]?[\"']([^\"'\n]{4,128})[\"']", strong_password_like),
+    phrase("password", ("credentials", "login", "账号"), r"(?:credentials|logins?|账号)(?:[ ][^\n:]{0,30})?[:=\uff1a][ \t]{0,4}[`\"']?[\w.@+-]{1,64}[`\"']?[ ]?[/|:][ ]?[`\"']?([^\s`\"'/|]{6,128})", strong_password_like),
+    phrase("password", ("identified by", "password '"), r"(?:identified by|password)[ ]'([^'\n]{4,128})'", quoted_password_like),
+    phrase("password", ("identified by",), r"identified by[ ]\"?([^\s'\";]{4,128})", strong_password_like),
 )  # fmt: skip
 
 # No literal to go by: one pass each, held back by what must stand before them.

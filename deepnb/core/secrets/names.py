@@ -19,11 +19,12 @@ _PASSWORDS = {
 }
 _TOKENS = {
     **dict.fromkeys(("token", "令牌", "トークン"), "token"),
-    **dict.fromkeys(("secret", "credential", "凭证", "凭据"), "secret"),
+    **dict.fromkeys(("secret", "credential", "psk", "creds", "passkey", "凭证", "凭据"), "secret"),
     **dict.fromkeys(("密钥", "密鑰", "密匙", "秘钥"), "key"),
 }
-_WHOLE_WORDS = ("jwt", "psk", "creds", "passkey", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
-_NAMES = {**_PASSWORDS, **_TOKENS, "key": "key", "_auth": "token", **dict.fromkeys(_WHOLE_WORDS, "token")}
+_WHOLE_PASSWORDS = ("mdp", "clave")
+_WHOLE_WORDS = ("jwt", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
+_NAMES = {**_PASSWORDS, **_TOKENS, "key": "key", "_auth": "token", **dict.fromkeys(_WHOLE_WORDS, "token"), **dict.fromkeys(_WHOLE_PASSWORDS, "password")}
 _KEY_BEFORE = regex(
     r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot"
     r"|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"
@@ -37,29 +38,26 @@ _OTHER_THING = regex(
     r"|(?<=[a-z])(?:File|Path|Url|Uri|Name|Id|Count|Limit|Length|Type|Field|Ref|Policy|Hash))s?\Z"
     r"|(?:^|[_-])(?:PATH|FILE|URL|NAME|ID|COUNT|LIMIT|HASH|TYPE)\Z",
 )
-_PASS_TAIL = regex(r"(?i:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
+_PASS_TAIL = regex(r"(?![Tt]hr)(?i:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
+_PW_BEFORE = regex(r"(?:admin|root|db|user|sql|ftp|mail|wifi|app|login)\Z", re.IGNORECASE)  # adminpw
+_PASS_GIVEN = regex(r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]")
 _OTHER_KEYS = regex(
     r"(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"
     r"|dict|s3|blob|file|message|event|shard|hash|routing|composite|unique|natural|item|sub|storage|answer|short|hot)"
     r"[_-]?\Z",
     re.IGNORECASE,
 )
-_ANY_KEY = regex(r"[A-Za-z][a-z]{2,20}(?:[_-](?=[kK])|(?=K))\Z")
 _LABEL = regex(r"[A-Za-z_.-]{0,24}\Z")
 
 
 class Name(NamedTuple):
-    """Where a name stands (from the word that makes it one), that word's family, and how it is written in full.
-
-    `loose`: a `mapbox_key` that may be anything, so its value must look drawn by chance.
-    """
+    """Where a name stands (from the word that makes it one), that word's family, and how it is written in full."""
 
     start: int
     stop: int
     family: str
     word: str
     label: str
-    loose: bool = False
 
 
 def names(text: str, low: str) -> Iterator[Name]:
@@ -73,14 +71,12 @@ def names(text: str, low: str) -> Iterator[Name]:
 
 
 def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
-    loose = False
-    if word == "key" and _KEY_BEFORE().search(low[max(0, at - 14) : at]) is None:
-        if _OTHER_KEYS().search(text, max(0, at - 16), at):
-            return None
-        if not text.startswith("_KEY", at - 1):
-            if not _ANY_KEY().search(text[max(0, at - 24) : at + 1], 0, min(24, at)):
-                return None
-            loose = True
+    if (
+        word == "key"
+        and _KEY_BEFORE().search(low[max(0, at - 14) : at]) is None
+        and (not text.startswith("_KEY", at - 1) or _OTHER_KEYS().search(text, max(0, at - 16), at))
+    ):
+        return None
     match = _TAIL().match(text, at + len(word))
     tail = match.group().rstrip("-") if match else ""
     if not _is_name(text, at, word, tail) or _OTHER_THING().search(tail.split(" ")[0]):
@@ -88,15 +84,18 @@ def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
     stop = at + len(word) + len(tail)
     before = _LABEL().search(text, max(0, at - 24), at)
     label = f"{before.group() if before else ''}{text[at:stop] if tail.isalpha() else text[at : at + len(word)]}"
-    return Name(at, stop, family, word, label.lstrip("-._"), loose)
+    return Name(at, stop, family, word, label.lstrip("-._"))
 
 
 def _is_name(text: str, at: int, word: str, tail: str) -> bool:
     """Not `bypass`, `passenger`, `tokenizer`, `tokens`."""
-    if word in _WHOLE_WORDS:
+    if word in (*_WHOLE_WORDS, *_WHOLE_PASSWORDS, "psk", "creds", "passkey"):
         return not tail and not text[max(0, at - 1) : at].isalpha()
     if word == "pw":
-        return not text[max(0, at - 1) : at].isalnum() and (not tail or tail[0] in "_-")
+        stands = not text[max(0, at - 1) : at].isalnum() or _PW_BEFORE().search(text, max(0, at - 6), at)
+        return bool(stands) and (not tail or (tail[0] in "_-" and len(tail) <= 8))
+    if word == "_auth":
+        return not tail[:1].isalpha()
     if word == "token":
         return not tail[:1].islower() and (tail[:1] != "S" or tail[1:2] == "E")
     if word != "pass":
@@ -104,6 +103,10 @@ def _is_name(text: str, at: int, word: str, tail: str) -> bool:
     if text[max(0, at - 3) : at].lower() == "ask":  # the program that asks for it
         return False
     before = text[at - 1] if at else ""
+    if not tail and not before.isalnum() and before not in ("_", "-", "."):  # else a verb: "pass NAME='value'"
+        return _PASS_GIVEN().match(text, at + 4) is not None
+    if tail[:1] in ("_", "-") and tail[1:2].islower() and not before.isalnum() and before not in ("_", "-"):
+        return False  # pass_pipeline
     within = before.isascii() and before.islower() and text[at].islower()
     bare = not tail.lower().startswith(("w", "phrase"))
     return _PASS_TAIL().match(tail) is not None and not (within and bare)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from deepnb.core.regex import regex
-from deepnb.core.secrets.chance import is_hexadecimal, is_random
 from deepnb.core.secrets.names import Name
-from deepnb.core.secrets.shapes import password_like, quoted_password_like, strong_password_like, token_like
+from deepnb.core.secrets.shapes import password_like, plainly_made, quoted_password_like, strong_password_like, token_like
 from deepnb.core.secrets.values import Value, value_at
 
 _BACK = 72
@@ -29,9 +28,10 @@ class _Form:
     alone: bool = False
 
 
-_QUOTE = r"(?=\\{0,2}[\"'`])"
+_QUOTE = r"[rbfuL@$]?(?=\\{0,2}[\"'`])"
 _WRAPPERS = r"(?:(?:Some|str|bytes|(?:[A-Za-z_.:]{0,24})(?:Secret|String|SecretStr)(?:::(?:from|new))?)\()?"
 _TYPE = r"[*&\[\]?]{0,3}[A-Za-z_][^\n=;{}\"]{0,40}?"
+_TEXT_TYPE = r"(?:\*?(?:string|String|str|text|varchar|char|nvarchar|byte|bytes|\[\]byte|auto|NSString[ ]?\*)(?:\(\d{1,4}\))?)"
 _ATTRIBUTES = r"(?:\s{1,40}[\w:.-]{1,30}\s?=\s?[\"'][^\"'<>\n]{0,60}[\"']){0,3}?"
 _OPEN_TAGS = r"\s{0,120}(?:<!\[CDATA\[|<(?:value|string|val|text)>)?\s{0,120}"
 _NAME_ATTRIBUTE = regex(r"(?:name|key|id|property|variable)\s?=\s?[\"'][\w.:/-]{0,40}\Z", re.IGNORECASE)
@@ -45,7 +45,7 @@ _FORMS: tuple[_Form, ...] = (
     # var apiKey string = "...", char key[] = "...", key: Annotated[str, ...] = "...", key = Some("..."), key = ( \n "..."
     _Form(
         regex(
-            rf"(?:\[\w{{0,8}}\]){{0,2}}[ \t]{{0,8}}:?[ \t]{{0,8}}(?:{_TYPE})?[ \t]{{0,8}}(?::?=(?![=~>])|<<?-)[ \t]{{0,8}}"
+            rf"(?:\[\w{{0,8}}\]){{0,2}}[ \t]{{0,8}}(?::[ \t]{{0,8}}{_TYPE}|{_TEXT_TYPE})?[ \t]{{0,8}}(?::?=(?![=~>])|<<?-)[ \t]{{0,8}}"
             rf"(?:\\\n|\([ \t]{{0,4}}\n)?\s{{0,40}}{_WRAPPERS}\s{{0,4}}[rbfuL@$]?{_QUOTE}"
         ),
         strict=False,
@@ -146,9 +146,11 @@ _VALUE_FIRST = regex(
     re.IGNORECASE,
 )
 _SAID_FIRST = regex(
-    r"(?:^|[\s\"'`(\u201c])([^\s\"'`(\u201c]{6,128})[\"'`\u201d]?[ ](?:as|is|was|=)[ ](?:[\w']{1,12}[ ]){0,3}[\w-]{0,24}[ _-]?\Z"
+    r"(?:^|[\s\"'`(\u201c])([^\s\"'`(\u201c]{6,128})[\"'`\u201d]?[ ](?:(?:as|is|was|=)[ ]|\()(?:[\w']{1,12}[ ]){0,3}[\w-]{0,24}[ _-]?\Z"
 )
-_VALUE_BEFORE = ((_VALUE_FIRST, 320, False), (_SAID_FIRST, 220, True))
+# connect("...")  # the password
+_SAID_IN_COMMENT = regex(r"[\"']([^\s\"']{6,128})[\"']\)?,?[ \t]{1,10}(?:#|//|--)[ ]?[\w ]{0,30}\Z")
+_VALUE_BEFORE = ((_SAID_IN_COMMENT, 200, True), (_VALUE_FIRST, 320, False), (_SAID_FIRST, 220, True))
 
 
 def pair_value(text: str, name: Name) -> Value | None:
@@ -182,15 +184,9 @@ def _stands(pattern: _Pattern, text: str, end: int, back: int) -> re.Match[str] 
 
 
 def _is_credential(value: Value, name: Name, strict: bool) -> bool:
-    if name.loose or name.family in ("token", "key") or (not strict and name.family != "password"):
-        return token_of(name, value.text)
+    if name.family in ("token", "key") or (not strict and name.family != "password"):
+        return token_like(value.text) or (name.family == "secret" and plainly_made(value.text))
     if strict:
         return strong_password_like(value.text)
     return quoted_password_like(value.text) if value.quoted else password_like(value.text)
 
-
-def token_of(name: Name, value: str) -> bool:
-    """Whether the value of a name that is no password's is a credential."""
-    return token_like(value) and (
-        not name.loose or (len(value) >= 20 and not is_hexadecimal(value) and is_random(value))
-    )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from deepnb.core.regex import regex
 from deepnb.core.secrets.chance import is_hexadecimal, is_random
-from deepnb.core.secrets.shapes import stand_in
+from deepnb.core.secrets.shapes import is_name, stand_in
 from deepnb.core.secrets.span import Span
 
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
@@ -18,10 +18,12 @@ _RUN = regex(
     r"[A-Za-z][A-Za-z0-9]{1,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/.~-]{19,511}"
 )
 _REST = regex(r"[A-Za-z0-9_+/.~-]{0,4096}={0,2}")
-_PART = regex(r"((?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14})(?:\d{1,2}[a-z]{0,3}){0,2})[_.~-]{1,2}")
+_PART = regex(r"((?![a-z]{1,15}\d{3})(?:[a-z]{1,15}|[A-Z]{1,15}|[A-Z][a-z]{1,14})(?:\d{1,2}[a-z]{0,3}){0,2})[_.~-]{1,2}")
 _PARTS = 4
 _UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
+_NAME = regex(r"(?:[a-z0-9]{1,15}_){3,40}[a-z0-9]{1,15}")  # test_align_dt64tzindex_mismatched_tzs
+_ID = regex(r"[a-z]{2,10}_01[A-Za-z0-9]{20,24}")  # msg_01...: Anthropic's ids of whatever kind
 _OTHER = regex(r"[^A-Za-z0-9]")
 _TELLING_TEXT = """
 sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
@@ -83,6 +85,8 @@ def _prefix(run: str) -> str | None:
     if not parts or sum(map(str.isalpha, parts[0])) < 2 or _NAME_END().search(run) or stand_in(run[ends[-1] :]):
         return None
     if "/" in run and run[ends[1] - 1] == ".":  # a host and a path
+        return None
+    if _NAME().fullmatch(run) or _ID().fullmatch(run) or is_name(run):
         return None
     telling = not _TELLING.isdisjoint(parts)
     words = {part.rstrip("0123456789") for part in parts}

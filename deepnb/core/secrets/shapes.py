@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 
 from deepnb.core.regex import regex
+from deepnb.core.secrets.chance import is_random, score
 
 _STAND_INS_TEXT = """
 access_token admin and api-key api_key apikey bar basic baz bearer bytes change-me change_me changeme contraseña
@@ -18,7 +19,7 @@ _STAND_INS = frozenset(_STAND_INS_TEXT.split())
 _STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"
-    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(|%[sd]\b",
+    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|abcdefgh|0123456789|useandom|\$\{|\$\(|\{\{|%\(|%[sd]\b",
     re.IGNORECASE,
 )
 _STAND_IN_FORM = regex(
@@ -36,6 +37,8 @@ _FILE = regex(
 )
 _RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?")
 _CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
+_NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")
+_NUMBER = regex(r"(?:#|0x)[0-9a-fA-F]{6,8}")
 _PIECES = regex(r"[A-Za-z0-9]{8,512}")
 _STOP_WORDS_TEXT = """
 a an and be das der die enter for forgot in is ist it must not of please the to with your
@@ -47,7 +50,7 @@ def stand_in(value: str) -> bool:
     """Whether this only marks where a credential goes: `changeme`, `<token>`, `${TOKEN}`, `***`, `password1`."""
     return (
         len(set(value[:256])) <= 2
-        or value.lower().rstrip("?!") in _STAND_INS
+        or value.lower().removesuffix("\\n").rstrip("?!") in _STAND_INS
         or _STAND_IN_FORM().fullmatch(value[:256]) is not None
         or _STAND_IN_PARTS().search(value, 0, 256) is not None
     )
@@ -65,6 +68,12 @@ def letters_by_chance(value: str) -> bool:
     return len(set(value)) >= 12 and value.lower() != value and not stand_in(value)
 
 
+def json_token(value: str) -> bool:
+    """Whether base64 begins as JSON does and holds a value drawn by chance, or is cut off."""
+    body = value[value.index("eyJ") :].partition(".")[0].rstrip("=")
+    return is_random(body) and not stand_in(value)
+
+
 def upper_by_chance(value: str) -> bool:
     """The same for identifiers in capitals, whose documented example ends in EXAMPLE."""
     return len(set(value)) >= 8 and "EXAMPLE" not in value and "XXXX" not in value
@@ -79,7 +88,15 @@ def token_like(value: str) -> bool:
         code and (code.group()[-1] in "([{:" or len(max(_PIECES().findall(value), key=len, default="")) < 16)
     ) or _FILE().search(value[-64:]):
         return False
+    if is_name(value) or _NUMBER().fullmatch(value):
+        return False
     return any(_chance_piece(piece) for piece in _PIECES().findall(value[:512]))
+
+
+def is_name(value: str) -> bool:
+    """Whether a value ends in two words of a name in code, `X25519PrivateKey`."""
+    named = _NAMED().search(value[-100:])
+    return named is not None and score(named.group()) <= 0
 
 
 def _chance_piece(piece: str) -> bool:
@@ -88,6 +105,25 @@ def _chance_piece(piece: str) -> bool:
         return True
     turns = sum(a.islower() != b.islower() for a, b in pairwise(piece))
     return len(piece) >= 16 and 5 * turns >= 2 * len(piece)  # `privateKeyUsagePeriod` turns less often
+
+
+def _is_encoded(value: str) -> bool:
+    """Whether base64 hides a password, as in a Kubernetes secret."""
+    if len(value) < 8 or len(value) % 4 or len(value) > 256:
+        return False
+    try:
+        plain = base64.b64decode(value, validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return False
+    return plain.isprintable() and (plainly_made(plain) or _words_and_sign(plain))
+
+
+def _words_and_sign(value: str) -> bool:
+    """Whether words with signs can only be a password: `Winter-River!`, and `otter_OtmrM`, whose capitals no word has."""
+    words = re.split(r"[^A-Za-z]", value)
+    odd = any(len(word) >= 4 and _CAMEL().match(word) is None for word in words)
+    signed = len(words) > 2 and value[-1] in "!#$%^&*+~" and value.lower() != value
+    return len(value) >= 8 and value[0].isalpha() and (odd or signed) and not any(c in "()[]{}<>/\\\"'`:;,=|" for c in value)
 
 
 def password_like(value: str, *, plain: bool = False) -> bool:
@@ -102,8 +138,11 @@ def password_like(value: str, *, plain: bool = False) -> bool:
         return len(value) >= 5 and (letters > 0 or digits >= 4) and _FILE().search(value[-64:]) is None
     if letters < len(value):
         inner = any(c in "!@#$%^&*+~?" for c in value[:-1])
-        return (inner and letters >= 3 and len(value) >= 7) or (
-            plain and value.replace("-", "").replace("_", "").isalpha()
+        return (
+            (inner and letters >= 3 and len(value) >= 7)
+            or (plain and value.replace("-", "").replace("_", "").isalpha())
+            or _words_and_sign(value)
+            or _is_encoded(value)
         )
     return (plain and len(value) >= 5) or (len(value) >= 8 and value.isascii() and _CAMEL().match(value) is None)
 
@@ -124,14 +163,14 @@ def url_password_like(value: str) -> bool:
 
 
 def basic_pair(value: str) -> bool:
-    """Whether base64 hides `user:password`."""
+    """Whether base64 hides `user:password`; that of RFC 7617, Aladdin's, is none."""
     try:
         plain = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_" if set(value) & {*"-_"} else None)
         user, colon, password = plain.decode("utf-8").partition(":")
     except (binascii.Error, ValueError):
         return False
     return (
-        bool(colon) and user.isprintable() and password.isprintable() and len(password) >= 3 and not stand_in(password)
+        bool(colon) and user != "Aladdin" and user.isprintable() and password.isprintable() and len(password) >= 3 and not stand_in(password)
     )
 
 
@@ -143,11 +182,54 @@ _ALGORITHM = regex(
 
 def strong_password_like(value: str) -> bool:
     """Whether a value is a credential however loosely it stands beside its name: one word, letters, and more than letters."""
-    if len(value) < 6 or len(value.split()) != 1 or not password_like(value) or _ALGORITHM().search(value):
+    if len(value) < 6 or not _is_one_word(value) or not password_like(value):
         return False
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
     signs = any(c in "!@#$%^&*?+" for c in value[1:])
-    return letters and (digits or (signs and len(value) >= 8))
+    return letters and (digits or (signs and len(value) >= 8) or _words_and_sign(value) or _is_encoded(value))
+
+
+_GIVEN = regex(
+    r"[A-Za-z_]\w{0,40}=(?!=)."  # random_state=42
+    r"|[\w.+-]{1,64}@[\w-]{1,40}\.[A-Za-z]"  # ann@company.dev
+)
+_NO_PASSWORD = regex(
+    r"\S{1,64}[a-z]#\d{1,6}\Z"  # owner/repo#12
+    r"|[$\u20ac\xa3]?\d[\d.,:+*x%-]{0,20}[A-Za-z%]{0,3}\d?\Z"  # $100M, 3x+2, 95%
+    r"|[A-Za-z]{1,20}[+#]{1,2}\d{0,2}\Z"  # C++17
+    r"|[A-Za-z]{1,8}[&*^]{1,2}\w{0,8}\Z"  # R&D2024, x**2
+)
+
+
+_CODE_SIGN = regex(r"[,;:(){}\[\]<>|\\=](?!\Z)")
+
+
+def plainly_made(value: str) -> bool:
+    """Whether a word of a sentence can only be a password: `qu13t-R1ver!88`, `x7Kp2mQ9tZ`, and not `Qwen2.5-7B`."""
+    value = value[:256]
+    if len(value) < 7 or not _is_one_word(value) or stand_in(value) or _CODE().match(value):
+        return False
+    if "://" in value or _FILE().search(value[-64:]) or _CODE_SIGN().search(value):
+        return False
+    digits, letters = sum(c.isdigit() for c in value), sum(c.isalpha() for c in value)
+    drawn = letters >= 3 and digits >= 1 and "." not in value and value.isascii()
+    drawn = drawn and (turns := _turns(value)) >= 3 and (3 * turns >= len(value) or (turns > 3 and is_random(value)))
+    if drawn and value.lower() != value and value.upper() != value:
+        return True
+    if letters < 3 or _NO_PASSWORD().match(value):
+        return False
+    signs = any(c in "!#$%^&*+~@" for c in value[1:])
+    return (signs and digits > 0) or _words_and_sign(value)
+
+
+def _is_one_word(value: str) -> bool:
+    return len(value.split()) == 1 and _GIVEN().match(value) is None and _ALGORITHM().search(value) is None
+
+
+def _turns(value: str) -> int:
+    """How often letters in one case, those in the other and digits take turns, but for a capital before small ones."""
+    kinds = [0 if c.isdigit() else 1 if c.isupper() else 2 if c.isalpha() else 3 for c in value]
+    return sum(a != b and 3 not in (a, b) and (a, b) != (1, 2) for a, b in pairwise(kinds))
 
 
 def cookie_like(value: str) -> bool:

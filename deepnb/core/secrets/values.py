@@ -10,6 +10,7 @@ _VALUE = regex(
     r"[^\s\"'`<>\u2018-\u201f\u3001-\u303f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uff0f\uff1a-\uff1f]{1,4096}"
 )
 _CUT = regex(r"\\[nrt\"'\\]|;|,|&(?=[\w%.-]{1,40}=)|\|")
+_FIELD = regex(r"[A-Za-z_$][\w.$]{0,40}[:=(]")  # after a comma, what is not the value's: `password:r,strength:a`
 
 
 class Value(NamedTuple):
@@ -34,7 +35,7 @@ def value_at(text: str, start: int, *, bold: bool = False) -> Value:
     if found is None:
         return Value(start, start, "", False)
     value = found.group()
-    cut = next((m for m in _CUT().finditer(value) if m.group() != "," or not value[m.end() :].strip()), None)
+    cut = next((m for m in _CUT().finditer(value) if m.group() != "," or not value[m.end() :].strip() or _FIELD().match(value, m.end())), None)
     value = value[: cut.start()] if cut else value
     # A sentence's or a bracket's end is not the value's; an open bracket within keeps its closing one.
     ends = ".,:;" if "(" in value or "{" in value else ".,:;)]}"
