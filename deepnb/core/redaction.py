@@ -49,8 +49,8 @@ def _clean(value: Any) -> Any:
     """A value with the texts in it redacted."""
     if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
         return value
-    if isinstance(value, CodeOutput):  # pictures are no text
-        shown = {kind: data if kind.startswith("image/") else _clean(data) for kind, data in value.data.items()}
+    if isinstance(value, CodeOutput):  # pictures are no text, but for drawings
+        shown = {kind: data if kind.startswith("image/") and "svg" not in kind else _clean(data) for kind, data in value.data.items()}
         return replace(value, text=redact(value.text), data=shown)
     if isinstance(value, str):
         return redact(value)

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from deepnb.core.bare_image import bare_images
 from deepnb.core.secrets import redact
 
 _MEDIA = frozenset(("image", "image_url", "file", "audio", "video", "media"))
-"""`type` of a content block whose text is base64, which no rule is made for."""
+"""`type` of a content block whose text is base64, which no rule is made for: a picture goes without its metadata."""
 
 _clean: set[tuple[int, int]] = set()
 """(hash, length) of long texts that hold none: a thread's messages are written more than once."""
@@ -61,7 +62,7 @@ def _message(message: Any) -> Any:
 
 def _mapping(value: Mapping[Any, Any]) -> Any:
     media = value.get("type") in _MEDIA
-    out = {without_credentials(k): v if media else without_credentials(v) for k, v in value.items()}
+    out = {without_credentials(k): bare_images(v) if media else without_credentials(v) for k, v in value.items()}
     same = all(k in value and v is value[k] for k, v in out.items())
     return value if same and len(out) == len(value) else out
 

@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path, PosixPath, WindowsPath
 from typing import Any
 
+from deepnb.core.bare_image import bare_image
 from deepnb.core.errors import DeepnbError, InvalidError, LimitError, RefusedError
 from deepnb.core.image import LARGEST, PromptImage, image_size, image_type
 from deepnb.workshop.describe import describe
@@ -66,6 +67,7 @@ def prompt_images(values: object) -> tuple[PromptImage, ...]:
 def _image(name: str, data: bytes, description: str = "") -> PromptImage:
     if len(data) > LARGEST:
         raise _too_large(name, len(data))
+    data = bare_image(data)
     return PromptImage(name, data, image_type(data) or "", image_size(data), description)
 
 

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import CO_COROUTINE
 from itertools import count
 from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
+from deepnb.core.bare_image import bare_images
 from deepnb.core.failures import failure_text
 from deepnb.core.image import PICTURES
 from deepnb.core.secrets import redact
@@ -143,6 +144,8 @@ class _Running:
         """One rich output: shown where there is room, and in words for the model."""
         for stream in self.streams.values():
             stream.hand_on(whole=True)
+        shown = {kind: bare_images(part) if kind.startswith("image/") else part for kind, part in display.data.items()}
+        display = replace(display, data=shown)
         words = redact(_words(display.data))
         if self.room.take(display.data):
             self._put_out("rich", words, display)
