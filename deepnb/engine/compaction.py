@@ -211,7 +211,7 @@ class CompactionSteps(Upstream):
         except Exception as failure:
             summary, why = "", one_line(failure)
         if summary.strip():
-            return summary
+            return redact(summary)  # it stays in the state, and goes into every request from here on
         tell(Notice(f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}"))
         return f"(There is no summary: {why}. The {count} messages that stood here are word for word in {path}.)"
 

@@ -3,14 +3,21 @@
 from collections.abc import Iterable
 from typing import Any
 
-from deepnb.core.secrets import credentials, reasons
+from deepnb.core.secrets import credentials, reasons, secrecy
 from deepnb.packaging.literals import texts
 
 
 def in_value(name: str, value: Any) -> str:
     """What a plain value of this name holds that is a credential; empty for nothing."""
     held = tuple(texts(value))
-    return in_texts((f"{name} = {value!r}", *held, *(f"{name} = {text}" for text in held)))
+    found = in_texts((f"{name} = {value!r}", *held, *(f"{name} = {text}" for text in held)))
+    return found or next(filter(None, (_secrecy(name, text) for text in held)), "")
+
+
+def _secrecy(name: str, text: str) -> str:
+    """Why one text of a value is not to be given away; a text out of a mapping has its own name before it."""
+    own, given, one = text.partition(" = ")
+    return secrecy(own, one) if given else secrecy(name, text)
 
 
 def in_texts(given: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from deepnb.core.offload import Offload
 from deepnb.core.redaction import without_credentials
-from deepnb.core.values import Compacted, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
+from deepnb.core.values import CodeOutput, Compacted, Notice, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, Turn
 from tests.support.hostile_views import Maker
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
@@ -30,6 +30,12 @@ def test_no_field_that_is_shown_keeps_one():
     )  # fmt: skip
     assert TOKEN not in "".join(map(repr, (clean.prompt, clean.text, clean.error, clean.interrupted, clean.model)))
     assert TOKEN not in repr(clean.events) and "hunter2hunter2" not in repr(clean.events)
+
+
+def test_a_drawing_is_text_and_a_picture_is_none():
+    out = CodeOutput("1", 1, "rich", "", {"image/svg+xml": f"<svg><desc>{TOKEN}</desc></svg>", "image/png": TOKEN}, {})
+    (clean,) = without_credentials(turn(out)).events
+    assert TOKEN not in clean.data["image/svg+xml"] and clean.data["image/png"] == TOKEN
 
 
 def test_one_in_pieces_is_found_and_the_pieces_are_joined_where_the_first_was():

@@ -151,6 +151,18 @@ def test_where_the_history_cannot_be_written_nothing_is_dropped_and_the_log_says
     assert "nothing was removed" in caplog.text and "the disk is full" in caplog.text
 
 
+def test_a_credential_that_the_model_writes_into_the_summary_is_not_in_the_state() -> None:
+    secret = "Tr0ub4dor" + "&3x"
+    model = ScriptedModel(answers=["one", f"They use the password {secret} for the warehouse.", "two"])
+    compaction = CompactionMiddleware(model, trigger=("messages", 3), keep=("messages", 1))
+    saver = InMemorySaver()
+    graph: Any = create_deep_agent(model, middleware=[compaction], checkpointer=saver)
+    talk(graph, "first", "second")
+    states = [saved.checkpoint["channel_values"] for saved in saver.list(CONFIG)]
+    assert "use the password [redacted: password] for the warehouse" in str(states) + str(model.requests[-1])
+    assert secret not in str(states) + str(model.requests[-1])
+
+
 def test_a_summary_that_fails_does_not_end_the_turn(caplog: pytest.LogCaptureFixture) -> None:
     model = Phased(summary=ValueError("down"))
     compaction = CompactionMiddleware(model, trigger=("messages", 3), keep=("messages", 1))

@@ -18,6 +18,7 @@ from deepnb.packaging.module import Module, module_of
 from tests.support.credentials import SAMPLES
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
+DOOR, CHANCE = "qu13t" + "-R1ver!88", "vJ7q" * 2 + "Zk3wXp9RtB2m"
 
 
 @pytest.fixture
@@ -186,6 +187,11 @@ def test_a_refused_tool_leaves_nothing_behind(notebook: Any) -> None:
         f"def f(key='{KEY}'):\n    return 1",
         f"CONFIG = {{'deep': ['{KEY}']}}\ndef g():\n    return CONFIG\ndef f():\n    return g()",
         "password = 'hunter2-hunter2'\ndef f():\n    return password",
+        f"SECRET_DOOR = '{DOOR}'\ndef f():\n    return SECRET_DOOR",
+        f"door = ['{DOOR}']\ndef f():\n    return door",
+        f"settings = {{'vault': {{'unlock_secret_of': '{DOOR}'}}}}\ndef f():\n    return settings",
+        "passphraseHome = 'otter lamp river stone'\ndef f():\n    return passphraseHome",
+        f"place = '{CHANCE}'\ndef f():\n    return place",
         f"def make(secret):\n    def f():\n        return secret\n    return f\nf = make('{KEY}')",
     ],
 )
@@ -193,7 +199,25 @@ def test_credentials_stay_in_the_kernel(notebook: Any, cell: str) -> None:
     module = module_of([notebook(cell)["f"]])
     (reason,) = why(module).values()
     assert "read it from os.environ" in reason
-    assert KEY not in module.text and KEY not in reason and "hunter2" not in module.text + reason
+    told = module.text + reason
+    assert not any(one in told for one in (KEY, DOOR, CHANCE, "hunter2", "otter lamp"))
+
+
+def test_names_and_values_that_only_look_so_are_packaged(notebook: Any) -> None:
+    names = notebook(
+        """
+        KEY_COLUMN = "customer_id"
+        PASSWORD_FIELD = "password"
+        TOKENS = ["<s>", "</s>"]
+        commit = "4f9a8c1e7b2d6053a1c4e8f7b9d203650a1b2c3d"
+        model = "Qwen2.5-7B-Instruct"
+        palette = {"a": "#1f77b4", "b": "#aabbcc"}
+        day = "%Y-%m-%d"
+        def f():
+            return KEY_COLUMN, PASSWORD_FIELD, TOKENS, commit, model, palette, day
+        """
+    )
+    assert not module_of([names["f"]]).left_out
 
 
 @pytest.mark.parametrize("form", ["T{0}", "(1, [{1!r}])", "'a' if {0} else {1!r}", "b'x' + {1!r}.encode()"])

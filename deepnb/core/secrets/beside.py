@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from deepnb.core.regex import regex
 from deepnb.core.secrets.chance import is_hexadecimal, is_random
-from deepnb.core.secrets.shapes import is_name, stand_in
+from deepnb.core.secrets.shapes import is_name, plainly_made, quoted_password_like, stand_in
 from deepnb.core.secrets.span import Span
 
 _RUN = regex(
@@ -94,6 +94,13 @@ _FORM = regex(
 )
 
 
+_SAYS_TEXT = """
+file path dir url uri endpoint name names count limit length len type field column columns env var policy hint prompt label
+header prefix pattern regex min max version color colour format user mail
+"""
+_SAYS = frozenset(_SAYS_TEXT.split())
+
+
 def beside_words(text: str) -> Iterator[Span]:
     """Spans of such values."""
     done = 0
@@ -156,7 +163,7 @@ def _name_of_secrecy(before: str, drawn: str) -> str | None:
     found = _NAMED().search(before)
     if found is None:
         return None
-    words = [word.lower() for word in _CAMEL().findall(found[1])]
+    words = _words(found[1])
     while len(words) > 1 and (words[-1] in _ADDED or words[-1].isdigit()):
         words.pop()
     if not words or not _NO_SECRETS.isdisjoint(words):
@@ -167,3 +174,21 @@ def _name_of_secrecy(before: str, drawn: str) -> str | None:
     if any(map(_VENDOR().fullmatch, words)) or last in _SECRECY or (last.endswith(_ENDS) and last not in _NO_ENDS and drawn != "uuid"):
         return found[1]
     return None
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _CAMEL().findall(name)]
+
+
+def secrecy(name: str, value: str) -> str:
+    """Why a value in code is not to be given away, by its name or by chance, wherever in the name the word stands; or empty.
+
+    Stricter than what is masked in a text: who is told of it can say where else the value is.
+    """
+    words = frozenset(_words(name))
+    if value != value.strip() or not 4 <= len(value) <= 512 or not (words.isdisjoint(_NO_SECRETS) and words.isdisjoint(_SAYS)):
+        return ""
+    secret = not words.isdisjoint(_SECRECY - {"key", "keys", "token", "tokens", "salt", "seed", "login", "license", "licence"})
+    if secret and quoted_password_like(value):
+        return f"a value named {name}"
+    return "a value that is drawn by chance" if plainly_made(value) or _drawn(value) in ("letters", "hash") else ""
