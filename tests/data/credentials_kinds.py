@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import string
 from collections.abc import Callable, Iterator
 
@@ -96,6 +97,280 @@ PROSE = (
     "La contraseña es §.", "La contraseña del servidor es §", "Mi clave del wifi es §", "Entra con ann y §", "La clave de acceso es §", "Contraseña: §", "Usuario ann, contraseña §", "Cambié la contraseña a §",
     "密码是§。", "数据库的密码是 §", "登录密码：§", "我的wifi密码是§，别外传", "用户名 ann 密码 §", "用 ann 和 § 登录", "口令为§", "服务器密码改成了 §", "账号ann，密码§", "请用密码 § 登录",
 )  # fmt: skip
+
+# More of each, a line each, `\\n` for a line's end: written when the rules for the above were there, to see what they miss.
+MORE_NAMED = r'''
+weather_station_key = '§'
+stripeKey: "§"
+"mapboxAccessKey": "§"
+sendgrid_pat=§
+ADO_PAT: §
+azurePat = "§"
+trello_secret = "§"
+supabaseAnon = "§"
+my_deepl = "§"
+TAVILY="§"
+session_secret: §
+zotero:\n  key: §
+{"service": "zotero", "key": "§"}
+{"name": "gitlab", "pat": "§"}
+headers = {"X-Zotero-Key": "§"}
+params={'q': 'Berlin', 'appid': '§'}
+session.headers.update({"PRIVATE-TOKEN": "§"})
+Authorization: Token §
+x-auth: §
+Sys.setenv(FRED_KEY = "§")
+options(tigris.key = "§")
+census_api_key("§")
+fredr_set_key("§")
+register_google(key = "§")
+ENV["noaaKey"] = "§"
+%let fredkey = §;
+global fredkey "§"
+set fredkey §, permanently
+fredKey = '§';
+CREATE SECRET (TYPE S3, KEY_ID 'x', SECRET '§')
+spark.conf.set("fs.azure.account.key.lake.dfs.core.windows.net", "§")
+.config("spark.hadoop.fs.s3a.secret.key", "§")
+%env FRED_KEY=§
+%env noaa_key §
+{"username":"ann","key":"§"}
+[tool.zotero]\nkey = "§"
+here's my key: §
+you can use mine, key → §
+new token § expires in May
+(token: §)
+Der API-Schlüssel lautet §
+ma clé API : §
+mon token est §
+mi token es §
+我的 token 是 §
+key 是 §
+apikey：§
+for the maps api use §
+export FRED_KEY="§"
+fredKey=§
+"nasaKey":"§"
+bot = Bot(token='§')
+openai.api_key = '§'
+genai.configure(api_key="§")
+Entrez.api_key = "§"
+st.secrets["pg_secret"] = "§"
+dbutils.secrets.put("scope", "crm_key", "§")
+git remote set-url origin https://oauth2:§@gitlab.dev/x.git
+https://api.x.dev/v1/forecast?apikey=§&units=metric
+https://api.x.dev/v1/forecast?appid=§&units=metric
+https://x.dev/cal/ics?token=§
+curl -H "X-API-KEY: §" https://x.dev
+curl -H 'PRIVATE-TOKEN: §' https://x.dev
+wget --header="Authorization: Bearer §" x
+| noaaKey | `§` | Ann |
+noaa_key,§
+- noaaKey: §
+* **noaa key**: §
+# noaa_key: §
+noaaKey ........ §
+key noaa §
+NOAA key is §
+the NOAA key: §
+ping me if § (the noaa key) stops working
+§ is our noaa key
+§ = noaa key
+# noqa noaa_key §
+print("noaa_key: §")
+assert cfg.noaa_key == "§"
+if key != '§': raise
+def f(noaa_key="§"): ...
+lambda: get(noaaKey="§")
+cfg['noaa']['key'] = '§'
+cfg.noaa.key = "§"
+<noaaKey value="§"/>
+<add key="noaaKey" value="§"/>
+noaaKey := "§"
+@noaa_key = '§'
+$noaaKey = "§";
+private static final String noaaKey = "§";
+val noaaKey: String = "§"
+let noaaKey: &str = "§";
+std::string noaaKey{"§"};
+char *noaa_key = "§";
+noaa_key <- '§'
+(def noaa-key "§")
+noaaKey -> §
+set -x NOAA_KEY §
+setx NOAA_KEY §
+fly secrets set NOAA_KEY=§
+gh secret set NOAA_KEY --body §
+vault kv put secret/x noaa_key=§
+kubectl create secret generic x --from-literal=noaa=§
+helm install x --set noaa.key=§
+terraform apply -var noaa_key=§
+docker build --build-arg NOAA_KEY=§ .
+docker run -e noaaKey=§ x
+ansible-playbook -e noaa_key=§ x.yml
+noaa_key = b"§"
+noaa_key = r'§'
+noaa_key = """§"""
+noaa_key = str("§")
+noaa_key = SecretStr("§")
+noaa_key: Final = "§"
+noaa_key: str | None = "§"
+'''.strip().splitlines()
+MORE_PASSWORDS = r'''
+pw: §
+pass: §
+the wifi here: §
+hey, the db creds are ann/§
+Das PW ist §
+mot de passe provisoire : §
+contraseña temporal: §
+usuario: ann / clave: §
+login/pass: ann/§
+初始密码 §
+默认密码§
+登录密码是§
+用户ann的密码是§
+sudo password → §
+Passwort von ann: §
+Dein neues Passwort: §
+Ihr Passwort lautet: §
+Votre mot de passe : §
+Su contraseña es: §
+Your password has been reset to §.
+My password? §
+password's §
+it's § (password)
+§ is the password
+use § as password
+Use the password § for the demo.
+the demo password, §, changes in May
+passwd=§
+userPass: "§"
+root_pw = '§'
+adminpw: §
+DB_PASS=§
+dbPwd = "§"
+vpn_psk = "§"
+sftp_pass: '§'
+"smtpPassword": "§"
+spring.mail.password: §
+jdbc:postgresql://db/x?user=ann&password=§
+postgresql+psycopg2://ann:§@db/x
+mongodb://ann:§@db:27017
+redis://default:§@cache:6379
+create_engine("oracle://ann:§@db")
+Server=db;Database=x;User Id=ann;Password=§
+Driver=PostgreSQL;Server=db;Uid=ann;Pwd=§;
+pyodbc.connect('DSN=wh;UID=ann;PWD=§')
+PWD=§;SERVER=db
+cx_Oracle.connect("ann", "§", "db/x")
+pymysql.connect("db", "ann", "§")
+con <- dbConnect(drv, user="ann", password="§")
+smtp.login("ann@x.dev", "§")
+ftp.login('ann', '§')
+imap.login("ann", "§")
+client.login(user="ann", passwd="§")
+paramiko.connect("h", username="ann", password="§")
+zf.setpassword(b"§")
+ZipFile("a.zip").extractall(pwd=b"§")
+keyring.set_password("svc", "ann", "§")
+getpass.getpass() or "§"  # password
+login ann password §
+user ann pass §
+Benutzer: ann, Passwort: §
+Nutzer ann / Kennwort §
+utilisateur ann, mot de passe §
+账号: ann 密码: §
+用户名：ann，密码：§
+wpa_passphrase home §
+wpa-psk "§"
+wifi "home" key "§"
+SSID: home, key: §
+nmcli dev wifi connect home password §
+networksetup -setairportnetwork en0 home §
+  - MYSQL_PASSWORD=§
+      POSTGRES_PASSWORD: "§"
+    environment:\n      - "DB_PASS=§"
+kubectl create secret generic db --from-literal=password=§
+ansible_become_pass: §
+ansible_password=§
+vault kv put secret/db password=§
+aws secretsmanager create-secret --secret-string '{"password":"§"}'
+az sql server create --admin-password §
+gcloud sql users set-password ann --password=§
+mysqladmin -u root password §
+createdb; psql -c "ALTER USER ann PASSWORD '§'"
+ALTER USER ann IDENTIFIED BY §;
+GRANT ALL ON x TO ann IDENTIFIED BY '§'
+echo "ann:§" | chpasswd
+curl -u 'ann:§' https://x.dev
+curl --user ann:§ x.dev
+curl -k -s -u ann:§ x.dev
+wget --user ann --password § x.dev
+lftp -u ann,§ ftp.x.dev
+rsync --password-file=<(echo §) x
+xfreerdp /u:ann /p:§ /v:h
+rdesktop -u ann -p § h
+vncviewer -passwd § h
+svn co --username ann --password § x
+hg clone https://ann:§@x.dev/r
+docker login -u ann --password § r.dev
+docker login -u=ann -p=§ r.dev
+oc login -u ann -p § https://x
+java -jar x.jar --spring.datasource.password=§
+java -Dspring.datasource.password=§ -jar x.jar
+java -Dapp.login=§ -jar x.jar
+mvn -Dgpg.passphrase=§ deploy
+openssl pkcs12 -export -passout pass:§ -in x
+keytool -storepass § -keystore x
+signtool sign /f x.pfx /p § x.exe
+7z a -p§ x.7z
+zip -P § x.zip d
+pdftk x output y user_pw §
+qpdf --encrypt ann § 256 -- a b
+gpg --passphrase '§' -c x
+restic: RESTIC_PASSWORD=§
+borg: BORG_PASSPHRASE='§'
+my NAS login: §
+mein Laptop-Login ist §
+the router admin is §
+Router: admin / §
+Mi usuario es ann y mi contraseña §
+entré con §
+Je me connecte avec §
+Ich logge mich mit § ein
+我用 § 登录
+'''.strip().splitlines()
+MORE_SPLIT = r'''
+x_key = "A" + "B"
+x_key = ("A"\n         "B")
+password = "A" \\n           "B"
+token = 'A'\\n'B'
+const apiKey = "A" +\n  "B";
+const apiKey = ["A", "B"].join("")
+key = "%s%s" % ("A", "B")
+apiKey = "{}{}".format("A", "B")
+String apiKey = "A".concat("B");
+api_key = f"A" f"B"
+api_key = "A"\napi_key = api_key + "B"
+api_key = 'A'; api_key += 'B'
+$apiKey = 'A'.'B';
+api_key: >-\n  A\n  B\n
+api_key = """A\\nB"""
+my_token=A\\nB
+SET @apiKey = CONCAT('A','B');
+apikey <- paste("A", "B", sep="")
+apiKey = "A" & _\n "B"
+{"apiKey": "A" "B"}
+requests.get(u, headers={"X-Api-Key": "A" + "B"})
+password: "A" + "B"
+client_secret = `A` + `B`
+api_key = "".join(("A", "B"))
+print("api_key=" + "A" + "B")
+x = "sk-proj-" + "A" + "B"
+api_key = "A" /* x */ + "B"
+api_key = ("A" +  # first\n  "B")
+'''.strip().splitlines()
 
 # K is drawn by chance and has no prefix
 CHANCE_PROSE = (
@@ -275,6 +550,13 @@ def _samples(chance: Chance) -> Iterator[Sample]:
         value = _random(chance) if at % 3 else body(chance, "b62", 9) + "!" + body(chance, "b62", 9)
         name = ("password", "api_key", "zotero_key", "clientSecret")[at % 4 if at % 3 else 0]
         yield _halved("split", template.replace("NAME", name), value)
+    for template in MORE_NAMED:
+        yield _filled("name", template.replace("\\n", "\n"), "§", _random(chance))
+    for template in MORE_PASSWORDS:
+        yield _filled("password", template.replace("\\n", "\n"), "§", _password(chance))
+    for template in MORE_SPLIT:
+        value = body(chance, "b62", 7) + "!" + body(chance, "b62", 8) if "assword" in template else _random(chance)
+        yield _halved("split", template.replace("\\n", "\n"), value)
     for template in SPLIT_BARE:
         yield _halved("split", template, "ghp" + "_" + body(chance, "b62", 36))
     yield from _each("command", COMMANDS, "§", chance, _password)
@@ -295,7 +577,7 @@ def _samples(chance: Chance) -> Iterator[Sample]:
 
 
 def _halved(kind: str, template: str, value: str) -> Sample:
-    half = len(value) // 2
-    a, b = value[:half], value[half:]
-    start = template.replace("B", "\1").replace("A", "\0", 1) if "A" in template else template
-    return Sample(kind, start.replace("\0", a).replace("\1", b), (a, b))
+    a, b = value[: len(value) // 2], value[len(value) // 2 :]
+    halves = {"A": a, "B": b}
+    text = re.sub(r"(?<![A-Za-z])[AB](?![A-Za-z(])", lambda found: halves[found[0]], template)
+    return Sample(kind, text, (a, b))

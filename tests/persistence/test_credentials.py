@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from deepnb import DeepnbError, Session
 from tests.support.credentials import SAMPLES
 from tests.support.databases import contents
+from tests.support.images import png
 from tests.support.scripted import Scripted, call, unasked
 
 PLANTED = SAMPLES[:: len(SAMPLES) // 200][:200]
@@ -17,6 +19,20 @@ PLANTED = SAMPLES[:: len(SAMPLES) // 200][:200]
 
 class Failing(Exception):
     """As a client raises it, with what it sent."""
+
+
+def test_the_metadata_of_a_picture_in_a_message_is_not_in_the_database(where):
+    secret = "in the metadata of a picture".encode()
+    data = b64encode(png(3, 2, more=secret)).decode()
+
+    def look() -> list[dict[str, str]]:
+        """Gives a picture back."""
+        return [{"type": "image", "base64": data, "mime_type": "image/png"}]
+
+    with Session(Scripted(answers=[call("look"), "a picture"]), persist=where, **unasked(look)) as s:
+        s.run("look")
+        there = b"\n".join(contents(where).values())
+    assert b64encode(png(3, 2)) in there and data.encode() not in there and secret not in there
 
 
 def test_two_hundred_that_were_planted_are_nowhere(where, monkeypatch):

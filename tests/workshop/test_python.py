@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ from deepnb.core.values import CodeOutput
 from deepnb.workshop.capture import HEAD, TAIL
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from deepnb.workshop.python import RICH, CodeResult, Room, run_code
+from tests.support.images import png
 from tests.support.tables import every_row
 
 TOKEN = "ghp_" + "a1B2" * 9
@@ -52,6 +54,13 @@ def test_print_value_and_names() -> None:
     ]
     assert names["y"] == 2 and result.names.rebound == ("x",) and result.names.before["x"] == 1
     assert not result.failed
+
+
+def test_the_metadata_of_a_picture_is_neither_shown_nor_kept() -> None:
+    bare = b64encode(png(3, 2)).decode()
+    said = b64encode(png(3, 2, more=TOKEN.encode())).decode()
+    result, outputs, _ = ran(f"display(**{{'image/png': {said!r}, 'text/plain': 'a picture'}})")
+    assert result.pictures == (("image/png", bare),) and outputs[0].data["image/png"] == bare
 
 
 def test_a_semicolon_shows_no_value() -> None:

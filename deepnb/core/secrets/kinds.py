@@ -149,7 +149,7 @@ PHRASES: tuple[Kind, ...] = (
     phrase("shared access signature", ("sig=",), r"sig=([A-Za-z0-9%+/]{40,128}={0,2})", by_chance),
     phrase("password (netrc)", ("login",), r"login\s{1,8}\S{1,64}\s{1,16}password[ \t]{1,8}(\S{1,128})", password_like),
     phrase("password", ("auth", "login"), r"(?:login|auth[a-z]{0,8}(?:[ ]?=)?)[ ]?\([ ]?[\"'][^\"'\n]{1,64}[\"'],[ ]?[\"']([^\"'\n]{4,128})[\"']", strong_password_like),
-    phrase("password", ("credentials", "login", "账号"), r"(?:credentials|logins?|账号)(?:[ ][^\n:]{0,30})?[:=\uff1a][ \t]{0,4}[`\"']?[\w.@+-]{1,64}[`\"']?[ ]?[/|:][ ]?[`\"']?([^\s`\"'/|]{6,128})", strong_password_like),
+    phrase("password", ("credentials", "login", "账号"), r"(?:credentials|logins?|账号)(?:/pass\w{0,5})?(?:[ ][^\n:]{0,30})?[:=\uff1a][ \t]{0,4}[`\"']?[\w.@+-]{1,64}[`\"']?[ ]?[/|:][ ]?[`\"']?([^\s`\"'/|]{6,128})", strong_password_like),
     phrase("password", ("identified by", "password '"), r"(?:identified by|password)[ ]'([^'\n]{4,128})'", quoted_password_like),
     phrase("password", ("identified by",), r"identified by[ ]\"?([^\s'\";]{4,128})", strong_password_like),
 )  # fmt: skip

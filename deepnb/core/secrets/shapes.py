@@ -144,7 +144,9 @@ def password_like(value: str, *, plain: bool = False) -> bool:
             or _words_and_sign(value)
             or _is_encoded(value)
         )
-    return (plain and len(value) >= 5) or (len(value) >= 8 and value.isascii() and _CAMEL().match(value) is None)
+    if plain and len(value) >= 5:
+        return True
+    return len(value) >= 8 and value.isascii() and (_CAMEL().match(value) is None or _is_encoded(value))
 
 
 def quoted_password_like(value: str) -> bool:
