@@ -119,11 +119,13 @@ def _is_encoded(value: str) -> bool:
 
 
 def _words_and_sign(value: str) -> bool:
-    """Whether words with signs can only be a password: `Winter-River!`, and `otter_OtmrM`, whose capitals no word has."""
+    """Whether words with signs can only be a password: `Winter-River!`, `otter&lamp`, `otter_OtmrM`, four with hyphens."""
     words = re.split(r"[^A-Za-z]", value)
     odd = any(len(word) >= 4 and _CAMEL().match(word) is None for word in words)
     signed = len(words) > 2 and value[-1] in "!#$%^&*+~" and value.lower() != value
-    return len(value) >= 8 and value[0].isalpha() and (odd or signed) and not any(c in "()[]{}<>/\\\"'`:;,=|" for c in value)
+    within = len(words) == 2 and min(map(len, words)) >= 4 and value[len(words[0])] in "!#$%^&*"
+    phrase = len(words) >= 4 and min(map(len, words)) >= 3 and value.count("-") == len(words) - 1
+    return len(value) >= 8 and value[0].isalpha() and (odd or signed or within or phrase) and not any(c in "()[]{}<>/\\\"'`:;,=|" for c in value)
 
 
 def password_like(value: str, *, plain: bool = False) -> bool:
@@ -214,12 +216,12 @@ def plainly_made(value: str) -> bool:
     if "://" in value or _FILE().search(value[-64:]) or _CODE_SIGN().search(value):
         return False
     digits, letters = sum(c.isdigit() for c in value), sum(c.isalpha() for c in value)
-    drawn = letters >= 3 and digits >= 1 and "." not in value and value.isascii()
-    drawn = drawn and (turns := _turns(value)) >= 3 and (3 * turns >= len(value) or (turns > 3 and is_random(value)))
-    if drawn and value.lower() != value and value.upper() != value:
-        return True
-    if letters < 3 or _NO_PASSWORD().match(value):
+    if letters < 3 or (digits and _NO_PASSWORD().match(value)):
         return False
+    turns = _turns(value) if digits and "." not in value and value.isascii() else 0
+    drawn = turns >= 3 and (3 * turns >= len(value) or (turns > 3 and is_random(value)))
+    if drawn and (turns > 3 or (value.lower() != value and value.upper() != value)):
+        return True
     signs = any(c in "!#$%^&*+~@" for c in value[1:])
     return (signs and digits > 0) or _words_and_sign(value)
 
