@@ -50,7 +50,10 @@ def _clean(value: Any) -> Any:
     if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
         return value
     if isinstance(value, CodeOutput):  # pictures are no text, but for drawings
-        shown = {kind: data if kind.startswith("image/") and "svg" not in kind else _clean(data) for kind, data in value.data.items()}
+        shown = {
+            kind: data if kind.startswith("image/") and "svg" not in kind else _clean(data)
+            for kind, data in value.data.items()
+        }
         return replace(value, text=redact(value.text), data=shown)
     if isinstance(value, str):
         return redact(value)

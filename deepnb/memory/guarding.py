@@ -145,6 +145,7 @@ class GuardMiddleware(AgentMiddleware):
         nested = outer.origin == "agent"
         agent = (*outer.agent, call["id"] or "") if call["name"] == _NESTED else outer.agent
         run = outer.run if nested else self._guard.runs
+
         def all_heard() -> Any:
             return self.heard(request.state, outer)
 

@@ -64,7 +64,9 @@ def test_what_is_not_seen_is_left_out(data: bytes, bare: bytes) -> None:
     assert bare_image(bare) is bare
 
 
-@every_row("data", [png(3, 2), png(3, 2)[:40], b"\x89PNG\r\n\x1a\n", jpeg(3, 2), gif(3, 2), b"GIF89a", riff(), b"%PDF", b""])
+@every_row(
+    "data", [png(3, 2), png(3, 2)[:40], b"\x89PNG\r\n\x1a\n", jpeg(3, 2), gif(3, 2), b"GIF89a", riff(), b"%PDF", b""]
+)
 def test_a_bare_a_cut_and_no_picture_is_the_same_object(data: bytes) -> None:
     assert bare_image(data) is data
 

@@ -53,7 +53,10 @@ def test_whatever_the_values() -> None:
     assert len(vendors) <= 0.02 * 40 * len(kinds.VENDORS), vendors
 
 
-@every_row("name", ["zotero_key", "zoteroKey", "ZOTERO_KEY", "Zotero-Key", "gitlab_pat", "gitlabPat", "app.salt", "fred_key_prod"])
+@every_row(
+    "name",
+    ["zotero_key", "zoteroKey", "ZOTERO_KEY", "Zotero-Key", "gitlab_pat", "gitlabPat", "app.salt", "fred_key_prod"],
+)
 @every_row("value", [CHANCE, HASH])
 def test_after_a_name_of_secrecy_in_any_case_of_letters_what_chance_drew_is_one(name: str, value: str) -> None:
     assert redact(f'{name} = "{value}"') == f'{name} = "[redacted: API key]"'
@@ -87,7 +90,12 @@ def test_a_value_in_two_parts_is_one_mark() -> None:
     assert redact(text) == 'x = 1\nclient = Client("[redacted: GitHub token]")\ny = 2'
     (found,) = credentials(text)
     assert (found.line, text[found.start : found.end].startswith(half)) == (2, True)
-    for clean in ('x = ("We read the file "\n     "and write it.")', 'x = ["name1", "name2"]', "'a' 'b'", '"""doc"""\n"""doc2"""'):
+    for clean in (
+        'x = ("We read the file "\n     "and write it.")',
+        'x = ["name1", "name2"]',
+        "'a' 'b'",
+        '"""doc"""\n"""doc2"""',
+    ):
         assert credentials(clean) == ()
 
 

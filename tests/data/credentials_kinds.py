@@ -39,12 +39,13 @@ def body(chance: Chance, kind: str, size: int) -> str:
 
 # -- by name and chance, in any case of letters
 
-NAMES = """
+_NAMES_TEXT = """
 zotero_key fred_key tiingo_key eodhd_key dune_key ncbi_key infuraKey alchemyKey moralisKey etherscanKey quandlKey
 here_key mapsKey polygonKey newsKey gitlab_pat azdo_pat github_pat_ro GITEA_PAT jiraPat sonarPat sentry_auth plaid_sk
 bunny_tok harbor_cred vaultCred webhook_hmac lake_sas PEPPER cookie_salt totp_seed signingSeed license_key mqttAuth
 kaiko_key Nansen-Key graph-key OPENCAGE_KEY voyagekey
-""".split()
+"""
+NAMES = _NAMES_TEXT.split()
 NAMED = (
     "N = 'V'", 'N: "V"', '"N": "V",', "N=V", "N: V", "export N=V", 'os.environ["N"] = "V"', 'os.environ.setdefault("N", "V")',
     "<N>V</N>", "| N | V |", "ENV N V", "--N V", "?N=V&page=2", "N => 'V',", 'const N = `V`;', "self.N = 'V'  # old",
@@ -216,7 +217,7 @@ noaa_key = SecretStr("§")
 noaa_key: Final = "§"
 noaa_key: str | None = "§"
 '''.strip().splitlines()
-MORE_PASSWORDS = r'''
+MORE_PASSWORDS = r"""
 pw: §
 pass: §
 the wifi here: §
@@ -340,7 +341,7 @@ entré con §
 Je me connecte avec §
 Ich logge mich mit § ein
 我用 § 登录
-'''.strip().splitlines()
+""".strip().splitlines()
 MORE_SPLIT = r'''
 x_key = "A" + "B"
 x_key = ("A"\n         "B")
@@ -377,7 +378,18 @@ CHANCE_PROSE = (
     "the Datadog one is K", "Mapbox: K", "use K for Algolia", "our Mixpanel project uses K", "weights and biases K", "OpenWeather gives us K", "Cloudflare -> K", "K (Mailjet, read only)",
     "my api key is K", "The key for the weather service is K.", "token K works until May", "we authenticate with K", "der Schlüssel für Deepl ist K", "La clé d'API est K", "la clave de la API es K", "我的密钥是K", "API 密钥：K", "用这个令牌：K", "le jeton est K", "mein Token: K", "el token de acceso es K", "Zugriffstoken K", "bearer K", "the secret is K",
 )  # fmt: skip
-VENDOR_NAMES = "datadog_x MAPBOX algolia_admin openweather tmdb deepl finnhub alphavantage cohere pinecone".split()
+VENDOR_NAMES = [
+    "datadog_x",
+    "MAPBOX",
+    "algolia_admin",
+    "openweather",
+    "tmdb",
+    "deepl",
+    "finnhub",
+    "alphavantage",
+    "cohere",
+    "pinecone",
+]
 
 # -- shapes known by form alone
 
@@ -391,7 +403,7 @@ SENTENCES = (
     "{}",
 )
 # prefix, pieces `kind:length`, as vendors document them
-VENDORS = """
+_VENDORS_TEXT = """
 sk-lf-|uuid:36
 nvapi-|url:64
 gsk_|b62:52
@@ -467,8 +479,9 @@ dapi|hex:32
 sl.B|url:120
 amzn.mws.|uuid:36
 sk.eyJ1|b62:60|.|url:22
-""".split()
-SUFFIXES = """
+"""
+VENDORS = _VENDORS_TEXT.split()
+_SUFFIXES_TEXT = """
 uuid:36|:fx
 hex:32|-us21
 b62:14|.atlasv1.|b62:67
@@ -478,7 +491,8 @@ std:86|==
 hex:32|.|b62:16
 dec:10|:AA|url:33
 b62:76|AZDO|b62:4
-""".split()
+"""
+SUFFIXES = _SUFFIXES_TEXT.split()
 
 
 def shape(chance: Chance, pieces: str) -> str:
@@ -499,7 +513,9 @@ def vendors(seed: int = 3501) -> Iterator[Sample]:
 
 
 def _random(chance: Chance) -> str:
-    kind, size = chance.choice((("b62", 24), ("hex", 32), ("url", 40), ("b36", 32), ("std", 44), ("hex", 40), ("b62", 20)))
+    kind, size = chance.choice(
+        (("b62", 24), ("hex", 32), ("url", 40), ("b36", 32), ("std", 44), ("hex", 40), ("b62", 20))
+    )
     return body(chance, kind, size)
 
 
@@ -531,7 +547,9 @@ def _filled(kind: str, template: str, mark: str, value: str) -> Sample:
     return Sample(kind, before + value + after, (value,))
 
 
-def _each(kind: str, templates: tuple[str, ...], mark: str, chance: Chance, draw: Callable[[Chance], str]) -> Iterator[Sample]:
+def _each(
+    kind: str, templates: tuple[str, ...], mark: str, chance: Chance, draw: Callable[[Chance], str]
+) -> Iterator[Sample]:
     for template in templates:
         yield _filled(kind, template, mark, draw(chance))
 

@@ -95,7 +95,10 @@ def test_its_code_waits_for_an_approval_and_runs_in_a_cell(jobs: Shell) -> None:
     elsewhere = "no call needs approval in this thread: thread job-1 has one: %agent switch job-1, then %agent approve"
     assert jobs.fails("%agent approve") == elsewhere
     joined = jobs.ok("%agent jobs join 1")
-    assert "it needs your approval: %agent panel approvals shows it, then %agent approve" in joined and "q = 6 * 7; q" in joined
+    assert (
+        "it needs your approval: %agent panel approvals shows it, then %agent approve" in joined
+        and "q = 6 * 7; q" in joined
+    )
     assert "it is 42" in jobs.ok("%agent approve")
     assert jobs.ip.user_ns["q"] == 42 and jobs.ip.user_ns["answer"] == "it is 42" and job.state == "done"
 

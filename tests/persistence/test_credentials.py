@@ -22,7 +22,7 @@ class Failing(Exception):
 
 
 def test_the_metadata_of_a_picture_in_a_message_is_not_in_the_database(where):
-    secret = "in the metadata of a picture".encode()
+    secret = b"in the metadata of a picture"
     data = b64encode(png(3, 2, more=secret)).decode()
 
     def look() -> list[dict[str, str]]:

@@ -125,10 +125,18 @@ def _drawn(value: str) -> str:
     if _UUID().fullmatch(value):
         return "uuid"
     plain = _OTHER().sub("", value)
-    if len(plain) < _SHORTEST or 6 * (len(value) - len(plain)) > len(value) or not is_random(plain) or stand_in(value) or is_name(value):
+    if (
+        len(plain) < _SHORTEST
+        or 6 * (len(value) - len(plain)) > len(value)
+        or not is_random(plain)
+        or stand_in(value)
+        or is_name(value)
+    ):
         return ""
     if is_hexadecimal(plain):
         return "hash" if plain.isalnum() and len(plain) == len(value) else ""
+    if "." in value and not _is_whole(value):
+        return ""
     return "letters" if any(map(str.isdigit, plain)) else ""
 
 
@@ -149,7 +157,11 @@ def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
     after = text[end : end + _AFTER].partition("\n")[0]
     if _ACCESS_ID().search(line) or _ACCESS_ID().search(after):
         return "secret", "a long random value beside the id of an access key"
-    if "://" in line.rpartition(" ")[2] or _NO_SECRET_SAID().search(line[-40:]) or _NO_SECRET_SAID().match(after.lstrip(" ([")):
+    if (
+        "://" in line.rpartition(" ")[2]
+        or _NO_SECRET_SAID().search(line[-40:])
+        or _NO_SECRET_SAID().match(after.lstrip(" (["))
+    ):
         return None
     if drawn != "uuid" and (_SECRECY_SAID().search(line) or _SAID_AFTER().match(after)):
         return "token", "a long random value that is called a key"
@@ -169,9 +181,24 @@ def _name_of_secrecy(before: str, drawn: str) -> str | None:
     if not words or not _NO_SECRETS.isdisjoint(words):
         return None
     last = words[-1]
-    if len(words) == 1 and last in ("key", "keys", "auth", "seed", "salt", "login", "pass", "license", "licence", "signing"):
+    if len(words) == 1 and last in (
+        "key",
+        "keys",
+        "auth",
+        "seed",
+        "salt",
+        "login",
+        "pass",
+        "license",
+        "licence",
+        "signing",
+    ):
         return None
-    if any(map(_VENDOR().fullmatch, words)) or last in _SECRECY or (last.endswith(_ENDS) and last not in _NO_ENDS and drawn != "uuid"):
+    if (
+        any(map(_VENDOR().fullmatch, words))
+        or last in _SECRECY
+        or (last.endswith(_ENDS) and last not in _NO_ENDS and drawn != "uuid")
+    ):
         return found[1]
     return None
 
@@ -186,9 +213,15 @@ def secrecy(name: str, value: str) -> str:
     Stricter than what is masked in a text: who is told of it can say where else the value is.
     """
     words = frozenset(_words(name))
-    if value != value.strip() or not 4 <= len(value) <= 512 or not (words.isdisjoint(_NO_SECRETS) and words.isdisjoint(_SAYS)):
+    if (
+        value != value.strip()
+        or not 4 <= len(value) <= 512
+        or not (words.isdisjoint(_NO_SECRETS) and words.isdisjoint(_SAYS))
+    ):
         return ""
-    secret = not words.isdisjoint(_SECRECY - {"key", "keys", "token", "tokens", "salt", "seed", "login", "license", "licence"})
+    secret = not words.isdisjoint(
+        _SECRECY - {"key", "keys", "token", "tokens", "salt", "seed", "login", "license", "licence"}
+    )
     if secret and quoted_password_like(value):
         return f"a value named {name}"
     return "a value that is drawn by chance" if plainly_made(value) or _drawn(value) in ("letters", "hash") else ""

@@ -1,7 +1,13 @@
 """Passwords and keys in commands: `docker login -p ...`, `curl -u ann:...`, `echo ... | sudo -S`."""
 
 from deepnb.core.secrets.kinds import Kind, phrase
-from deepnb.core.secrets.shapes import password_like, plainly_made, quoted_password_like, strong_password_like, token_like
+from deepnb.core.secrets.shapes import (
+    password_like,
+    plainly_made,
+    quoted_password_like,
+    strong_password_like,
+    token_like,
+)
 
 _REST = r"(?:[^\n]|\\\n){0,160}?"
 _V = r"[\"']?([^\s\"'`|<>]{4,128})"
@@ -45,7 +51,7 @@ COMMANDS: tuple[Kind, ...] = (
     _command("htpasswd", rf"htpasswd[ ]-[a-zA-Z]{{0,6}}b[a-zA-Z]{{0,6}}[ ]\S{{1,80}}[ ]\S{{1,64}}[ ]{_V}"),
     _command("rclone", rf"rclone[ ]obscure[ ]{_V}"),
     # java -Dx.login=..., gradle -Px.secret=...
-    _command("-d -p", rf"-[DP][\w.-]{{0,60}}(?:login|auth|user|key|token|cred\w{{0,8}}|secret|pass\w{{0,8}}|pwd)=[\"']?([^\s\"'`|<>]{{4,128}})"),
+    _command("-d -p", r"-[DP][\w.-]{0,60}(?:login|auth|user|key|token|cred\w{0,8}|secret|pass\w{0,8}|pwd)=[\"']?([^\s\"'`|<>]{4,128})"),
     # keytool -storepass ..., vncviewer -passwd ..., pdftk ... user_pw ...
     _command("-storepass -keypass -passwd -pass -pw er_pw", rf"(?:-(?:storepass|keypass|passwd|pass|pw)|er_pw)(?:[ =:]|[ ]pass:){_V}"),
     _command("qpdf", rf"qpdf[ ]{_REST}--encrypt[ ]\S{{1,64}}[ ]{_V}"),

@@ -24,7 +24,14 @@ _TOKENS = {
 }
 _WHOLE_PASSWORDS = ("mdp", "clave")
 _WHOLE_WORDS = ("jwt", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
-_NAMES = {**_PASSWORDS, **_TOKENS, "key": "key", "_auth": "token", **dict.fromkeys(_WHOLE_WORDS, "token"), **dict.fromkeys(_WHOLE_PASSWORDS, "password")}
+_NAMES = {
+    **_PASSWORDS,
+    **_TOKENS,
+    "key": "key",
+    "_auth": "token",
+    **dict.fromkeys(_WHOLE_WORDS, "token"),
+    **dict.fromkeys(_WHOLE_PASSWORDS, "password"),
+}
 _KEY_BEFORE = regex(
     r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot"
     r"|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"
@@ -40,7 +47,9 @@ _OTHER_THING = regex(
 )
 _PASS_TAIL = regex(r"(?![Tt]hr)(?i:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
 _PW_BEFORE = regex(r"(?:admin|root|db|user|sql|ftp|mail|wifi|app|login)\Z", re.IGNORECASE)  # adminpw
-_PASS_GIVEN = regex(r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]")
+_PASS_GIVEN = regex(
+    r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]"
+)
 _OTHER_KEYS = regex(
     r"(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"
     r"|dict|s3|blob|file|message|event|shard|hash|routing|composite|unique|natural|item|sub|storage|answer|short|hot)"
@@ -108,5 +117,7 @@ def _is_name(text: str, at: int, word: str, tail: str) -> bool:
     if tail[:1] in ("_", "-") and tail[1:2].islower() and not before.isalnum() and before not in ("_", "-"):
         return False  # pass_pipeline
     within = before.isascii() and before.islower() and text[at].islower()
-    bare = not tail.lower().startswith(("w", "phrase"))
+    bare = not tail.lower().startswith(("w", "phrase", "code"))
+    if bare and text[at : at + 4].isupper() and tail[:1].isupper():  # PASSED, PASSENGERS
+        return False
     return _PASS_TAIL().match(tail) is not None and not (within and bare)

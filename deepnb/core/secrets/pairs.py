@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 from deepnb.core.regex import regex
 from deepnb.core.secrets.names import Name
-from deepnb.core.secrets.shapes import password_like, plainly_made, quoted_password_like, strong_password_like, token_like
+from deepnb.core.secrets.shapes import (
+    password_like,
+    plainly_made,
+    quoted_password_like,
+    strong_password_like,
+    token_like,
+)
 from deepnb.core.secrets.values import Value, value_at
 
 _BACK = 72
@@ -31,7 +37,9 @@ class _Form:
 _QUOTE = r"[rbfuL@$]?(?=\\{0,2}[\"'`])"
 _WRAPPERS = r"(?:(?:Some|str|bytes|(?:[A-Za-z_.:]{0,24})(?:Secret|String|SecretStr)(?:::(?:from|new))?)\()?"
 _TYPE = r"[*&\[\]?]{0,3}[A-Za-z_][^\n=;{}\"]{0,40}?"
-_TEXT_TYPE = r"(?:\*?(?:string|String|str|text|varchar|char|nvarchar|byte|bytes|\[\]byte|auto|NSString[ ]?\*)(?:\(\d{1,4}\))?)"
+_TEXT_TYPE = (
+    r"(?:\*?(?:string|String|str|text|varchar|char|nvarchar|byte|bytes|\[\]byte|auto|NSString[ ]?\*)(?:\(\d{1,4}\))?)"
+)
 _ATTRIBUTES = r"(?:\s{1,40}[\w:.-]{1,30}\s?=\s?[\"'][^\"'<>\n]{0,60}[\"']){0,3}?"
 _OPEN_TAGS = r"\s{0,120}(?:<!\[CDATA\[|<(?:value|string|val|text)>)?\s{0,120}"
 _NAME_ATTRIBUTE = regex(r"(?:name|key|id|property|variable)\s?=\s?[\"'][\w.:/-]{0,40}\Z", re.IGNORECASE)
@@ -189,4 +197,3 @@ def _is_credential(value: Value, name: Name, strict: bool) -> bool:
     if strict:
         return strong_password_like(value.text)
     return quoted_password_like(value.text) if value.quoted else password_like(value.text)
-

@@ -18,16 +18,24 @@ _WORDS = rf"(?:[ ]{_ABOUT}[^\s.!?,;:=]{{1,24}}){{0,6}}?"
 _IS = r"(?:[ ](?:is|are|was|now|to|ist|sind|lautet|lauten|war|auf|est|sont|\u00e9tait|en|\u00e0|es|son|era|a|por|=|->|\u2192|/)[ :]{1,2}|[ ]?[:?][ ]|['\u2019]s[ ]|[ ]?\uff1a[ ]?)"
 _BY = r"(?:[ ](?:with|using|via|use|uses|and|is|as|to|mit|und|per|avec|et|con|y)[ ](?:the |my |der |die |das |le |la |el )?)"
 _PAIR = r"(?:[ ]?[/|:,;][ ]?|[ ](?:with|and|mit|und|avec|et|con|y)[ ])"
-_ENDS = "password passcode passphrase passwort kennwort contrase\u00f1a contrasena".split()  # also of a longer word: Datenbankpasswort
-_PASSWORDS = "passe mdp clave senha pwd pw".split()
-_NOUNS = (
-    "login logon sign-in wifi wi-fi wlan ssid router nas vault creds credentials zugang zugangsdaten anmeldung identifiants"
-    " acc\u00e8s acces access acceso usuario account username admin root unlock code pin"
-).split()
-_VERBS = (
-    "log logged sign signed unlock get connect authenticate anmelden melde einloggen logge entsperr connecte identifie entra"
-    " entr\u00e9 entro inicia accede conecta abre"
-).split()
+_ENDS_TEXT = """
+password passcode passphrase passwort kennwort contraseña contrasena
+"""
+_ENDS = _ENDS_TEXT.split()  # also of a longer word: Datenbankpasswort
+_PASSWORDS_TEXT = """
+passe mdp clave senha pwd pw
+"""
+_PASSWORDS = _PASSWORDS_TEXT.split()
+_NOUNS_TEXT = """
+login logon sign-in wifi wi-fi wlan ssid router nas vault creds credentials zugang zugangsdaten anmeldung
+identifiants accès acces access acceso usuario account username admin root unlock code pin
+"""
+_NOUNS = _NOUNS_TEXT.split()
+_VERBS_TEXT = """
+log logged sign signed unlock get connect authenticate anmelden melde einloggen logge entsperr connecte
+identifie entra entré entro inicia accede conecta abre
+"""
+_VERBS = _VERBS_TEXT.split()
 # What all of these words begin with or hold: fewer to look for.
 _IN_PASSWORDS = ("pass", "kennwort", "contrase", "mdp", "clave", "senha", "pw")
 _IN_NOUNS = (
@@ -38,7 +46,10 @@ _IN_VERBS = (
     "log", "sign", "unlock", "get", "connect", "authent", "anmeld", "melde", "einlog", "entsperr", "ident", "entr", "inicia", "acc",
     "conecta", "abre",
 )  # fmt: skip
-_HAN_NOUNS = "\u5bc6\u7801 \u5bc6\u78bc \u53e3\u4ee4 \u767b\u5f55 \u767b\u9646 \u8d26\u53f7 \u8d26\u6237 \u5e10\u53f7 \u7528\u6237\u540d wifi \u89e3\u9501".split()
+_HAN_NOUNS_TEXT = """
+密码 密碼 口令 登录 登陆 账号 账户 帐号 用户名 wifi 解锁
+"""
+_HAN_NOUNS = _HAN_NOUNS_TEXT.split()
 _HAN = r"[^\n\u3002\uff1b;!?]{0,24}?"
 
 

@@ -125,7 +125,12 @@ def _words_and_sign(value: str) -> bool:
     signed = len(words) > 2 and value[-1] in "!#$%^&*+~" and value.lower() != value
     within = len(words) == 2 and min(map(len, words)) >= 4 and value[len(words[0])] in "!#$%^&*"
     phrase = len(words) >= 4 and min(map(len, words)) >= 3 and value.count("-") == len(words) - 1
-    return len(value) >= 8 and value[0].isalpha() and (odd or signed or within or phrase) and not any(c in "()[]{}<>/\\\"'`:;,=|" for c in value)
+    return (
+        len(value) >= 8
+        and value[0].isalpha()
+        and (odd or signed or within or phrase)
+        and not any(c in "()[]{}<>/\\\"'`:;,=|" for c in value)
+    )
 
 
 def password_like(value: str, *, plain: bool = False) -> bool:
@@ -174,7 +179,12 @@ def basic_pair(value: str) -> bool:
     except (binascii.Error, ValueError):
         return False
     return (
-        bool(colon) and user != "Aladdin" and user.isprintable() and password.isprintable() and len(password) >= 3 and not stand_in(password)
+        bool(colon)
+        and user != "Aladdin"
+        and user.isprintable()
+        and password.isprintable()
+        and len(password) >= 3
+        and not stand_in(password)
     )
 
 
@@ -200,6 +210,7 @@ _GIVEN = regex(
 _NO_PASSWORD = regex(
     r"\S{1,64}[a-z]#\d{1,6}\Z"  # owner/repo#12
     r"|[$\u20ac\xa3]?\d[\d.,:+*x%-]{0,20}[A-Za-z%]{0,3}\d?\Z"  # $100M, 3x+2, 95%
+    r"|0x[0-9a-fA-F]{1,16}\Z"  # 0x10FFFF
     r"|[A-Za-z]{1,20}[+#]{1,2}\d{0,2}\Z"  # C++17
     r"|[A-Za-z]{1,8}[&*^]{1,2}\w{0,8}\Z"  # R&D2024, x**2
 )

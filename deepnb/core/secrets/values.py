@@ -35,7 +35,14 @@ def value_at(text: str, start: int, *, bold: bool = False) -> Value:
     if found is None:
         return Value(start, start, "", False)
     value = found.group()
-    cut = next((m for m in _CUT().finditer(value) if m.group() != "," or not value[m.end() :].strip() or _FIELD().match(value, m.end())), None)
+    cut = next(
+        (
+            m
+            for m in _CUT().finditer(value)
+            if m.group() != "," or not value[m.end() :].strip() or _FIELD().match(value, m.end())
+        ),
+        None,
+    )
     value = value[: cut.start()] if cut else value
     # A sentence's or a bracket's end is not the value's; an open bracket within keeps its closing one.
     ends = ".,:;" if "(" in value or "{" in value else ".,:;)]}"
