@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from deepnb.core.budget import Budget, growth
-from deepnb.core.errors import BusyError, NotFoundError, RefusedError
+from deepnb.core.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.core.offload import Flush, Offload
 from deepnb.core.stack import Stack
 from deepnb.core.values import Call, Event, Flushed, ModelEnded, ModelStarted, Turn
@@ -59,7 +59,10 @@ class SessionContext:
             *work.catalogs.before_prompt(work.catalogs.pinned(thread)),
         ]
         values = {**work.state.peek(thread), **(update or {})}
-        return upcoming(work.built, values, before, turn.budget.request, own=options.graph is None)
+        try:
+            return upcoming(work.built, values, before, turn.budget.request, own=options.graph is None)
+        except DeepnbError:  # a memory file that can't be read, which the next turn will say
+            return None
 
     def fixed(self) -> int:
         """Tokens of the next request that no compaction can shorten."""

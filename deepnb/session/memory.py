@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deepnb.backends.writer import writing
 from deepnb.context.transcript import spoken
 from deepnb.core.diff import FileDiff, file_diffs
-from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.core.journal import Entry, OpenConflict, open_conflicts, text_after
 from deepnb.core.merge import Merged, merge
 from deepnb.core.offload import Flush
@@ -83,7 +84,10 @@ class SessionMemory(Part):
         from deepnb.wiring.upcoming import memory_shares
 
         work = self._workspace
-        return {} if work.options.graph is not None else memory_shares(work.built, work.state.peek(work.thread))
+        with suppress(DeepnbError):  # a file that can't be read, which the next turn will say
+            if work.options.graph is None:
+                return memory_shares(work.built, work.state.peek(work.thread))
+        return {}
 
     def text(self) -> str:
         """The memory files that exist, each under its path."""

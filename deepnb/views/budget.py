@@ -231,14 +231,15 @@ def rule_words(rule: Rule) -> str:
         at = f"never compacts automatically: the trigger is {_fraction(value)} of the window, which is unknown"
     else:
         at = f"compacts at {int(value):,} {kind}"
-        at += f", or at {rule.limit:,} tokens, {_rest(rule)}" if kind == "messages" and rule.limit else ""
     kept, amount = rule.keep
     return f"{at}, keeps the last {_fraction(amount) if kept == 'fraction' else f'{int(amount):,} {kept}'}"
 
 
 def reserve_words(rule: Rule) -> str:
-    """How much of the window is set aside for the answer, and how far that is lowered; empty where nothing is."""
+    """How much of the window is set aside for the answer, and how far that is lowered; empty where that says nothing."""
     at = rule.drawn
+    if at is not None and rule.trigger_tokens is None:
+        return f"compacts at {at:,} tokens at the latest, {_rest(rule)}"
     if not rule.reserve or at is None:
         return ""
     words, room = f"{rule.reserve:,} tokens are reserved for the answer", rule.answer_room(at)

@@ -261,7 +261,7 @@ def everything_off(**on: bool) -> Session:
 
 def test_with_all_parts_off_nothing_is_left():
     s = everything_off()
-    budget = s.budget()
+    budget = s.turns[-1].budget
     assert budget is not None
     assert {p: n for p, n in budget.parts.items() if n and p not in ("system", "user", "tools")} == {}
     assert [name for name, _ in s.workspace.built.tools] == [
@@ -274,7 +274,7 @@ def test_with_all_parts_off_nothing_is_left():
     assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
     bare = Session(model=TeachingModel(), **everything(False))
     bare.run("Hello")
-    assert bare.budget().parts == budget.parts
+    assert bare.turns[-1].budget.parts == budget.parts
 
 
 @every_row(

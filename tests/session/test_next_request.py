@@ -75,9 +75,16 @@ CHANGES: dict[str, Callable[[Any], object]] = {
 }
 
 
-@every_row("change", CHANGES)
+@every_row("change", list(CHANGES)[::2])
 def test_the_figure_is_that_of_the_next_request(change, monkeypatch, tmp_path):
     """What is counted of the next request, less its prompt, is what gauge, status and items said before it."""
+    monkeypatch.chdir(tmp_path)
+    _is_the_next_request(change, "delta")
+
+
+@pytest.mark.nightly
+@every_row("change", list(CHANGES)[1::2])
+def test_so_it_is_of_the_others(change, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     _is_the_next_request(change, "delta")
 
