@@ -89,11 +89,11 @@ def _allowed(use: Use, c: Conversation) -> Say | Use:
 def failure(c: Conversation, step: Step) -> str:
     """An honest sentence on a tool that did not do what was asked."""
     if "waits for the user" in step.result:
-        if "tool's output" in step.result:
+        if "like an instruction" in step.result:
             return c.tell(
                 f"I did not write that to {step.path}: the change needs your approval, because it reads like an instruction "
-                "and comes from a tool. %memory pending shows it.",
-                f"我没有写入 {step.path}：这一改动来自工具的输出，读起来像指令，要等你确认。%memory pending 可以查看。",
+                "and is not in your words. %memory pending shows it.",
+                f"我没有写入 {step.path}：这一改动读起来像指令，又不是你说的话，要等你确认。%memory pending 可以查看。",
             )
         return c.tell(
             f"I did not write that to {step.path}: the change needs your approval. %memory pending shows it.",
