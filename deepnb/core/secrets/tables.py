@@ -10,7 +10,7 @@ from deepnb.core.secrets.values import Value
 
 _ROWS, _WIDTH = 200, 2000
 _HEAD_END = regex(r"[*_`\"' ]{0,6}(?:[|,;\t\r\n]|\Z)")
-_HEAD = regex(r"[*_`\"' ]{0,6}[^\W\d](?:[^\W\d]|[ .:-]){0,40}[*_`\"' ]{0,6}\r?")
+_HEAD = regex(r"(?:[\w ]{1,40}:[ ])?[*_`\"' ]{0,6}[^\W\d](?:[^\W\d]|[ .:-]){0,40}[*_`\"' ]{0,6}\r?")
 _RULE = regex(r"[ \t>]{0,20}\|?[ \t]{0,20}:?-{1,200}:?[ \t|:-]{0,2000}")
 _QUOTES = "*_`\"' \t\r"
 
