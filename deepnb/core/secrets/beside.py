@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from deepnb.core.regex import regex
 from deepnb.core.secrets.chance import is_hexadecimal, is_random
-from deepnb.core.secrets.shapes import is_name, plainly_made, quoted_password_like, stand_in
+from deepnb.core.secrets.shapes import is_alphabet, is_name, plainly_made, quoted_password_like, stand_in
 from deepnb.core.secrets.span import Span
 
 _RUN = regex(
@@ -130,6 +130,7 @@ def _drawn(value: str) -> str:
         or 6 * (len(value) - len(plain)) > len(value)
         or not is_random(plain)
         or stand_in(value)
+        or is_alphabet(value)
         or is_name(value)
     ):
         return ""

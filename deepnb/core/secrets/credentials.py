@@ -43,10 +43,12 @@ class Finding:
 
 def credentials(text: str) -> tuple[Finding, ...]:
     """The credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
-    parts = (part.back(span) for part in joined(text) for span in _spans(part.text))
-    spans = _joined([*_spans(text), *filter(None, parts)])
-    if spans and "[redacted: " in text:
-        spans = list(_outside(spans, [m.span() for m in _MARK().finditer(text)], text))
+    marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
+    read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
+    parts = (part.back(span) for part in joined(read) for span in _spans(part.text))
+    spans = _joined([*_spans(read), *filter(None, parts)])
+    if spans and marks:
+        spans = list(_outside(spans, marks, text))
     findings, line, seen = [], 1, 0
     for start, end, kind, reason in spans:
         line += text.count("\n", seen, start)

@@ -19,9 +19,10 @@ _STAND_INS = frozenset(_STAND_INS_TEXT.split())
 _STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"
-    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|abcdefgh|0123456789|useandom|\$\{|\$\(|\{\{|%\(|%[sd]\b",
+    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(|%[sd]\b",
     re.IGNORECASE,
 )
+_ALPHABET = regex(r"abcdefgh|0123456789|useandom", re.IGNORECASE)
 _STAND_IN_FORM = regex(
     r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|%[sd]|\$[A-Za-z_]\w{0,60}|:[A-Za-z_]\w{0,60}"
     r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"
@@ -68,10 +69,15 @@ def letters_by_chance(value: str) -> bool:
     return len(set(value)) >= 12 and value.lower() != value and not stand_in(value)
 
 
+def is_alphabet(value: str) -> bool:
+    """Whether a value holds the letters or digits in their order, or those of a well-known generator of ids."""
+    return _ALPHABET().search(value) is not None
+
+
 def json_token(value: str) -> bool:
     """Whether base64 begins as JSON does and holds a value drawn by chance, or is cut off."""
     body = value[value.index("eyJ") :].partition(".")[0].rstrip("=")
-    return is_random(body) and not stand_in(value)
+    return is_random(body) and not stand_in(value) and not is_alphabet(value)
 
 
 def upper_by_chance(value: str) -> bool:
@@ -222,7 +228,7 @@ _CODE_SIGN = regex(r"[,;:(){}\[\]<>|\\=](?!\Z)")
 def plainly_made(value: str) -> bool:
     """Whether a word of a sentence can only be a password: `qu13t-R1ver!88`, `x7Kp2mQ9tZ`, and not `Qwen2.5-7B`."""
     value = value[:256]
-    if len(value) < 7 or not _is_one_word(value) or stand_in(value) or _CODE().match(value):
+    if len(value) < 7 or not _is_one_word(value) or stand_in(value) or is_alphabet(value) or _CODE().match(value):
         return False
     if "://" in value or _FILE().search(value[-64:]) or _CODE_SIGN().search(value):
         return False
