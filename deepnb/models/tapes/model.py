@@ -75,6 +75,9 @@ class TapeModel(BaseChatModel):
     """The model on the tape whose place it takes."""
     pace: bool = False
     """Whether pieces come as slowly as they were recorded, with no pause over two seconds."""
+    max_tokens: int | None = None
+    """Tokens that the recorded model's client reserved for an answer, so that a compaction comes where it came."""
+    thinking: Any = None
 
     @property
     def _llm_type(self) -> str:
@@ -137,8 +140,10 @@ def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> Tap
 
 
 def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
-    profile = cast(ModelProfile, dict(taped.profile))
-    return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace)
+    said = dict(taped.profile)
+    reserved = {"max_tokens": said.pop("max_tokens", None), "thinking": {"budget_tokens": said.pop("thinking_tokens", 0)}}
+    profile = cast(ModelProfile, said)
+    return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace, **reserved)
 
 
 def _wait(seconds: float) -> None:

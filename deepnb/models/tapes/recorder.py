@@ -204,9 +204,13 @@ def _purpose(metadata: dict[str, Any] | None) -> str:
 
 
 def _profile(model: Any) -> dict[str, Any]:
-    """What the profile of a model says in numbers, words and yes or no."""
+    """What the profile of a model says in numbers, words and yes or no, and what its client reserves for an answer."""
+    from deepnb.engine.reserve import reserve_of
+
     profile = getattr(model, "profile", None) or {}
-    return {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
+    said = {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
+    reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)
+    return said | {name: tokens for name, tokens in reserved if tokens}
 
 
 def _secrets(model: Any) -> frozenset[str]:
