@@ -86,6 +86,9 @@ def test_three_beside_a_cell_that_is_interrupted_and_the_card_of_one(heard: Hear
     assert head.startswith("job 1 in thread job-1, a fork of main · started ")
     assert head.endswith("it runs in this kernel only: a restart ends it, and what is shown below is as far as it got")
 
+    for request in (one, two, code):
+        heard.until(request, "gate()")
+
     def interrupt(kernel: Kernel, message: dict[str, Any]) -> None:
         if message["msg_type"] == "stream":
             kernel.interrupt()

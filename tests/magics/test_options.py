@@ -368,12 +368,12 @@ USAGES = {
     ),
     "memory": (
         "panel; show [PATH]; add [--to PATH] TEXT...; diff [A [B]]; log; revert ID; why TEXT...; edit [PATH];"
-        " load [--to PATH] FILE; save [--from PATH] [--yes] FILE|DIR; rm PATH;"
+        " load [--to PATH] FILE; save [--from PATH] [--yes] FILE|DIR; rm [--yes] PATH;"
         " forget [--yes] TEXT...; pending; accept ID|all; drop ID|all; keep DIR; sources [add|remove [user|project|PATH]]; "
         "search [-k N] [--transcripts] QUERY...; daily [TEXT...]; flush; promote [--yes] [N...]; help [WORD]"
     ),
     "skills": "panel; list; show NAME; new NAME [DESCRIPTION...]; add [--yes] [NAME|DIR|ZIP]; validate [NAME|PATH]; enable NAME;"
-    " disable NAME; remove NAME; pin [NAME] [--off]; help [WORD]",
+    " disable NAME; remove NAME [--yes]; pin [NAME] [--off]; help [WORD]",
 }
 
 

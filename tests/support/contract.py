@@ -211,7 +211,7 @@ def _transcript(s: Session, ids: dict[str, str]) -> dict[str, Any]:
 
 _OWN = ("tools", "total")
 """Parts of a budget that differ by protocol: how tools are described is counted as it is sent."""
-_LEFT_OUT = ("seconds", "started", "at", "session", "request", "tokens", *_OWN)
+_LEFT_OUT = ("seconds", "started", "at", "session", "request", "tokens", "reserve", "limit", *_OWN)  # a client's own
 
 
 def _plain(value: Any, ids: dict[str, str]) -> Any:

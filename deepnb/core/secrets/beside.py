@@ -12,7 +12,7 @@ from deepnb.core.secrets.shapes import is_alphabet, is_name, plainly_made, quote
 from deepnb.core.secrets.span import Span
 
 _RUN = regex(
-    r"(?:(?<![A-Za-z0-9_+/.~\\-])|(?<=\\[nrt])|(?<=[ =]-[DPpku])|(?<=--))[A-Za-z0-9](?:[A-Za-z0-9_+/.~-]{19,511})={0,2}"
+    r"(?:(?<![A-Za-z0-9_+/.~\\-])|(?<=\\[nrt])|(?<=[ =]-[DPpku])|(?<=--))(?:[A-Za-z0-9]|(?<=[=:\"'\s])[/+](?=[A-Za-z0-9]))(?:[A-Za-z0-9_+/.~-]{19,511})={0,2}"
 )
 _SHORTEST, _BEFORE, _AFTER = 20, 96, 48
 _UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -121,7 +121,7 @@ def beside_words(text: str) -> Iterator[Span]:
 
 
 def _drawn(value: str) -> str:
-    """How chance drew a value: as letters, as a hash or as a UUID; empty where it did not."""
+    """How chance drew a value: as letters, with or without digits, as a hash or as a UUID; empty where it did not."""
     if _UUID().fullmatch(value):
         return "uuid"
     plain = _OTHER().sub("", value)
@@ -138,7 +138,7 @@ def _drawn(value: str) -> str:
         return "hash" if plain.isalnum() and len(plain) == len(value) else ""
     if "." in value and not _is_whole(value):
         return ""
-    return "letters" if any(map(str.isdigit, plain)) else ""
+    return "letters" if any(map(str.isdigit, plain)) else "no digits"
 
 
 def _is_whole(value: str) -> bool:
@@ -152,9 +152,11 @@ def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
     before = text[max(0, start - _BEFORE) : start]
     if name := _name_of_secrecy(before, drawn):
         return "API key", f"a value named {name}"
-    if drawn == "letters" and not _is_whole(text[start:end]):
+    if drawn == "no digits" or (drawn == "letters" and not _is_whole(text[start:end])):
         return None
-    line = before.rpartition("\n")[2]
+    above, _, line = before.rpartition("\n")
+    if not line.strip():
+        line = above.rpartition("\n")[2]  # a row of its own below the id
     after = text[end : end + _AFTER].partition("\n")[0]
     if _ACCESS_ID().search(line) or _ACCESS_ID().search(after):
         return "secret", "a long random value beside the id of an access key"

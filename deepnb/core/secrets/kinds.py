@@ -140,7 +140,13 @@ TOKENS: tuple[Kind, ...] = (
     _token("Firecrawl key", "fc-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
     _token("Axiom token", "xaat- xapt-", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
     _token("Amazon MWS token", "amzn.mws.", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
-    Kind("Telegram bot token", (":AA",), regex(rf"{_START}(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), by_chance, back=10),
+    Kind(
+        "Telegram bot token",
+        (":AA",),
+        regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"),
+        by_chance,
+        back=10,
+    ),
 )
 
 PHRASES: tuple[Kind, ...] = (
@@ -157,6 +163,26 @@ PHRASES: tuple[Kind, ...] = (
     phrase("password", ("credentials", "login", "账号"), r"(?:credentials|logins?|账号)(?:/pass\w{0,5})?(?:[ ][^\n:]{0,30})?[:=\uff1a][ \t]{0,4}[`\"']?[\w.@+-]{1,64}[`\"']?[ ]?[/|:][ ]?[`\"']?([^\s`\"'/|]{6,128})", strong_password_like),
     phrase("password", ("identified by", "password '"), r"(?:identified by|password)[ ]'([^'\n]{4,128})'", quoted_password_like),
     phrase("password", ("identified by",), r"identified by[ ]\"?([^\s'\";]{4,128})", strong_password_like),
+    # redis-server --requirepass ..., masterauth ...
+    phrase("password", ("requirepass", "masterauth"), r"(?:requirepass|masterauth)[ \t:=\"',]{1,6}([^\s\"',]{4,128})", quoted_password_like),
+    # .dockerconfigjson: eyJh...
+    phrase("token", (".dockerc",), r"\.docker(?:configjson|cfg)[\"']?[ ]?[:=][ ]?[\"']?([A-Za-z0-9+/]{24,8192}={0,2})", token_like),
+    # ... | base64 -d, and what it prints
+    phrase("password", ("base64 -", "base64 --"), r"base64 (?:-d|--decode)\b[^\n]{0,40}\n([^\s\"']{6,128})(?=\s|\Z)", strong_password_like),
+    # {"PHPSESSID": "..."}, connect.sid=...
+    phrase("cookie", ("sessid", "sessionid", "connect.sid", "csrftoken"), r"(?:sessid|sessionid|connect\.sid|csrftoken)[\"']?[ ]?[:=,][ ]?[\"']?([A-Za-z0-9%._-]{16,256})", cookie_like),
+    # ?key=..., &access_token=...
+    phrase("API key", ("?key=", "&key="), r"[?&]key=([A-Za-z0-9_-]{20,256})", token_like),
+    # /t/TOKEN/channel of conda, hooks.zapier.com/hooks/catch/1/abc, maker.ifttt.com/.../key/abc
+    phrase("token", ("/t/",), r"/t/([A-Za-z0-9-]{20,128})/", token_like),
+    phrase("webhook", ("hooks.zapier.com", "maker.ifttt.com"), r"(?:hooks\.zapier\.com/hooks/catch/\d{1,12}|maker\.ifttt\.com/[\w/]{0,60}?key)/([A-Za-z0-9_-]{6,64})", bool),
+    # PIN-Code für den Drucker: 4 digits; SIM PIN 4 digits, PUK 8
+    phrase("PIN", ("pin", "puk"), r"(?<![a-z_])(?:pin|puk)(?:[ -]?(?:code|nummer|number))?(?:[ ][^\s:=,;.\d]{1,20}){0,4}?(?:[ ]?[:=\uff1a][ ]?|[ ](?:is|ist|est|es|lautet)[ ])(\d{4,10})(?![\w]|[.,]\d)", bool),
+    phrase("PIN", ("pin ", "puk "), r"(?<![A-Za-z_])(?-i:PIN|PUK)[ ](\d{4,10})(?![\w]|[.,]\d)", bool),
+    # one-time code for the login was 6 digits; backup codes: 8 digits, 8 digits
+    phrase("one-time code", ("one-time", "backup code", "recovery code", "2fa", "verification code", "einmalcode", "\u9a8c\u8bc1\u7801"), r"(?:one-time (?:pass)?code|(?:backup|recovery|2fa|verification) codes?|einmalcode|\u9a8c\u8bc1\u7801)[^\n\d]{0,40}?[ :=\u662f\uff1a](\d{6,8}(?:[,;]?[ ]\d{6,8}){0,12})(?![\w])", bool),
+    # 2FA setup key ABCD EFGH ...
+    phrase("TOTP seed", ("2fa", "totp", "otp", "mfa", "authenticator", "two-factor"), r"(?:2fa|totp|otp|mfa|authenticator|two-factor)[^\n]{0,40}?[ :=]((?-i:[A-Z2-7]{4}(?:[ -][A-Z2-7]{4}){3,7}))(?![A-Za-z0-9])", bool),
 )  # fmt: skip
 
 # No literal to go by: one pass each, held back by what must stand before them.
@@ -166,6 +192,8 @@ PGPASS = regex(
     re.MULTILINE,
 )
 PASSES: tuple[Kind, ...] = (
+    # eight groups of six digits
+    Kind("BitLocker key", (), regex(r"(?<![\d-])(\d{6}(?:-\d{6}){7})(?![\d-])"), None),
     Kind("Discord bot token", (), DISCORD, by_chance),
     Kind("password (pgpass)", (), PGPASS, password_like),
 )

@@ -141,7 +141,10 @@ def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> Tap
 
 def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
     said = dict(taped.profile)
-    reserved = {"max_tokens": said.pop("max_tokens", None), "thinking": {"budget_tokens": said.pop("thinking_tokens", 0)}}
+    reserved = {
+        "max_tokens": said.pop("max_tokens", None),
+        "thinking": {"budget_tokens": said.pop("thinking_tokens", 0)},
+    }
     profile = cast(ModelProfile, said)
     return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace, **reserved)
 
