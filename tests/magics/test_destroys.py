@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 
@@ -26,13 +28,15 @@ def on_disk(place: Path) -> dict[str, str]:
         "%memory keep {0}/kept",
     ],
 )
-def test_what_is_named_to_take_an_item_out_leaves_the_disk_as_it_is(shell: Shell, tmp_path: Path, begin: str) -> None:
+def test_what_is_named_to_take_an_item_out_leaves_the_disk_as_it_is(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: str
+) -> None:
     place = tmp_path / begin.split()[1]
     (place / "kept").mkdir(parents=True)
     for name in ("mine.md", "AGENTS.md", "kept/AGENTS.md"):
         (place / name).write_text(RULES)
     (place / "pyproject.toml").touch()
-    shell.ok(f"import os; os.chdir({str(place)!r})")
+    monkeypatch.chdir(place)
     shell.ok("%agent new")
     shell.run(begin.format(place))
     shell.ok("%agent hi")
