@@ -101,7 +101,10 @@ class ApprovalButtons:
             return bool(area.layout.display == "")
 
         def toggle(_: Any) -> None:
-            area.layout.display, edit.description = ("none", EDIT) if is_open() else ("", DISCARD)
+            # here and not as somebody types: what a page says of the text may come to another thread
+            closes = is_open()
+            area.layout.display, edit.description = ("none", EDIT) if closes else ("", DISCARD)
+            approve.description = "Approve" if closes else "Approve with edits"
             area.value = text
 
         def run(remember: bool = False, also: Sequence[str] = ()) -> None:
@@ -117,10 +120,6 @@ class ApprovalButtons:
             else:
                 self._click(lambda: typed(text))
 
-        def name_it(_: Any) -> None:
-            approve.description = "Approve" if _lines(area.value) == _lines(text) else "Approve with edits"
-
-        area.observe(name_it, names="value")
         approve.on_click(lambda _: run())
         reject.on_click(lambda _: shown(reason, lambda why: self._click(lambda: call.reject(why))))
         # JupyterLab takes Enter on a focused button for itself, but not in a text.
