@@ -89,7 +89,7 @@ def held_whole(file: Path, s: Session, folder_moments: int, chance: random.Rando
     """After each act the copy of the file alone opens with what the session holds."""
     for _ in range(folder_moments):
         name = chance.choice(tuple(ACTS))
-        with suppress(DeepnbError):  # nothing to undo, or calls wait
+        with suppress(DeepnbError, KeyboardInterrupt):  # nothing to undo, or a call interrupts again
             ACTS[name](s)
         thread = s.thread
         copy = bare_copy(file)
