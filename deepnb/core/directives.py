@@ -150,11 +150,18 @@ def unsaid(
     `foreign` are texts of others, `own` the user's words. With `copied`, only lines that instruct and came out of a
     foreign text.
     """
-    lines = [line for line in added_lines if line.strip()]
+    own = list(own)
+    verbatim = {_words(line) for text in own for line in text.splitlines()}
+    lines = [line for line in added_lines if content(line) and _words(line) not in verbatim]
     users, others = Sources(own), Sources(with_words_of(lines, foreign))
     return tuple(
         line for line in lines if _needs_support(line, users, others, copied) and not says(users, line, others)
     )
+
+
+def _words(line: str) -> str:
+    """The line without what makes it an item of a list, and with single spaces."""
+    return " ".join(line.lstrip(" \t-*").split())
 
 
 def _needs_support(line: str, users: Sources, others: Sources, copied: bool) -> bool:
