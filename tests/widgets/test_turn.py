@@ -318,6 +318,8 @@ def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytes
     monkeypatch.setattr("deepnb.widgets.stop.is_heard_apart", lambda: True)
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01, stop=lambda: None)
+    # No beat after the one that shows the button: what moves it then is the tools.
+    monkeypatch.setattr("deepnb.widgets.turn.pause", lambda seconds, least: 600.0 if turn._waiting else least)
     turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
     until(cell, BUTTON)
     for i in range(60):
