@@ -106,44 +106,38 @@ def limit_of(window: int | None, reserve: int = 0, fixed: int = 0) -> int | None
     return max(0, window - max(free, min(reserve, fixed + max(LEAST, free))))
 
 
-def asked_rule(
-    window: int | None,
-    trigger: Size | None = None,
-    keep: Size | None = None,
-    reserve: int = 0,
-    limit: int | None = None,
-) -> Rule:
-    """What was asked for, the rest as by default; it may have a conflict."""
-    known = window is not None or (keep is not None and keep[0] == "fraction")
-    usual: tuple[Size, Size] = (
-        (("fraction", 0.85), ("fraction", 0.10)) if known else (("tokens", 170_000), ("messages", 6))
-    )
-    return Rule(trigger or usual[0], keep or usual[1], window, reserve=reserve, limit=limit)
-
-
 def rule_for(
     window: int | None,
     trigger: Size | None = None,
     keep: Size | None = None,
     reserve: int = 0,
     limit: int | None = None,
+    *,
+    as_asked: bool = False,
 ) -> Rule:
-    """The rule in force: 0.85 of a known window, else 170,000 tokens; or what was asked for.
+    """The rule in force: what was asked for, else 0.85 of a known window, or 170,000 tokens.
 
-    Where a compaction would keep as much as sets it off, the default is kept instead, or a like part of the trigger.
+    Where a compaction would keep as much as sets it off, the default is kept instead, or a like part of the trigger;
+    with `as_asked` the rule has its conflict, and a fraction of an unknown window is no error.
     """
+    known = window is not None or (as_asked and keep is not None and keep[0] == "fraction")
+    usual: tuple[Size, Size] = (
+        (("fraction", 0.85), ("fraction", 0.10)) if known else (("tokens", 170_000), ("messages", 6))
+    )
+    asked = Rule(trigger or usual[0], keep or usual[1], window, reserve=reserve, limit=limit)
+    if as_asked:
+        return asked
     if window is None and any(size is not None and size[0] == "fraction" for size in (trigger, keep)):
         raise InvalidError(
             "a fraction of the window needs a window", "set the number of tokens with %config DeepNB.window = N"
         )
-    asked = asked_rule(window, trigger, keep, reserve, limit)
     if not asked.conflict:
         return asked
-    usual = asked_rule(window, trigger, None, reserve, limit)
+    by_default = replace(asked, keep=usual[1])
     at = asked.trigger_tokens
     unit: Kind = "messages" if at is None else "tokens"
     part = replace(asked, keep=(unit, max(1, int((at or asked.trigger[1]) * 10 // 85))))
-    found = next((rule for rule in (usual, part) if not rule.conflict), usual)
+    found = next((rule for rule in (by_default, part) if not rule.conflict), by_default)
     return found if keep is None else replace(found, note=f"{asked.conflict}: {found.keep!r} is kept instead")
 
 

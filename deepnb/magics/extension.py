@@ -151,13 +151,17 @@ class Extension:
 
     def _say_effect(self, name: str, value: Any) -> None:
         """Say what a setting does from now on."""
-        from deepnb.core.budget import asked_rule
+        from deepnb.core.budget import rule_for
         from deepnb.views.notice import notice_view
         from deepnb.views.setting import setting_words
 
         options = self.config.options()
         made = "sessions" in self.__dict__
-        rule = self.sessions.own.rule if made else asked_rule(self.config.window, options["trigger"], options["keep"])
+        rule = (
+            self.sessions.own.rule
+            if made
+            else rule_for(self.config.window, options["trigger"], options["keep"], as_asked=True)
+        )
         self.screen.show(notice_view(setting_words(name, value, rule), "ok"))
 
     def _stop_jobs(self) -> None:

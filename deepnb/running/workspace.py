@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepnb.core.budget import asked_rule
+from deepnb.core.budget import rule_for
 from deepnb.core.values import Snapshot, Turn, Turns
 from deepnb.running.catalogs import Catalogs
 from deepnb.running.current import Current
@@ -61,7 +61,7 @@ class Workspace:
         return self.graphs.built
 
     def need(self, feature: str) -> None:
-        """An error in one line where the graph is somebody else's and has no such feature."""
+        """Raise an error in one line where the graph is somebody else's and has no such feature."""
         if self.options.graph is not None:
             self.options.graph.features.need(feature)
 
@@ -136,7 +136,7 @@ class Workspace:
         options = changed(self.options, changes)
         built = self.graphs.of(options)
         if built.rule.note and sizes_in(changes):
-            check_sizes(asked_rule(built.rule.window, options.trigger, options.keep).conflict)
+            check_sizes(rule_for(built.rule.window, options.trigger, options.keep, as_asked=True).conflict)
         elif built.rule.note:
             _LOG.warning("%s", built.rule.note)
         self.current.options = options

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from deepnb.backends.attached_files import NoFiles
-from deepnb.core.budget import Rule, Size, asked_rule, headroom
+from deepnb.core.budget import Rule, Size, headroom, rule_for
 from deepnb.core.cached import UNKNOWN
 from deepnb.core.errors import RefusedError
 from deepnb.core.subagents import Subagent
@@ -88,7 +88,7 @@ def _rule(made: Attachment, window: int | None) -> Rule:
     own = getattr(found, "_lc_helper", found)
     trigger, keep = _size(getattr(own, "trigger", None)), _size(getattr(own, "keep", None))
     if own is None:
-        return replace(asked_rule(window), compacts=False)
+        return replace(rule_for(window), compacts=False)
     if window is None:  # a fraction of nothing
         trigger, keep = (size if size and size[0] != "fraction" else None for size in (trigger, keep))
     reserve, limit = reserve_of(next(iter(made.parts.models), None))[0], None
@@ -96,7 +96,7 @@ def _rule(made: Attachment, window: int | None) -> Rule:
         reserve, limit = found.rule.reserve, found.rule.limit
     elif own is not found and window is not None:  # deepagents' own lowers nothing, and compacts so much earlier
         limit = max(0, window - headroom(window) - reserve)
-    return asked_rule(window, trigger, keep, reserve, limit)
+    return rule_for(window, trigger, keep, reserve, limit, as_asked=True)
 
 
 def _size(given: Any) -> Size | None:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deepnb.core.approvals import policy_of
-from deepnb.core.budget import Kind, Size, asked_rule
+from deepnb.core.budget import Kind, Size, rule_for
 from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.core.paths import check_path
 from deepnb.core.prices import Price
@@ -141,7 +141,7 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     if "backend" in given and made.backend is not None:
         made = replace(made, backend=_backend(made))
     if made.keep is not None and sizes_in(given):
-        check_sizes(asked_rule(_window(made), made.trigger, made.keep).conflict)
+        check_sizes(rule_for(_window(made), made.trigger, made.keep, as_asked=True).conflict)
     return made
 
 
@@ -159,7 +159,7 @@ def sizes_in(changes: Mapping[str, Any]) -> bool:
 
 
 def check_sizes(conflict: str) -> None:
-    """An error where trigger and keep don't go together."""
+    """Raise an error where trigger and keep don't go together."""
     if conflict:
         raise InvalidError(conflict, 'give a smaller keep, such as keep=("fraction", 0.1), or a larger trigger')
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deepnb.context.counting import Meter
-from deepnb.core.budget import Rule, asked_rule
+from deepnb.core.budget import Rule, rule_for
 from deepnb.core.errors import InvalidError, NotFoundError, NotInstalledError, RefusedError
 from deepnb.core.features import Feature, Features
 from deepnb.core.server_address import ServerAddress, server_address
@@ -38,7 +38,7 @@ class Assistant:
 
     @property
     def shown(self) -> str:
-        """What it is called in an address: the graph's name for that which comes with it."""
+        """The name in an address: the graph's own for the assistant that comes with it."""
         return self.name if self.name else self.graph
 
 
@@ -97,7 +97,7 @@ def served(options: Options, host: Host) -> Built:
     """The agent with what the session needs to know of it."""
     made = options.graph
     assert made is not None and made.served is not None
-    rule = replace(asked_rule(options.max_input_tokens), compacts=False)
+    rule = replace(rule_for(options.max_input_tokens), compacts=False)
     return Built(
         graph=made.served,
         model=made.graph.address.host,

@@ -1,6 +1,6 @@
 """What a setting says when it is changed."""
 
-from deepnb.core.budget import asked_rule
+from deepnb.core.budget import rule_for
 from deepnb.views.setting import setting_words
 from tests.support.tables import every_row
 
@@ -22,4 +22,4 @@ from tests.support.tables import every_row
     ],
 )
 def test_a_setting_says_its_effect(name: str, value: object, words: str) -> None:
-    assert setting_words(name, value, asked_rule(6_500)) == words
+    assert setting_words(name, value, rule_for(6_500)) == words
