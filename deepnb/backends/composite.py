@@ -57,7 +57,7 @@ class MountedBackend(CompositeBackend):
         return folder_version(backend, _inner(prefix, base, directory), name)
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Those of the backend the directory belongs to."""
+        """The entries that the backend of the directory left out."""
         base = _folder(directory)
         prefix, backend = self._owner(base)
         return skipped_entries(backend, _inner(prefix, base, directory), name, most)
@@ -119,7 +119,7 @@ class MountedBackend(CompositeBackend):
         )
 
     def _owned(self, prefix: str, found: list[Any] | None) -> Iterator[Any]:
-        """What a backend found, under its paths out here, less what a mount in it hides."""
+        """What a backend found, under its paths out here, without what a mount in it hides."""
         for item in found or ():
             path = prefix[:-1] + item["path"]
             if self._owner(_folder(path))[0] == prefix:

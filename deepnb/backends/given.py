@@ -32,7 +32,7 @@ class Given:
 
     @property
     def read_only(self) -> Given:
-        """The same, whose files can't be changed but for those in the kernel's state."""
+        """Give the backend with its files read-only, but for those in the kernel's state."""
         root = None if self.root is None else ReadOnlyFiles(self.root)
         return Given(root, {prefix: mount.read_only for prefix, mount in self.mounts.items()}, self.state)
 

@@ -113,11 +113,11 @@ class GuardedBackend(protocol.BackendProtocol):
         return [self.record.newest(found) for found in self.inner.download_files(paths)]
 
     def folder_version(self, directory: str, name: str) -> Any:
-        """That of the backend; None while it may not show yet what was written."""
+        """The backend's version of a folder; None while it may not show yet what was written."""
         return None if self.record.has_unread(directory) else folder_version(self.inner, directory, name)
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Those of the backend."""
+        """The entries that the backend left out."""
         return skipped_entries(self.inner, directory, name, most)
 
     # -- writing
@@ -147,7 +147,7 @@ class GuardedBackend(protocol.BackendProtocol):
         return free
 
     def append_text(self, path: str, text: str) -> str | None:
-        """Add a text to the end of one of the engine's own records, less credentials; gives the error, if any."""
+        """Add a text, without credentials, to the end of one of the engine's own records; give the error, if any."""
         if wrong := unfit(path, text) or _withheld(path):
             return wrong
         if not path.startswith(RECORDS):

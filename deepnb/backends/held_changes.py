@@ -21,7 +21,7 @@ class HeldChange:
 
     @property
     def change(self) -> FileDiff:
-        """What it would change."""
+        """Give the change that it would make."""
         return FileDiff(self.path, self.base or (None if not self.line else ""), self.text)
 
 

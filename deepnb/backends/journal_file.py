@@ -91,7 +91,7 @@ class JournalFile:
         self.save()
 
     def text_of(self, path: str) -> str | None:
-        """The text of a file, less credentials, as the journal tells it; None where it tells of none."""
+        """The text of a file, credentials masked, as the journal tells it; None where it tells of none."""
         name = redact(path)
         texts = self._texts.copy_of(name)
         for one in self.unsaved:

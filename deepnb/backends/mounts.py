@@ -20,7 +20,7 @@ from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 
 _KINDS = "disk:DIR, store, store:NAMESPACE or state"
 _NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")
-"""What StoreBackend allows in one part of a namespace, less the dot, which stores refuse."""
+"""What StoreBackend allows in one part of a namespace, without the dot, which stores refuse."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Mount:
 
     @property
     def read_only(self) -> Mount:
-        """The same, whose files can't be changed."""
+        """Give the mount with its files read-only."""
         return self if self.backend is None else replace(self, backend=ReadOnlyFiles(self.backend))
 
 

@@ -64,7 +64,7 @@ class Record:
         self._last_read = last_read
         self._held_changes = held_changes
         self._known: dict[str, str | None] = {}
-        """path -> text, less credentials, as the journal tells it."""
+        """path -> text, credentials masked, as the journal tells it."""
         self._unread = UnreadWrites()
         self._cut: list[Entry] = []
         """Changes of an interrupted run that did not reach its state; some may yet, when it is resumed."""
@@ -112,7 +112,7 @@ class Record:
         return any(path.startswith(directory) for path in self._unread.paths())
 
     def known(self, path: str) -> tuple[bool, str | None]:
-        """Whether the file was looked at before, and its text then, less credentials."""
+        """Whether the file was looked at before, and its text then, credentials masked."""
         return path in self._known, self._known.get(path)
 
     # -- what others did, what we did
@@ -298,7 +298,7 @@ class Record:
 
 
 def redacted(conflicts: Iterable[Conflict]) -> tuple[Conflict, ...]:
-    """The conflicts less credentials, as the journal has them."""
+    """The conflicts with credentials masked, as the journal has them."""
     return tuple(replace(c, kept=redact(c.kept), written=redact(c.written)) for c in conflicts)
 
 

@@ -23,7 +23,7 @@ class SplitBackend(protocol.BackendProtocol):
         return self.there if self._goes_there(path) else self.here
 
     def _mine(self, backend: protocol.BackendProtocol, found: Iterable[Any] | None) -> list[Any]:
-        """What a backend found, less what the other one owns; directories are kept."""
+        """What a backend found, without what the other one owns; directories are kept."""
         return [f for f in found or () if _is_dir(f) or self._of(f["path"]) is backend]
 
     def ls(self, path: str) -> protocol.LsResult:
@@ -51,12 +51,12 @@ class SplitBackend(protocol.BackendProtocol):
         return next((r for r in results if not r.error), results[0] if results else self.here.delete(file_path))
 
     def folder_version(self, directory: str, name: str) -> Any:
-        """Those of both; None where one can't tell."""
+        """The versions that both backends tell; None where one can't tell."""
         both = [folder_version(b, directory, name) for b in (self.here, self.there)]
         return None if None in both else both
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Those of both."""
+        """The entries that either backend left out."""
         return skipped_entries(self.here, directory, name, most) | skipped_entries(self.there, directory, name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:

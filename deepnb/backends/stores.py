@@ -26,7 +26,7 @@ class ExactStore(BaseStore):
         return [self._search(op) if isinstance(op, SearchOp) else self.store.batch([op])[0] for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same from a coroutine, in a thread."""
+        """Do what `batch` does for a coroutine, in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _search(self, op: SearchOp) -> list[Any]:

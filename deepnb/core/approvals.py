@@ -50,11 +50,11 @@ class PendingCall:
     """The model's id of the call."""
     name: str
     args: Mapping[str, object]
-    """As the model gave them, less credentials."""
+    """The arguments as the model gave them, with credentials masked."""
     digest: str
-    """Of the name and the arguments as they were given: a decision is for these alone."""
+    """A hash of the name and the arguments as they were given: a decision is for these alone."""
     key: str
-    """Of the place in the run at which it waits."""
+    """Names the place in the run at which the call waits."""
     thread: str = ""
     agent: str = ""
     """The name of the subagent that makes it; empty for the main agent."""

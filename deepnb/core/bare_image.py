@@ -27,7 +27,7 @@ def bare_image(data: bytes) -> bytes:
 
 
 def bare_base64(text: str) -> str:
-    """The same for base64, alone or as a `data:` URL."""
+    """Do what `bare_image` does for base64, alone or as a `data:` URL."""
     head, comma, body = text.partition(",") if text.startswith(_DATA) else ("", "", text)
     try:
         data = b64decode(body)

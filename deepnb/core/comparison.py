@@ -131,7 +131,7 @@ class Column:
 
     @property
     def changed(self) -> FileDiffs:
-        """What it changed in files, those of its thread included."""
+        """The changes that it made in files, those of its thread included."""
         if self.turn is None:
             return FileDiffs()
         return file_diffs(self.turn.before.files, self.turn.after.files)

@@ -9,7 +9,7 @@ from deepnb.core.short_repr import short_repr
 
 @dataclass(frozen=True)
 class Feature:
-    """One of them: there, or not and what would give it."""
+    """A feature, whether it is there, and what would give it where it is not."""
 
     name: str
     what: str
@@ -42,7 +42,7 @@ class Features:
 
     @property
     def lacks(self) -> tuple[Feature, ...]:
-        """Those that are not there."""
+        """The features that are not there."""
         return tuple(one for one in self.listed if not one.has)
 
     def has(self, name: str) -> bool:
@@ -50,7 +50,7 @@ class Features:
         return all(one.name != name for one in self.lacks)
 
     def need(self, name: str) -> None:
-        """An error in one line where it is not there."""
+        """Raise an error in one line where the feature is not there."""
         for one in self.lacks:
             if one.name == name:
                 raise RefusedError(f"{self.agent} has no {one.name} ({one.what})", one.do)

@@ -41,7 +41,7 @@ def lines_with(words: str, text: str) -> tuple[str, ...]:
 
 
 def without(words: str, text: str) -> str:
-    """A text less the lines that hold the words."""
+    """The text without the lines that hold the words."""
     sought = pattern(words)
     return "".join(line for line in text.splitlines(keepends=True) if not sought.search(line))
 

@@ -160,7 +160,7 @@ class JournalTexts:
         return self._texts.get(path)
 
     def copy_of(self, path: str) -> JournalTexts:
-        """The same, for one path alone."""
+        """Give the entry as it is for one path alone."""
         made = JournalTexts()
         if path in self._texts:
             made._texts[path] = self._texts[path]

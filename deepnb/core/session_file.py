@@ -124,7 +124,7 @@ class FileContent:
 
     @property
     def compactions(self) -> tuple[Offload, ...]:
-        """Of the main agent."""
+        """The compactions of the main agent."""
         return tuple(e.offload for e in self.events if isinstance(e, Compacted) and not e.path)
 
 

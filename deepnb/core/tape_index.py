@@ -42,7 +42,7 @@ class TapeIndex:
             self._by_key.setdefault(request.key, []).append(number)
 
     def exchanges(self, request: Parts) -> list[Exchange]:
-        """Those of this request, in the order in which they were recorded; an error where there is none."""
+        """Give the exchanges of this request, in the order in which they were recorded; raise an error where there is none."""
         numbers = self._by_key.get(request.key)
         if numbers is None:
             raise self._not_found(request)

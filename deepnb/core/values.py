@@ -269,7 +269,7 @@ class Retry:
         return f"{self.reason}: trying again {when} ({self.number} of {self.of})"
 
     def at(self, path: Path) -> Retry:
-        """The same, where it happened."""
+        """Give the event as it happened under this path."""
         return replace(self, path=path)
 
 

@@ -241,7 +241,7 @@ def foreign_requests(interrupts: Iterable[Any]) -> list[str]:
 
 
 def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Sign) -> tuple[PendingCall, ...]:
-    """The calls that these tasks of a thread's state wait for, less those whose answer was used already.
+    """The calls that these tasks of a thread's state wait for, without those whose answer was used already.
 
     What somebody else's kernel asked is left out: the call may be another than the one it shows.
     """

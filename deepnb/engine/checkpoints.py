@@ -22,7 +22,7 @@ class Newest:
     """The newest checkpoint of a thread."""
 
     id: str | None = None
-    """None where the thread has none."""
+    """None where the thread has no checkpoint."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property

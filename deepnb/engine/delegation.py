@@ -46,7 +46,7 @@ class Nested(Runnable[Any, Any]):
         return _unchanged(self.graph.invoke(given, _deeper(config), **kwargs), given, input)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
-        """The same, awaited."""
+        """Do what `invoke` does, awaited."""
         given = self._given(input)
         return _unchanged(await self.graph.ainvoke(given, _deeper(config), **kwargs), given, input)
 

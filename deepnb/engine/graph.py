@@ -50,7 +50,7 @@ class Graph(Protocol):
         """What interrupts of a run with these messages ask the user; those that nobody can answer are left out."""
 
     def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
-        """What the steps of a thread's state wait for, less what was answered already."""
+        """The interrupts that the steps of a thread's state wait for, without those answered already."""
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
         """Whether a step waits with a call that this user's kernels did not ask about."""

@@ -95,7 +95,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._failed: dict[values.Path, values.Call] = {}
         """Where -> the call that failed there last: if it is made again, it is the same call."""
         self.begun: dict[str, str] = {}
-        """The calls of the main agent's last answer that have begun: id -> name; less those that ask the user themselves."""
+        """The calls of the main agent's last answer that have begun: id -> name; without those that ask the user themselves."""
         self._cancelled = threading.Event()
         self.is_late = False
         """Whether nobody waits for the run any more."""

@@ -12,7 +12,7 @@ PINNED = "pinned_skill"
 
 
 def metadata(skill: Skill) -> dict[str, Any]:
-    """A skill as upstream's `skills_metadata` holds it, less what our own prompt does not use.
+    """A skill as upstream's `skills_metadata` holds it, without the fields that our own prompt does not use.
 
     Every turn decodes the state several times: what is not there costs nothing.
     """

@@ -102,7 +102,7 @@ class Retried:
         return with_retries(lambda: self._model.invoke(messages, config=config, **settings), self._retries, sent)
 
     async def ainvoke(self, messages: Any, config: Any = None) -> Any:
-        """The same, in a thread of its own: a wait keeps no loop from its work."""
+        """Do what `invoke` does in a thread of its own: a wait keeps no loop from its work."""
         return await asyncio.to_thread(self.invoke, messages, config)
 
 

@@ -24,7 +24,7 @@ _PLUMBING = ("runtime", "state", "store", "config")
 
 
 class EventFeed:
-    """One run: what it tells goes to a listener, less what is `known` already."""
+    """Tells a listener of one run, but for what is `known` already."""
 
     def __init__(
         self, listener: Listener, decoder: Decoder, known: frozenset[str] = frozenset(), *, follows: bool, whole: bool

@@ -23,7 +23,7 @@ class ServerStore(BaseStore):
         return [self._done(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same from a coroutine, in a thread."""
+        """Do what `batch` does for a coroutine, in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _done(self, op: Op) -> Result:

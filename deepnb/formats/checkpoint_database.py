@@ -110,7 +110,7 @@ class CheckpointTables:
 
 
 class SqliteCheckpoints(CheckpointTables):
-    """Those of a connection to LangGraph's tables."""
+    """Reads checkpoints through a connection to LangGraph's tables."""
 
     def _metadata(self, stored: Any) -> Mapping[str, Any]:
         try:

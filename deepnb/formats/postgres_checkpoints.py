@@ -66,7 +66,7 @@ def _without(url: str, text: str) -> str:
 
 
 class PostgresCheckpoints(CheckpointTables):
-    """Those of a connection to LangGraph's tables."""
+    """Reads checkpoints through a connection to LangGraph's tables."""
 
     mark = "%s"
 

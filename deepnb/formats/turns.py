@@ -48,7 +48,7 @@ class LazyTurn(Turn):
 
     @property
     def first_words(self) -> str:
-        """Of the prompt."""
+        """The first words of the prompt."""
         return self.figures.prompt if self.figures else super().first_words
 
     @property

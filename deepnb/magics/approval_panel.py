@@ -30,7 +30,7 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
 
 
 def approvals_twin(scene: Scene) -> View:
-    """The same as a table, and below it each card, whole."""
+    """The approvals as a table, and below it each card, whole."""
     rows = [
         (thread, f"{scene.session.approvals.number(call)}", call_line(call.name, call.args), why(call))
         for thread, calls in _by_thread(scene)

@@ -66,7 +66,7 @@ def memory_tabs(scene: Scene) -> Tabs:
 
 
 def memory_twin(scene: Scene) -> View:
-    """The same as a static picture."""
+    """The memory panel as a static picture."""
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     if isinstance(scene.session, OpenedSession):
@@ -324,7 +324,7 @@ def _warnings(path: str, conflicts: Sequence[Conflict]) -> list[View]:
 
 
 def _made_now(scene: Scene, path: str) -> list[View]:
-    """The same for the newest change of a file."""
+    """A line for each conflict of the newest change of a file."""
     log = [e for e in scene.session.memory.log_entries() if e.path == path]
     return _warnings(path, log[-1].conflicts) if log else []
 

@@ -187,7 +187,7 @@ def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
 
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
-    """One of them."""
+    """The row of one subagent."""
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
 
 

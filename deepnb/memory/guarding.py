@@ -84,7 +84,7 @@ class GuardMiddleware(AgentMiddleware):
         return _with_conflicts(self._recorded(result), told)
 
     def _recorded(self, result: Any) -> Any:
-        """The result; where it goes to a file, less credentials: what is left of a key in its ends is not known as one."""
+        """The result, with credentials masked where it goes to a file: the ends of a key that was cut are not recognized."""
         if not self._longest or not isinstance(result, ToolMessage) or len(message_text(result)) < self._longest:
             return result
         return result.model_copy(update={"content": redact_value(result.content)})
@@ -98,7 +98,7 @@ class GuardMiddleware(AgentMiddleware):
         return self._clean(await handler(request))
 
     def heard(self, state: Any, outer: Writer | None = None) -> Facts:
-        """Those of `heard`, the descriptions of tools among the texts of others."""
+        """The texts that were heard, with the descriptions of tools among those of others."""
         others, own = heard(state, outer)
         return [*others, *self._described.values()], own
 
@@ -157,7 +157,7 @@ def _key(call: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _without_records(result: Any) -> Any:
-    """What a tool gives, less the files of its update that are not a tool's to write."""
+    """What a tool gives, without the files of its update that are not a tool's to write."""
     update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
     files = update.get(keys.FILES)
     if not isinstance(files, dict) or not any(map(is_withheld, files)):

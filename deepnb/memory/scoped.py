@@ -14,7 +14,7 @@ from deepnb.memory.scope import Scope
 
 
 class ScopedBackend(protocol.BackendProtocol):
-    """`inner` less the files that the scope of the moment keeps back."""
+    """Shows `inner` without the files that the scope of the moment keeps back."""
 
     def __init__(self, inner: GuardedBackend | MemoryStoreBackend, scope: Callable[[], Scope]) -> None:
         self.inner = inner
@@ -86,7 +86,7 @@ class ScopedBackend(protocol.BackendProtocol):
         return None if version is None else (self._scope(), version)
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Those of the guard."""
+        """The entries that the guard left out."""
         return skipped_entries(self.inner, directory, name, most)
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:

@@ -86,10 +86,10 @@ class _Server:
 
 
 class _LimitedLayers(Layers):
-    """With what ends a run in which one agent calls its model too often."""
+    """Adds what ends a run in which one agent calls its model too often."""
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
-        """Those of a session, and the limit."""
+        """The layers of a session, and the limit."""
         most = self.options.max_steps
         limit = () if most is None else (ModelCallLimitMiddleware(run_limit=most),)
         return (*super().own(middleware, own), *limit)

@@ -22,7 +22,7 @@ _FOREIGN: dict[str, Effect] = dict.fromkeys(
 class ApprovalMiddleware(approvals.ApprovalMiddleware):
     """Interrupts before a call that can't be undone; the agent needs a checkpointer.
 
-    Each call that waits is one interrupt with LangChain's `tool_approval` request as its value, less credentials. It
+    Each call that waits is one interrupt with LangChain's `tool_approval` request as its value, credentials masked. It
     is answered with one of LangChain's decisions, by the interrupt's id where several wait:
 
         agent.invoke(Command(resume={"type": "approve"}), config)

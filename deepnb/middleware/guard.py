@@ -59,7 +59,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
             return refused or self._handed_back(request, await handler(request))
 
     def _message(self, message: BaseMessage) -> BaseMessage:
-        """The message, less the credentials of calls that will be refused, and of what a subagent is to be told."""
+        """The message, without the credentials of calls that will be refused, and of what a subagent is to be told."""
         calls = message.tool_calls if isinstance(message, AIMessage) else []
         args = [redact_value(c["args"]) if self._is_refused(c["name"], c["args"]) else c["args"] for c in calls]
         if all(call["args"] is clean for call, clean in zip(calls, args, strict=True)):

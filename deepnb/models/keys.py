@@ -93,7 +93,7 @@ def has_key(provider: str) -> bool:
 
 
 def check_takes_key(provider: str) -> None:
-    """An error for what is no provider, or has no key to be typed in."""
+    """Raise an error for what is no provider, or has no key to be typed in."""
     if provider not in PROVIDERS:
         names = ", ".join(name for name, one in PROVIDERS.items() if one.typed)
         raise NotFoundError(f"no provider {provider!r}", f"%agent key with one of {names}")

@@ -201,7 +201,7 @@ def _look(execute: Callable[[str], object], tables: Mapping[str, str]) -> None:
 
 
 def damaged(where: str, why: str) -> RefusedError:
-    """That what was read can't be right."""
+    """The error that says that what was read can't be right."""
     return RefusedError(f"{where} is damaged ({why})", "it was left as it is: restore a copy, or choose another place")
 
 

@@ -62,7 +62,7 @@ class Erasure:
         return dumps(self._turn(plain)) if isinstance(plain, list) else self._written.sub(FORGOTTEN, text)
 
     def _turn(self, value: Any) -> Any:
-        """A turn's record, less the words in what its requests had of memory."""
+        """A turn's record, without the words in what its requests had of memory."""
         if isinstance(value, list):
             if len(value) == 4 and isinstance(value[3], int) and all(isinstance(v, str) for v in value[:3]):
                 part, label, text, tokens = value  # `Sent`

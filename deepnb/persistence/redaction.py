@@ -1,4 +1,4 @@
-"""Values without credentials, as they go into a database: the same object where there is none."""
+"""Values with credentials masked, as they go into a database; a value that holds none is the same object."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -75,6 +75,6 @@ def _sequence(value: Any) -> Any:
 
 
 def _changes(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of these values that held a credential, without it."""
+    """The values that held a credential, without it."""
     made = ((name, without_credentials(value), value) for name, value in named.items())
     return {name: new for name, new, old in made if new is not old}

@@ -111,7 +111,7 @@ class SqliteDatabase(Database):
             return False
 
     def _see_file(self) -> None:
-        """An error where what is written would go into a file that nobody finds again."""
+        """Raise an error where what is written would go into a file that nobody finds again."""
         if not self.is_there:
             what = f"{self.where} was moved, replaced or deleted while this session used it"
             raise RefusedError(what, "%agent persist FILE, which names where it is now, or a new file to write it to")
@@ -189,7 +189,7 @@ class _Cursor(sqlite3.Cursor):
 
 
 class _Connection(sqlite3.Connection):
-    """One of ours, or LangGraph's: a transaction whose end fails is no more, and does not block those after it."""
+    """A connection of ours, or LangGraph's: a transaction whose end fails is undone, and does not block those after it."""
 
     where = ""
     """How its file is called in errors; empty while it is set up."""

@@ -76,7 +76,7 @@ class Catalogs:
         return self._agents.read(self._home.backend, self.tools, given, self._wrong_model)
 
     def usable_agents(self) -> tuple[Subagent, ...]:
-        """Those that can be used; nothing is read where the part is off."""
+        """The subagents that can be used; nothing is read where the part is off."""
         if not self._current.options.enable_subagents:
             return ()
         return tuple(one.agent for one in self.agents() if one.problem is None)

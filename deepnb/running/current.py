@@ -131,7 +131,7 @@ class Current:
         self._watchers.clear()
 
     def idle(self) -> None:
-        """An error while a turn is running, after the end of the session, and in one that is only for reading."""
+        """Raise an error while a turn is running, after the end of the session, and in one that is only for reading."""
         if self.read_only is not None:
             raise self.read_only
         if self._closed:

@@ -114,7 +114,7 @@ class Job:
 
     @property
     def activity(self) -> Activity:
-        """What it waits for, and the tokens of its calls so far."""
+        """Says what the job waits for, and the tokens of its calls so far."""
         return self._stream.activity if self._stream is not None else Activity()
 
     @property

@@ -63,7 +63,7 @@ class Jobs(Sequence[Job]):
 
     @property
     def running(self) -> tuple[Job, ...]:
-        """Those whose turn has not ended."""
+        """The jobs whose turn has not ended."""
         return tuple(job for job in self if job.state == "running")
 
     def job(self, number: int) -> Job:

@@ -44,11 +44,11 @@ class OpenedState(State):
         return {path: {"content": text, "encoding": "utf-8"} for path, text in thread.snapshot.files.items()}
 
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
-        """An error."""
+        """Raise an error: an opened session is only for reading."""
         raise refusal(thread.name)
 
     def claimed(self, thread: str) -> AbstractContextManager[None]:
-        """An error: whoever asks is about to write."""
+        """Raise an error: whoever asks is about to write."""
         raise refusal(thread)
 
 

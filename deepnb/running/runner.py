@@ -88,7 +88,7 @@ class Arrivals:
 
 
 class AsyncTurnStream(AsyncIterator[Event]):
-    """The same for `async for`: all but the run itself, which has a thread of its own, happens on the event loop.
+    """A `TurnStream` for `async for`: all but the run itself, which has a thread of its own, happens on the event loop.
 
     A task that is cancelled while it waits for an event stops the run, with all kept that was reached.
     """
@@ -189,7 +189,7 @@ class Runner:
             work.current.tell()
 
     def _check_tools(self, decisions: Sequence[Decision]) -> None:
-        """An error where a call that another kernel asked about is to run, and this one has not got its tool yet."""
+        """Raise an error where a call that another kernel asked about is to run, and this one has not got its tool yet."""
         work = self._workspace
         if work.persistence is None or work.options.middleware or work.options.graph:  # which may run tools of its own
             return

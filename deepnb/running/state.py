@@ -400,7 +400,7 @@ class State:
         return files if thread.scope.whole else self._known(files, thread.scope.may_read)
 
     def _withheld(self, thread: Thread) -> dict[str, Any]:
-        """What it is not told of."""
+        """The keys that are not told of."""
         if thread.scope.whole:
             return {}
         return {p: data for p, data in thread.pool.files.items() if not thread.scope.may_read(p)}

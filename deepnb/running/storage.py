@@ -179,7 +179,7 @@ class Storage:
         self._rewire()
 
     def check_directories(self) -> None:
-        """An error where a directory that files are kept in has become something else."""
+        """Raise an error where a directory that files are kept in has become something else."""
         for where in filter(None, (self.kept, *(m.where for m in self.mounts.values() if m.kind == "disk"))):
             if os.path.lexists(where) and not os.path.isdir(where):
                 raise InvalidError(f"{where} is not a directory any more", "make it one again, or %memory keep DIR")

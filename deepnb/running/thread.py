@@ -107,7 +107,7 @@ class Thread:
 
     @property
     def pending(self) -> str | None:
-        """What it waits for, in one line; None where nothing is left to run."""
+        """Says in one line what the thread waits for; None where nothing is left to run."""
         if not self.unfinished:
             return None
         left = [call.name for call in self.asked if call.key not in self.decided]

@@ -62,12 +62,12 @@ class Threads:
         return name in {*self._threads, *self._lent} or name in self._unread() or self._state.metadata(name) is not None
 
     def __iter__(self) -> Iterator[Thread]:
-        """Those that have been read."""
+        """The threads that have been read."""
         return iter(tuple(self._threads.values()))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all, read or not."""
+        """The names of all threads, read or not."""
         unread, kept = self._unread(), self._state.persistence
         found = dict.fromkeys((*self._threads, *unread))
         order = {name: n for n, name in enumerate(kept.names() if kept else ())}

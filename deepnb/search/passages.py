@@ -85,7 +85,7 @@ def _beside(one: Row, two: Row) -> bool:
 
 
 def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) -> tuple[Row, ...]:
-    """Of all the windows that have `key` in them and fit the room, the one that is worth most.
+    """The window that is worth most, of all that have `key` in them and fit the room.
 
     Among equals one that fills the room, or nearly, and has the best unit nearest to its middle.
     """

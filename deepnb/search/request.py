@@ -62,7 +62,7 @@ class Request:
 
     @property
     def weights(self) -> tuple[float, float]:
-        """Of the vector and of the text."""
+        """The weights of the vector and of the text."""
         given = (self.vector_weight, self.text_weight)
         return tuple(of if of is not None else usual for of, usual in zip(given, WEIGHTS, strict=True))  # type: ignore[return-value]
 

@@ -48,7 +48,7 @@ class Prepared:
         return self.cut.prose >= PROSE
 
     def keys(self, number: int) -> list[int]:
-        """Of its units, as the file of this number in the index."""
+        """The keys of its units, as the file of this number in the index."""
         return [unit_key(number, u.ordinal, u.chunk, u.b - u.a) for u in self.cut.units]
 
     def head_postings(self, number: int) -> Iterator[tuple[int, str]]:

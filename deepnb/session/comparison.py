@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def stopped(self) -> Comparison:
-        """The same, where nothing goes on: what has not ended is not run."""
+        """Give the comparison where nothing goes on: what has not ended is not run."""
         open_ = ("running", "waiting")
         columns = [replace(c, state="not run") if c.state in open_ else c for c in self.columns]
         first = next((n for n, c in enumerate(self.columns) if c.state in open_), None)

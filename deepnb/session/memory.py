@@ -126,7 +126,7 @@ class SessionMemory(Part):
     def search_hits(
         self, query: str, k: int | None = None, *, transcripts: bool = False, **how: Any
     ) -> tuple[Hit, ...]:
-        """The same, as `deepnb.search.Hit`s."""
+        """Find what `search` finds, as `deepnb.search.Hit`s."""
         if not query.strip():
             raise InvalidError("the query is empty", "%memory search QUERY")
         if k is not None and k < 1:

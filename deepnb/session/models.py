@@ -25,7 +25,7 @@ def ask_for_key(provider: str) -> None:
 
 
 def model_infos(options: Options) -> ModelInfos:
-    """Those that can be used first: the teaching model, the one in use, those of variables, providers and Ollama."""
+    """The models, those that can be used first: the teaching model, the one in use, those of variables, providers and Ollama."""
     rows = [*_own(options), *(row for name in PROVIDERS if name != "ollama" for row in _of(name)), *_ollama()]
     used = options.model if isinstance(options.model, str) else None
     by_name = {row.name: row for row in reversed(rows)}

@@ -128,11 +128,11 @@ class OpenedSession(Session):
         return found
 
     def requests(self) -> list[tuple[str, tuple[int, int]]]:
-        """None: no file has them."""
+        """Nothing: no file has requests."""
         return []
 
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
-        """An error: no file has requests."""
+        """Raise an error: no file has requests."""
         raise NotFoundError(NO_REQUESTS, "%agent budget shows an estimate by part")
 
     def history(self) -> HistorySections:
@@ -170,16 +170,16 @@ class OpenedMemory(SessionMemory):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The same."""
+        """The files that it edited: a session in a file has no other layers."""
         return self.sources
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Those whose text is known in part at least."""
+        """The parts whose text is known, in part at least."""
         return tuple(self.snapshot.files)
 
     def paths(self) -> tuple[str, ...]:
-        """The same."""
+        """The paths of the parts that are shown."""
         return self.shown
 
     def read(self, path: str) -> str:
@@ -192,11 +192,11 @@ class OpenedMemory(SessionMemory):
         """Nothing is written on top of it."""
 
     def log_entries(self) -> tuple[Entry, ...]:
-        """None: its edits are in its turns."""
+        """Nothing: its edits are in its turns."""
         return ()
 
     def conflicts(self) -> tuple[OpenConflict, ...]:
-        """None."""
+        """An opened session knows no conflicts."""
         return ()
 
     def count(self, text: str) -> int:
@@ -204,11 +204,11 @@ class OpenedMemory(SessionMemory):
         return approximate(text)
 
     def write(self, path: str, text: str, base: str | None = None) -> Any:
-        """An error."""
+        """Raise an error: an opened session is only for reading."""
         raise refusal(self._workspace.current.thread.name)
 
     def keep(self, directory: str | Path) -> int:
-        """An error."""
+        """Raise an error: an opened session is only for reading."""
         raise refusal(self._workspace.current.thread.name)
 
     def changes_in(self, turn: Turn) -> bool:

@@ -92,7 +92,7 @@ def _bound(workspace: Workspace) -> Iterator[LeftOut]:
 def _files(
     workspace: Workspace, include: Sequence[str], known: Sequence[str]
 ) -> tuple[list[PackageFile], list[LeftOut]]:
-    """Those that go, through the gate, and those that don't."""
+    """The files that go through the gate, and those that don't."""
     backend = workspace.backend
     found = backend.glob("**/*", "/").matches or ()
     named = workspace.home.memory_paths()
@@ -157,7 +157,7 @@ def _others(workspace: Workspace, paths: Sequence[str]) -> Iterator[LeftOut]:
 
 
 def _check_agent(workspace: Workspace, path: str, content: bytes, known: Sequence[str]) -> None:
-    """An error for a subagent that the server could not make."""
+    """Raise an error for a subagent that the server could not make."""
     found = check(content, path, known, [agent.name for agent in workspace.options.subagents])
     if found.problem:
         raise CantWriteError(f"does not work there ({found.problem})")
@@ -246,7 +246,7 @@ def _written(made: Package) -> Package:
 
 
 def _check_others(made: Package) -> None:
-    """An error where files are in the way: what is in `files/` is served, whoever put it there."""
+    """Raise an error where files are in the way: what is in `files/` is served, whoever put it there."""
     base = made.directory / FILES
     mine = {made.directory / one.path for one in made.files}
     links = [one for one in (base, *base.rglob("*")) if one.is_symlink()]

@@ -206,7 +206,7 @@ class SessionTools(Part):
         return place
 
     def _check(self, tool: Any) -> None:
-        """An error for a tool that no model could call, or that would take the place of another."""
+        """Raise an error for a tool that no model could call, or that would take the place of another."""
         if isinstance(tool, Mapping):  # a tool that the provider runs
             return
         name = name_of(tool)

@@ -78,7 +78,7 @@ class Catalog:
         return found
 
     async def aread(self, backend: Any) -> Found:
-        """The same, for a graph that is awaited."""
+        """Do what `read` does for a graph that is awaited."""
         return await asyncio.to_thread(self.read, backend)
 
     def _found(

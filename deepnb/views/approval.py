@@ -254,7 +254,7 @@ class ApprovalsView:
         return "\n\n".join(view.text() for view in (self.listed, *self.waiting))
 
     def html(self) -> str:
-        """The same."""
+        """The list, then the cards, as HTML."""
         return h.box(*(h.Html(view.html()) for view in (self.listed, *self.waiting)))
 
 

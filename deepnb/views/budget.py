@@ -124,7 +124,7 @@ class BudgetView:
         return page([*lines, *self._items_text()])
 
     def html(self) -> str:
-        """The same, as a bar of soft colours over a table."""
+        """A bar of soft colours over a table of the same figures."""
         if self.budget is None:
             return h.box(h.heading("context", stamp=self.stamp), h.muted(EMPTY))
         title, *facts = self.title.split(" · ")

@@ -48,7 +48,7 @@ class CheckView:
         return f"{sum(part.done for part in self.parts)} of {len(self.parts)} parts done"
 
     def json(self) -> str:
-        """The same for a grader, on one line."""
+        """The result for a grader, on one line."""
         parts = [{**asdict(part), "done": part.done} for part in self.parts]
         return json.dumps({"exercise": self.number, "title": self.title, "done": self.done, "parts": parts})
 

@@ -24,7 +24,7 @@ def code_html(review: CodeReview) -> h.Html:
 
 
 def code_text(review: CodeReview) -> list[str]:
-    """The same for a terminal, with what it reaches for below it."""
+    """The code for a terminal, with what it reaches for below it."""
     digits = len(str(len(review.lines)))
     lines = [f"  {n:>{digits}} │ {''.join(text for text, _ in pieces)}" for n, pieces in enumerate(review.lines, 1)]
     return [*lines, *(f"  note: {warning}" for warning in review.warnings)]

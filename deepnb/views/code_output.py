@@ -62,7 +62,7 @@ class Variables:
         return clean(f"variables: {self.line}")
 
     def html(self) -> str:
-        """The same, small."""
+        """What the code printed and gave, small."""
         return h.box(h.muted(f"variables: {self.line}"))
 
 

@@ -93,7 +93,7 @@ def facts_text(offload: Offload, terms: SearchTerms = NO_TERMS) -> list[str]:
 
 
 def facts_html(offload: Offload, terms: SearchTerms = NO_TERMS) -> h.Html:
-    """The same; the summary and the anchors fold."""
+    """The facts, in which the summary and the anchors fold."""
     notes = [h.el("li", terms.html(note.removeprefix("- "))) for note in _lines(offload.flush)]
     kinds = [h.el("li", h.muted(kind, ": "), terms.html(texts)) for kind, texts in by_kind(offload.anchors)]
     opened = bool(terms)
@@ -133,7 +133,7 @@ class CompactionView:
         return page([title_line(self.title, self.stamp), *rows, *facts_text(self.offload), *notes])
 
     def html(self) -> str:
-        """The same as a small table, with folds."""
+        """The compaction as a small table, with folds."""
         cell = "padding:1px 14px 1px 0;text-align:left;vertical-align:top"
         rows = [
             h.el(

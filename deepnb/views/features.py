@@ -40,7 +40,7 @@ class FeaturesView:
         return page([*lines, *(["what it lacks, and what would give it", *lacks] if lacks else []), self.ours])
 
     def html(self) -> str:
-        """The same as two tables, the second one folded."""
+        """Two tables, the second one folded."""
         names, ours = ", ".join(name for name, *_ in self.lacks), h.el("div", h.muted(self.ours))
         table = table_html(("it lacks", "why", "what would give it"), self.lacks)
         folded = h.fold(h.muted(f"it lacks {names}"), table, ours) if names else ours

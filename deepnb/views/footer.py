@@ -24,7 +24,7 @@ class FooterView:
         return page([*([" · ".join(self.facts)] if self.facts else []), *problem, *self.lines])
 
     def html(self) -> str:
-        """The same, small and grey; only a problem stands out."""
+        """The footer, small and grey; only a problem stands out."""
         look = (
             f"{h.MUTED};font-size:12px;font-variant-numeric:tabular-nums;border-top:1px solid {h.LINE};padding-top:3px"
         )

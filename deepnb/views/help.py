@@ -43,7 +43,7 @@ class HelpView:
         return page([*lines, *([""] if lines[-1] else []), ALL])
 
     def html(self) -> str:
-        """The same, the text drawn as Markdown."""
+        """The help, drawn as Markdown."""
         count = counted(len(self.answers), "answer")
         body: list[h.Child] = [h.heading(self.title, count, stamp=self.stamp) if self.title else None]
         for _, usage, text in self.answers[: self.whole]:

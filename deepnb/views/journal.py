@@ -59,7 +59,7 @@ class JournalView:
         return "\n".join([head, *(indent(EntryView(e).text()) for e in self._shown), *self._rest])
 
     def html(self) -> str:
-        """The same, each line opening to its diff."""
+        """The journal, each line opening to its diff."""
         if not self.entries:
             return h.box(h.muted(EMPTY))
         lines = [h.Html(EntryView(e).html()) for e in self._shown]

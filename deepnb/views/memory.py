@@ -148,7 +148,7 @@ class MemoryView:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The same from top to bottom, one for each file."""
+        """The elements from top to bottom, one for each file."""
         return tuple(h.box(element, above=False, below=False) for element in self._elements())
 
     def _elements(self) -> list[h.Html]:

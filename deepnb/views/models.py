@@ -29,7 +29,7 @@ class ModelsView:
         return page(lines)
 
     def html(self) -> str:
-        """The same as two tables."""
+        """The models as two tables."""
         others = table_html(("", "to use others"), [(one.name, one.do) for one in self.others]) if self.others else None
         return h.box(h.heading("models", stamp=self.stamp), table_html(_HEAD, self._rows(), right=(1,)), others)
 

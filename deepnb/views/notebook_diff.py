@@ -17,7 +17,7 @@ def change_html(change: FileDiff | NotebookDiff) -> h.Html:
 
 
 def notebook_lines(change: NotebookDiff) -> list[str]:
-    """The same for a terminal."""
+    """The changed cells for a terminal."""
     marked = NotebookDiff(change.path, tuple(map(_marked, change.cells)))
     return [_head(change), *(marked.unified().split("\n") if change.cells else ())]
 

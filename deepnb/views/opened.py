@@ -92,7 +92,7 @@ class OpenedView:
         return page([*lines, "", *self.index.notices, *self.next])
 
     def html(self) -> str:
-        """The same, with the context as a plot."""
+        """The opened session, with the context as a plot."""
         title, *facts = self.title.split(" · ")
         body: list[h.Child] = [h.heading(title, *facts, stamp=f"thread {self.name}")]
         body.append(table_html(("", ""), self.rows))
@@ -193,7 +193,7 @@ class SessionsView:
 
     @property
     def shown(self) -> tuple[SessionRow, ...]:
-        """Those that are listed."""
+        """The sessions that are listed."""
         return self.rows[:_LISTED]
 
     @property

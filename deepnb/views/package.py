@@ -31,7 +31,7 @@ class PackageView:
         return "\n".join(parts)
 
     def html(self) -> str:
-        """The same."""
+        """The package's files and what is left out, as HTML."""
         gone = table_html(_LEFT_OUT, self.left_out) if self.left_out else None
         return h.box(h.heading(self.title, stamp=self.stamp), table_html(_FILES, self.files, (1,)), gone)
 

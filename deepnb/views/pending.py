@@ -46,7 +46,7 @@ class PendingView:
         return "\n\n".join([head, *(f"{diff_view([i.change], i.title).text()}\n{clean(i.todo)}" for i in self.items)])
 
     def html(self) -> str:
-        """The same, one card a change."""
+        """One card for each pending change."""
         if not self.items:
             return h.box(h.muted(EMPTY))
         cards = [h.frame(h.el("div", h.el("b", i.title)), diff_html(i.change), h.muted(i.todo)) for i in self.items]

@@ -30,7 +30,7 @@ class RunningView:
         return page([" · ".join(filter(None, (self._when, self.doing, self._context, self.hint)))])
 
     def html(self) -> str:
-        """The same, small, with a gauge whose mark is the trigger."""
+        """The line, small, with a gauge whose mark is the trigger."""
         gauge = h.join(" · ", self._context, " ", self._gauge()) if self.budget else None
         hint = f" · {self.hint}" if self.hint else None
         look = "font-size:12px;font-variant-numeric:tabular-nums"

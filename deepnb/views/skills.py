@@ -163,7 +163,7 @@ class SkillView:
         return page([*lines, "", *quoted(self.body)])
 
     def html(self) -> str:
-        """The same, the text of its file."""
+        """The skill with the text of its file."""
         skill = self.skill
         problem = _problem(skill.problem) if skill.problem else None
         head = h.heading(f"skill {skill.name or skill.directory}", h.code(skill.path), stamp=self.stamp)

@@ -100,12 +100,12 @@ class SubagentView:
         return f"subagent {self.row.name} · {self.row.listed.path or self.row.listed.source}"
 
     def text(self) -> str:
-        """What it is for, what it has, what it spent; then its prompt."""
+        """Says what the subagent is for, what it has, and what it spent; then its prompt."""
         lines = [title_line(self.title, self.stamp), self.row.listed.agent.description.strip(), *self.row.facts[1:]]
         return page([*lines, "", *(quoted(self.body) if self.body.strip() else ["(no system prompt)"])])
 
     def html(self) -> str:
-        """The same, with the whole prompt."""
+        """The subagent with its whole prompt."""
         title, where = self.title.split(" · ", 1)
         facts = [_fact(fact) for fact in self.row.facts[1:]]
         body = h.pre(self.body) if self.body.strip() else h.muted("(no system prompt)")

@@ -20,7 +20,7 @@ class TextView:
         return f"{clean(title_line(self.name, self.stamp))}\n{body}" if self.name else body
 
     def html(self) -> str:
-        """The same, the text in a block that keeps its lines."""
+        """The text in a block that keeps its lines."""
         top = h.heading(self.name, stamp=self.stamp) if self.name else None
         return h.box(top, h.pre(self.body.rstrip("\n")))
 

@@ -133,7 +133,7 @@ class ThreadCard:
         return " · ".join(part for part in (self.thread.name, lane(self.thread), *self.facts) if part)
 
     def html(self) -> str:
-        """The same, set in under the thread it comes from."""
+        """The threads, each set in under the one it comes from."""
         name = h.join(h.el("b", self.thread.name), "  ", lane(self.thread))
         facts = h.muted(" · ", " · ".join(self.facts))
         return h.box(h.el("div", name, facts, style=f"margin:0 0 0 {2 * self.depth}em"))

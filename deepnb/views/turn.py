@@ -32,7 +32,7 @@ class TurnView:
         return _text(self.turn, self.turn.prompt, [turn_segments(self.turn).text()])
 
     def html(self) -> str:
-        """The same, with its tool cards."""
+        """The turn with its tool cards."""
         return _html(self.turn, self.turn.prompt, h.Html(turn_segments(self.turn).html()))
 
 
@@ -47,7 +47,7 @@ class OutcomeView:
         return _text(self.turn, None, [turn_segments(self.turn).text()])
 
     def html(self) -> str:
-        """The same, with its tool cards."""
+        """The turn with its tool cards."""
         return _html(self.turn, None, h.Html(turn_segments(self.turn).html()))
 
 
@@ -82,7 +82,7 @@ class ShortTurnView:
         return _text(self.turn, self.prompt, [*self.calls, *([""] if self.calls else []), self.answer])
 
     def html(self) -> str:
-        """The same, the answer as Markdown."""
+        """The turn, its answer as Markdown."""
         from deepnb.views.markdown import markdown_html
 
         calls = [h.el("div", h.code(line)) for line in self.calls]

@@ -86,7 +86,7 @@ class XrayView:
         return page(lines)
 
     def html(self) -> str:
-        """The same; each part and each piece is a fold."""
+        """The request, in which each part and each piece is a fold."""
         title, *facts = self.title.split(" · ")
         body: list[h.Child] = [h.heading(title, *facts, stamp=self.stamp)]
         body += [h.el("div", fact) for fact in self.facts]

@@ -269,7 +269,7 @@ class _Filled:
 
 
 class _Part:
-    """One of the views in an output."""
+    """A view among those in one output."""
 
     def __init__(self, place: _Filled, view: View) -> None:
         self.place, self.view = place, view

@@ -32,7 +32,7 @@ class Agent:
     stack: tuple[Any, ...]
     """The middleware of the main agent, the outermost first."""
     tools: Sequence[Any]
-    """Its tools, less those of the middleware."""
+    """The tools of the agent, without those of the middleware."""
     common: Common
     nested: Mapping[str, Measured]
     """The models of the subagents that have one of their own, by agent."""

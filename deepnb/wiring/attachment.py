@@ -44,7 +44,7 @@ class Attachment:
         return frozenset(name for name, rule in named.items() if rule)
 
     def called(self, name: str) -> Attachment:
-        """The same under another name."""
+        """Give the attachment under another name."""
         return replace(self, name=name, features=replace(self.features, agent=name))
 
     def refusal(self, path: str, memory: tuple[str, ...], skills: tuple[str, ...], guarded: bool) -> str:

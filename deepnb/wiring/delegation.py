@@ -125,7 +125,7 @@ def _graph(
 
 
 def _tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
-    """Those of a subagent beside the file tools and `task`."""
+    """The tools of a subagent beside the file tools and `task`."""
     if agent.tools is None:
         return list(tools)
     by_name = {str(getattr(t, "name", None) or getattr(t, "__name__", "")): t for t in tools}

@@ -35,7 +35,7 @@ class Host(Program, Protocol):
 
     @property
     def backend(self) -> GuardedBackend:
-        """What its tools write through."""
+        """The backend that the host's tools write through."""
 
     @property
     def checkpointer(self) -> Any:

@@ -7,7 +7,7 @@ from deepnb.core.errors import InvalidError
 
 
 def check_parts(tools: tuple[Any, ...], middleware: tuple[Any, ...], store: Any, checkpointer: Any) -> None:
-    """An error for the first part that can't be one. By what it has: the engine need not be imported for that."""
+    """Raise an error for the first part that can't be one. By what it has: the engine need not be imported for that."""
     for tool in tools:
         _check_tool(tool)
     for one in middleware:

@@ -40,7 +40,7 @@ class Address:
     """Names of variables that its command gets beside the usual ones."""
 
     def __str__(self) -> str:
-        """As it is typed again, less credentials."""
+        """The address as it is typed again, without credentials."""
         name = "" if self.name == _derived(self) else f"--name {self.name} "
         env = f"--env {','.join(self.env)} " if self.env else ""
         return name + env + redact(f"{PREFIX}{self.url or shlex.join(self.command)}")

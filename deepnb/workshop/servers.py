@@ -87,7 +87,7 @@ class Server:
 
     @property
     def name(self) -> str:
-        """What its tools' names begin with."""
+        """The prefix of its tools' names."""
         return self.address.name
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
 
 
 def lost(anchors: Iterable[Anchor], summary: str) -> tuple[Anchor, ...]:
-    """Those that the summary does not hold word for word."""
+    """The anchors that the summary does not hold word for word."""
     held = _plain(summary)
     return tuple(a for a in anchors if not _holds(held, _plain(a.text)))
 

@@ -65,7 +65,7 @@ def by_chance(value: str) -> bool:
 
 
 def letters_by_chance(value: str) -> bool:
-    """The same for bodies that may be letters only."""
+    """Whether chance made a body that may be letters only."""
     return len(set(value)) >= 12 and value.lower() != value and not stand_in(value)
 
 
@@ -81,7 +81,7 @@ def json_token(value: str) -> bool:
 
 
 def upper_by_chance(value: str) -> bool:
-    """The same for identifiers in capitals, whose documented example ends in EXAMPLE."""
+    """Whether chance made an identifier in capitals (the documented example of one ends in EXAMPLE)."""
     return len(set(value)) >= 8 and "EXAMPLE" not in value and "XXXX" not in value
 
 
@@ -178,7 +178,7 @@ def url_password_like(value: str) -> bool:
 
 
 def basic_pair(value: str) -> bool:
-    """Whether base64 hides `user:password`; that of RFC 7617, Aladdin's, is none."""
+    """Whether base64 hides `user:password`; the example of RFC 7617, Aladdin's, is no credential."""
     try:
         plain = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_" if set(value) & {*"-_"} else None)
         user, colon, password = plain.decode("utf-8").partition(":")

@@ -30,7 +30,7 @@ _STEP = 0.05
 
 
 class _NotOnTape(NotOnTapeError, ModelError):
-    """The same for LangChain, which makes some requests again after an error, unless it says that this is no use."""
+    """Tells LangChain, too, which makes some requests again after an error, that this is no use."""
 
 
 class Player:
@@ -89,7 +89,7 @@ class TapeModel(BaseChatModel):
         return str(self.taped.counts)
 
     def of(self, name: str) -> TapeModel:
-        """The model on the same tape that a subagent's own has the name of; this one where there is none."""
+        """The model of this name on the same tape, for a subagent; this one where the tape has none."""
         found = next((one for one in self.player.tape.models if one.name == name), None)
         return self if found is None else _model(self.player, found, self.pace)
 
@@ -114,7 +114,7 @@ class TapeModel(BaseChatModel):
             return chunk_of(piece)
         except (AttributeError, TypeError, ValueError):
             raise InvalidError(
-                f"{self.model_name} is damaged: it has an answer that is none",
+                f"{self.model_name} is damaged: one of its answers is no message",
                 "get the file again, or record it again: %agent record FILE",
             ) from None
 

@@ -72,7 +72,7 @@ class Recording:
 
     @property
     def line(self) -> str:
-        """What it is doing."""
+        """Says what the recorder is doing."""
         so_far = f"{self.requests} request{'s' if self.requests != 1 else ''}"
         if self.active:
             return f"recording to {self.name}, {so_far} so far"

@@ -35,7 +35,7 @@ def provider_keys() -> frozenset[str]:
 
 
 def form_of(tool: Any) -> str:
-    """Whose form a tool's schema is in."""
+    """Name the provider whose form a tool's schema is in."""
     return "anthropic" if isinstance(tool, Mapping) and "input_schema" in tool else "openai"
 
 

@@ -91,7 +91,7 @@ def slip(asked: Analysis, error: str) -> tuple[str, str] | None:
 
 
 def renamed(asked: Analysis, typed: str, name: str) -> Analysis:
-    """The same with another name for a column."""
+    """Give the plan with another name for a column."""
 
     def right(column: str) -> str:
         return name if column == typed else column

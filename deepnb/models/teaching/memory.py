@@ -325,7 +325,7 @@ def brought_back(c: Conversation, asked: frozenset[str]) -> list[str]:
 
 
 def anchors(c: Conversation, asked: frozenset[str]) -> list[str]:
-    """The same of the anchors beside a summary."""
+    """Read the anchors beside a summary likewise."""
     return _best(asked, ((line, f'- "{short(line, 200)}"') for line in _anchors(c)))
 
 
