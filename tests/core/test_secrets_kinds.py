@@ -99,6 +99,97 @@ def test_a_value_in_two_parts_is_one_mark() -> None:
         assert credentials(clean) == ()
 
 
+# -- what an author who had not read the rules wrote down: kinds of places, each with an input of its own
+
+WORDS = "heron.Lagoon" + ".6083"
+MADE = "tK8w" + "Qz3nVb6r"
+LOWER = "wqzxkvb" + "ntr48"
+
+
+@every_row(
+    ("text", "kept"),
+    [
+        # a hyphen joins where a word stands before it
+        ("-ghp" + "_a1B2c3D4e5F6a1B2c3D4e5F6a1B2c3D4e5F6", "-"),
+        ("removed: -glpat" + "-a1B2c3D4e5F6a1B2c3D4", "removed: -"),
+        # the n-th name, the n-th value
+        (f"who, passwd = 'reader', '{MADE}'", "who, passwd = 'reader', '"),
+        (f'let [pw, db] = ["{WORDS}", "shop"]', 'let [pw, db] = ["'),
+        (f"insert into staff (pwd, name) values ('{LOWER}', 'ann')", "insert into staff (pwd, name) values ('"),
+        # behind a call, a condition, a default
+        (f'pw = ask("pw") or "{WORDS}"', 'pw = ask("pw") or "'),
+        (f'passwd = ask() if tty else "{LOWER}"', 'passwd = ask() if tty else "'),
+        (f"let pw = env.SHOP_PASSWORD ?? '{MADE}'", "let pw = env.SHOP_PASSWORD ?? '"),
+        # the argument of a call that takes one
+        (f'jwt.decode(cookie, "{HASH}", ["HS512"])', 'jwt.decode(cookie, "'),
+        (f'new NetworkCredential("robot", "{WORDS}")', 'new NetworkCredential("robot", "'),
+        (f"store.set_password('wiki', 'robot', '{LOWER}')", "store.set_password('wiki', 'robot', '"),
+        (f"bcrypt.hashpw(b'{MADE}', salt)", "bcrypt.hashpw(b'"),
+        # in parts
+        (f'head = "{CHANCE[:9]}"\ntail = "{CHANCE[9:]}"\napi_key = head + tail', 'head = "'),
+        (f'api_key: "{CHANCE[:9]}\\\n   {CHANCE[9:]}"', 'api_key: "'),
+        # commands
+        (f"cqlsh -u robot -p {WORDS} node", "cqlsh -u robot -p "),
+        (f"htpasswd -B -b users robot {LOWER}", "htpasswd -B -b users robot "),
+        (f"mc alias set lake https://lake.dev robot {CHANCE}", "mc alias set lake https://lake.dev robot "),
+        (f"curl -u robot:{WORDS.lower()} lake.dev", "curl -u robot:"),
+        (f"sqlplus robot/{MADE}@//db.dev/shop", "sqlplus robot/"),
+        (f"jdbc:oracle:thin:robot/{LOWER}@db.dev:1521:shop", "jdbc:oracle:thin:robot/"),
+        (f"rabbitmqctl add_user robot {MADE}", "rabbitmqctl add_user robot "),
+        # what is printed
+        (f"  name  passwd\n0  ann  {WORDS}", "  name  passwd\n0  ann  "),
+        (f" name | pw \n------+----\n ann | {MADE}", " name | pw \n------+----\n ann | "),
+        (f"<td>Passwort</td>\n<td><b>{LOWER}</b></td>", "<td>Passwort</td>\n<td><b>"),
+        (f"<tr><th>id</th><th>pw</th></tr><tr><td>1</td><td>{MADE}</td></tr>", "<tr><th>id</th><th>pw</th></tr><tr><td>1</td><td>"),
+        (f"In [7]: passwd\nOut[7]: '{WORDS}'", "In [7]: passwd\nOut[7]: '"),
+        # SQL
+        (f"CREATE LOGIN robot WITH PASSWORD = N'{WORDS}'", "CREATE LOGIN robot WITH PASSWORD = N'"),
+        (f"CREATE USER robot IDENTIFIED WITH sha256_password BY '{LOWER}'", "CREATE USER robot IDENTIFIED WITH sha256_password BY '"),
+        # sentences
+        ("Passphrase of the archive: marble kettle willow 57", "Passphrase of the archive: "),
+        (f"WLAN-Schlüssel der Werkstatt: {WORDS}", "WLAN-Schlüssel der Werkstatt: "),
+        (f"Le code Wi-Fi de l'atelier, c'est {LOWER}", "Le code Wi-Fi de l'atelier, c'est "),
+        (f"Credenciales de lake.dev: robot / {WORDS}", "Credenciales de lake.dev: robot / "),
+        (f"avec le mot de passe « {MADE} »", "avec le mot de passe « "),
+        (f"We changed the webhook secret; the new one is {CHANCE}", "We changed the webhook secret; the new one is "),
+        # forms of vendors
+        (f"it is 2/1203948576102938/1203948576102938:{HASH} now", "it is "),
+        ("use ak" + "-q7Rt2LmXw9Bc4Vz8Kp3NdY", "use "),
+        ("v1.0" + f"-{HASH[:24]}-{HASH * 4}{HASH[:18]}", ""),
+    ],
+)  # fmt: skip
+def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) -> None:
+    left = redact(text)
+    assert left.startswith(f"{kept}[redacted: "), left
+    assert not any(value in left for value in (WORDS, WORDS.lower(), MADE, LOWER, CHANCE[9:], HASH, "willow"))
+
+
+@every_row(
+    "text",
+    [
+        '{"password_rotated_at": "2026-03-01T10:00", "passwordStrength": "good", "password": "varchar(64) "}',
+        '{"password_min_age": "weekly", "secret": "Optional[bytes]", "pwd": "text?"}',
+        "name, key = 'iris', 'species_2'",
+        "user, password = read_account('shop2026')",
+        "INSERT INTO staff (name, password) VALUES (?, ?)",
+        "password = ask() or 'none was given'",
+        "connect('db01.dev', 5432, 'sales_2026')",
+        "docker run -u 1000 -p 8080:80 nginx",
+        "mysql -u reader -p dwh2026",
+        "  token  n\n0  tree2  41",
+        "In [7]: len(password)\nOut[7]: 14",
+        "<tr><th>token</th></tr><tr><td>tree22</td></tr>",
+        "passphrase: see the note in the vault",
+        "search phrase: green energy transition",
+        "The Wi-Fi stick is a RTL8821CE",
+        "The key metric changed; the new one is RMSE-95",
+        "password = settings.staging2.password",
+    ],
+)
+def test_what_stands_in_such_places_and_is_none_is_kept(text: str) -> None:
+    assert credentials(text) == ()
+
+
 # -- what is none
 
 

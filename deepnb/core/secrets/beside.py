@@ -24,26 +24,32 @@ _NAMED = regex(
     rf"(?:(?:{_WORD}|/[\w.]{{1,60}}>\s{{0,40}}<\w{{1,20}})(?:[^\w\n]{{1,8}})){{0,2}}\Z"
 )
 _CAMEL = regex(r"[a-z]{1,60}\d{0,2}|[A-Z]{1,60}(?![a-z])\d{0,2}|[A-Z][a-z]{1,60}\d{0,2}|\d{1,60}")
-_ADDED_TEXT = """
-prod production dev test testing staging stage live sandbox ro rw read write old new val value str string raw main default
-b64 base64 us eu v1 v2 v3 local backup primary secondary admin it
-"""
+_ADDED_TEXT = """prod production dev test testing staging stage live sandbox ro rw read write old new val value str string raw main default
+b64 base64 us eu v1 v2 v3 local backup primary secondary admin it"""
 _ADDED = frozenset(_ADDED_TEXT.split())
-_SECRECY_TEXT = """
-key keys apikey pat auth sas seed salt pepper hmac cipher sk tok tkn token tokens cred creds credential credentials secret
+_SECRECY_TEXT = """key keys apikey pat auth sas seed salt pepper hmac cipher sk tok tkn token tokens cred creds credential credentials secret
 secrets license licence otp totp mfa psk jwt bearer dsn signing private pw pwd pass passwd password passphrase mnemonic
-webhook apitoken authtoken login schluessel geheimnis clave llave jeton cle secreto zugang appid
-"""
+webhook apitoken authtoken login schluessel geheimnis clave llave jeton cle secreto zugang appid"""
 _SECRECY = frozenset(_SECRECY_TEXT.split())
+_PLAIN = [
+    "key",
+    "keys",
+    "auth",
+    "seed",
+    "salt",
+    "login",
+    "pass",
+    "license",
+    "licence",
+    "signing",
+]  # alone, they name anything
 _ENDS = ("key", "token", "secret", "passwd", "creds")
 _NO_ENDS = frozenset(("monkey", "turkey", "whiskey", "hockey", "jockey", "donkey", "hotkey"))
 # What is no credential though chance drew it: public halves, digests, and what is found again by it.
-_NO_SECRETS_TEXT = """
-public pub hash digest sha sha1 sha256 sha512 md5 id ids uuid guid cache etag checksum integrity fingerprint primary foreign
+_NO_SECRETS_TEXT = """public pub hash digest sha sha1 sha256 sha512 md5 id ids uuid guid cache etag checksum integrity fingerprint primary foreign
 sort partition idempotency host row group object dedup lookup index map dict blob file message event shard routing
 composite unique natural item sub answer short hot commit rev revision version nonce csrf xsrf test_id site sitekey
-publishable query react i18n locale translation storage state random rng node next page continuation cursor pagination
-"""
+publishable query react i18n locale translation storage state random rng node next page continuation cursor pagination"""
 _NO_SECRETS = frozenset(_NO_SECRETS_TEXT.split())
 _NO_SECRET_SAID = regex(
     r"(?<![a-z])(?:public|hash(?:es)?|digest|sha-?\d{0,3}|md5|ids?|uuid|guid|etag|checksum|integrity|fingerprint|commits?|rev(?:ision)?"
@@ -61,8 +67,7 @@ _SAID_AFTER = regex(
     r"(?:key|token|secret|credential|api|schl\u00fcssel|jeton|cl\u00e9|clave|llave)(?![a-z_])",
     re.IGNORECASE,
 )
-_VENDORS_TEXT = """
-ably abstractapi adafruit adyen ahrefs airbrake airtable alchemy algolia alpaca alphavantage alpha.vantage amplitude anthropic
+_VENDORS_TEXT = """ably abstractapi adafruit adyen ahrefs airbrake airtable alchemy algolia alpaca alphavantage alpha.vantage amplitude anthropic
 apify assemblyai asana atlassian auth0 axiom azure backblaze baidu betterstack bigquery binance bitbucket bitly blockfrost
 braintree browserbase browserstack bugsnag bunny.net buildkite calendly cerebras chargebee checkly circleci clearbit clerk clickhouse
 clickup cloudflare cloudinary cockroach codecov cohere coinbase coingecko coinmarketcap comet.ml confluent contentful convertkit coralogix
@@ -80,24 +85,17 @@ rollbar runpod salesforce scaleway segment sendbird sendgrid sendinblue sentry s
 slack snowflake snyk sonarqube sonarcloud splunk spoonacular spotify squarespace stripe supabase tavily telegram telnyx
 tencent tiingo tinify tinypng tmdb todoist togetherai trello truelayer twelvedata twilio twitch twitter typeform unsplash
 upstash uptimerobot vercel virustotal voyageai vultr wandb weatherapi weatherbit weatherstack weaviate weights.and.biases wolfram
-wolframalpha woocommerce xero yandex yelp youtube zendesk zenodo zerossl zilliz zoho zoom zotero zulip
-"""
+wolframalpha woocommerce xero yandex yelp youtube zendesk zenodo zerossl zilliz zoho zoom zotero zulip"""
 _VENDOR = regex(rf"(?<![a-z])(?:{'|'.join(_VENDORS_TEXT.split())})(?![a-z])", re.IGNORECASE)
 _ACCESS_ID = regex(r"(?:AKIA|ASIA|LTAI|AKID|GOOG1E|ALTAK)[A-Za-z0-9]{12,57}")
-
-
 _FORM = regex(
     r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:fx|[0-9a-f]{32}-us\d{1,2}|[0-9a-fA-F]{36}NRAL"  # DeepL, Mailchimp, New Relic
     r"|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,80}"  # Zhipu, Terraform
     r"|[A-Za-z0-9_~-]{3}\dQ~[A-Za-z0-9_.~-]{31,34}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{86}=="  # Azure's
     r"|(?=[A-Za-z0-9]{0,80}\d)[A-Za-z0-9]{32,52}(?:JQQJ99[A-Za-z0-9]{18,30}|AC[A-Za-z]{2}[A-Za-z0-9]{4}))(?![A-Za-z0-9_=-])"
 )
-
-
-_SAYS_TEXT = """
-file path dir url uri endpoint name names count limit length len type field column columns env var policy hint prompt label
-header prefix pattern regex min max version color colour format user mail
-"""
+_SAYS_TEXT = """file path dir url uri endpoint name names count limit length len type field column columns env var policy hint prompt label
+header prefix pattern regex min max version color colour format user mail"""
 _SAYS = frozenset(_SAYS_TEXT.split())
 
 
@@ -184,18 +182,7 @@ def _name_of_secrecy(before: str, drawn: str) -> str | None:
     if not words or not _NO_SECRETS.isdisjoint(words):
         return None
     last = words[-1]
-    if len(words) == 1 and last in (
-        "key",
-        "keys",
-        "auth",
-        "seed",
-        "salt",
-        "login",
-        "pass",
-        "license",
-        "licence",
-        "signing",
-    ):
+    if len(words) == 1 and last in _PLAIN:
         return None
     if (
         any(map(_VENDOR().fullmatch, words))

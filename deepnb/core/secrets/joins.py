@@ -18,7 +18,7 @@ _JOIN = regex(
     rf"|{_BLANK}(?:;|\r?\n|;{_BLANK}\r?\n)[ \t>]{{0,40}}\$?[\w.]{{1,60}}[ \t]{{0,4}}(?:[+.]=|=[ ]?\$?[\w.]{{1,60}}[ ]?[+.])[ \t]{{0,4}}"  # x += "b"
     rf"|\.concat\([ ]?)"  # "a".concat("b")
     rf"[rbfuRBFU@]?\\?(?P=quote)(?={_BODY})"
-    r"|\\\r?\n(?=[A-Za-z0-9+/=_-])(?<=[A-Za-z0-9+/=_-].\n)"  # a line that goes on: a\
+    r"|(?<=[A-Za-z0-9+/=_-])\\\r?\n[ \t]{0,40}(?=[A-Za-z0-9+/=_-])"  # a line that goes on: a\
 )
 # "".join(["a", "b"]), CONCAT('a', 'b'), paste("a", "b"), ["a", "b"].join(""), "%s%s" % ("a", "b"), "{}{}".format("a", "b")
 _CALLS = ("join([", "join((", "].join", "oncat", "CONCAT", "paste", "%s%s", "{}{}")
@@ -31,11 +31,8 @@ _COMMA = regex(rf"(?<={_BODY})([\"'])\s{{0,8}},\s{{0,40}}\1(?={_BODY})")
 _FOLDED = regex(
     r"[:=][ ][>|][+-]?[ \t]{0,4}\r?\n([ \t]{1,40})[A-Za-z0-9+/_-]{8,200}(\r?\n\1)(?=[A-Za-z0-9+/=_-]{4,200}(?:\r?\n|\Z))"
 )
-_LONGEST = 600
-
-
-_NEAR = 400
-"""Characters of the text on either side that are read with the parts."""
+_LONGEST, _NEAR = 600, 400
+"""Characters of a call that are read, and of the text on either side of the parts."""
 
 
 class Joined(NamedTuple):

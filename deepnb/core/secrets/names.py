@@ -9,40 +9,31 @@ from typing import NamedTuple
 
 from deepnb.core.regex import regex
 
-_PASSWORDS = {
-    **dict.fromkeys(
-        ("pass", "pwd", "pw", "kennwort", "contraseña", "contrasena", "senha", "пароль", "密码", "密碼", "口令"),
-        "password",
-    ),
-    **dict.fromkeys(("パスワード", "비밀번호", "암호", "暗号"), "password"),
-    **dict.fromkeys(("mot de passe", "wachtwoord", "hasło", "lösenord"), "password"),
-}
-_TOKENS = {
-    **dict.fromkeys(("token", "令牌", "トークン"), "token"),
-    **dict.fromkeys(("secret", "credential", "psk", "creds", "passkey", "凭证", "凭据"), "secret"),
-    **dict.fromkeys(("密钥", "密鑰", "密匙", "秘钥"), "key"),
-}
 _WHOLE_PASSWORDS = ("mdp", "clave")
 _WHOLE_WORDS = ("jwt", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
+_PASSWORDS = "pass pwd pw kennwort contraseña contrasena senha пароль 密码 密碼 口令 パスワード 비밀번호 암호 暗号 wachtwoord hasło lösenord"
+_SECRETS = "secret credential psk creds passkey 凭证 凭据"
 _NAMES = {
-    **_PASSWORDS,
-    **_TOKENS,
-    "key": "key",
-    "_auth": "token",
-    **dict.fromkeys(_WHOLE_WORDS, "token"),
+    **dict.fromkeys((*_PASSWORDS.split(), "mot de passe"), "password"),
+    **dict.fromkeys(("token", "令牌", "トークン"), "token"),
+    **dict.fromkeys(_SECRETS.split(), "secret"),
+    **dict.fromkeys(("密钥", "密鑰", "密匙", "秘钥", "key"), "key"),
+    **dict.fromkeys(("_auth", *_WHOLE_WORDS), "token"),
     **dict.fromkeys(_WHOLE_PASSWORDS, "password"),
 }
 _KEY_BEFORE = regex(
     r"(?:api|access|auth|account|secret|private|encryption|encrypt|signing|master|storage|service|deploy|admin|client|bot"
-    r"|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"
+    r"|pragma|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"
 )
 # The rest of the name after the word that was found, and what makes it the name of something else.
 _TAIL = regex(r"(?:[A-Za-z0-9_-]{0,40})(?:[ ](?:access[ ])?(?:key|token))?")
 _OTHER_THING = regex(
     r"(?:(?:^|[_-])(?:file|path|dir|url|uri|endpoint|names?|ids?|count|limit|length|len|type|field|env|var|policy|expiry|"
     r"expires?|expiration|ttl|hash(?:ers)?|hint|prompt|label|reset|ref|min|max|header|prefix|enabled|required|rules?|"
-    r"version|validators?|index|budget|usage|store|manager|provider|class|form|page|regex|pattern|input|args?|context|sha\d{1,3}|md5|digest)"
-    r"|(?<=[a-z])(?:File|Path|Url|Uri|Name|Id|Count|Limit|Length|Type|Field|Ref|Policy|Hash))s?\Z"
+    r"version|validators?|index|budget|usage|store|manager|provider|class|form|page|regex|pattern|input|args?|context|sha\d{1,3}|md5|digest"
+    r"|at|on|by|since|until|date|time|timestamp|age|days|hours|minutes|seconds|strength|score|status|state|kind|source|algorithm|scheme"  # changed_at
+    r"|changed|updated|created|modified|rotated|format|mode|method|col(?:umn)?|flow|scope|owner|message|error|description|title|backend|strategy)"
+    r"|(?<=[a-z])(?:File|Path|Url|Uri|Name|Id|Count|Limit|Length|Type|Field|Ref|Policy|Hash|At|On|By|Date|Time|Age|Strength|Status|State|Kind))s?\Z"
     r"|(?:^|[_-])(?:PATH|FILE|URL|NAME|ID|COUNT|LIMIT|HASH|TYPE)\Z",
 )
 _PASS_TAIL = regex(r"(?![Tt]hr)(?i:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")

@@ -14,7 +14,7 @@ from deepnb.core.secrets.span import Span
 
 _SHORTEST, _SHORTEST_TELLING, _SHORTEST_HASH = 24, 20, 32
 _RUN = regex(
-    r"(?:(?<![A-Za-z0-9\\-])(?<![A-Za-z0-9_]_)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
+    r"(?:(?<![A-Za-z0-9\\])(?<![A-Za-z0-9_][_-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F]))"
     r"[A-Za-z][A-Za-z0-9]{1,15}[_.~-]{1,2}[A-Za-z0-9][A-Za-z0-9_+/.~-]{19,511}"
 )
 _REST = regex(r"[A-Za-z0-9_+/.~-]{0,4096}={0,2}")
@@ -27,32 +27,24 @@ _NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
 _NAME = regex(r"(?:[a-z0-9]{1,15}_){3,40}[a-z0-9]{1,15}")  # test_align_dt64tzindex_mismatched_tzs
 _ID = regex(r"[a-z]{2,10}_01[A-Za-z0-9]{20,24}")  # msg_01...: Anthropic's ids of whatever kind
 _OTHER = regex(r"[^A-Za-z0-9]")
-_TELLING_TEXT = """
-sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
-private service svc webhook whsec refresh personal signing sdk
-"""
+_TELLING_TEXT = """sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
+private service svc webhook whsec refresh personal signing sdk"""
 _TELLING = frozenset(_TELLING_TEXT.split())
 # What is no credential though drawn by chance: stand-ins, digests and public keys, wherever the word stands in the
 # prefix; what is named by its hash; and ids, whose word is all of the prefix.
-_DIGESTS_TEXT = """
-your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey
-public ssh ecdsa rsa ed uuid guid nonce boundary webkit traceparent
-"""
+_DIGESTS_TEXT = """your example sample dummy fake placeholder sha md hash digest checksum etag integrity crc fingerprint pub pubkey
+public ssh ecdsa rsa ed uuid guid nonce boundary webkit traceparent"""
 _DIGESTS = frozenset(_DIGESTS_TEXT.split())
-_HASH_NAMES_TEXT = """
-cache commit rev revision blob layer image index chunk build snapshot font bundle asset assets static trace span vpc
-subnet ami arn sg eni vol igw rtb node pod cluster replicaset version form data base
-"""
+_HASH_NAMES_TEXT = """cache commit rev revision blob layer image index chunk build snapshot font bundle asset assets static trace span vpc
+subnet ami arn sg eni vol igw rtb node pod cluster replicaset version form data base"""
 _HASH_NAMES = frozenset(_HASH_NAMES_TEXT.split())
-_IDS_TEXT = """
-call toolu tooluse srvtoolu tool msg message resp response rs fc ctc run lc thread asst assistant file chatcmpl cmpl
+_IDS_TEXT = """call toolu tooluse srvtoolu tool msg message resp response rs fc ctc run lc thread asst assistant file chatcmpl cmpl
 gen req request evt event org project proj user usr account acct item step batch job task session conv conversation
 turn cell doc document page block row col id ids obj object ref ch cus pi pm in price prod product sub si seti cs
 order inv invoice team group channel workspace wrkspc app client device customer tx txn vs ft upload part list link
 path url chain model dataset experiment artifact worker queue process container instance deploy deployment release
 branch tag name title slug section figure fig table note notebook kernel state ckpt checkpoint store entry record
-patch diff test tests example tmp temp fixture case rule policy role plan
-"""
+patch diff test tests example tmp temp fixture case rule policy role plan"""
 _IDS = frozenset(_IDS_TEXT.split())
 _ID_BEFORE = regex(
     r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"

@@ -8,13 +8,10 @@ from itertools import pairwise
 from deepnb.core.regex import regex
 from deepnb.core.secrets.chance import is_random, score
 
-_STAND_INS_TEXT = """
-access_token admin and api-key api_key apikey bar basic baz bearer bytes change-me change_me changeme contraseña
+_STAND_INS_TEXT = """access_token admin and api-key api_key apikey bar basic baz bearer change-me change_me changeme contraseña
 correct default dummy empty example fake false foo foobar guest here hidden incorrect invalid is kennwort key
 masked missing mypassword mysecretpassword mysql n/a nil no none not null oauth oauth2 off on optional or pass
-passwd password passwort postgres pw pwd redacted required root sample secret secretstr stored str string tbd
-test testing text the todo token true undefined unset user username value varchar wrong yes
-"""
+passwd password passwort postgres pw pwd redacted required root sample secret stored tbd test testing the todo token true undefined unset user username value wrong yes"""
 _STAND_INS = frozenset(_STAND_INS_TEXT.split())
 _STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"
@@ -26,24 +23,25 @@ _ALPHABET = regex(r"abcdefgh|0123456789|useandom", re.IGNORECASE)
 _STAND_IN_FORM = regex(
     r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|%[sd]|\$[A-Za-z_]\w{0,60}|:[A-Za-z_]\w{0,60}"
     r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"
+    r"|(?:(?:big|small)?int(?:eger)?|bool(?:ean)?|float|double|number|numeric|date(?:time)?|timestamp(?:tz)?|uuid|jsonb?|n?(?:var)?char|[cb]lob"
+    r"|n?text|string|str|(?:var)?binary|bytea?|bytes|object|array|list|dict|any|optional|secretstr)(?:\(\d{1,5}\)|\[.{0,60}\]|\?)?"  # the name of a type
     r"|[A-Za-z_-]{0,40}(?:password|passwd|passphrase|secret|token)[A-Za-z_-]{0,40}",
     re.IGNORECASE | re.DOTALL,
 )
 _CODE = regex(
     r"(?:await |new )?[A-Za-z_]\w{0,60}!?(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}!?){0,8}(?:[(\[{]|::<)"  # a call, an index
-    r"|[A-Za-z_]\w{0,60}(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}){1,8}[!;]?\Z"  # an attribute
+    r"|(?!\S{0,120}[a-z]{4}\d{3,6}\W?\Z)[A-Za-z_]\w{0,60}(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}){1,8}[!;]?\Z"  # an attribute, not otter.lamp4711
 )
 _FILE = regex(
     r"\.(?:json|ya?ml|toml|ini|py|txt|pem|csv|md|html?|js|ts|key|crt|env|log|db|sqlite)\Z|://|\A[~.]{0,2}/\w{1,20}/"
 )
-_RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?")
+_RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?|\d{4}-\d\d-\d\d(?:[T ]\S{0,20})?")  # 12/14, 2026-03-01T10:00
 _CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
 _NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")
 _NUMBER = regex(r"(?:#|0x)[0-9a-fA-F]{6,8}")
 _PIECES = regex(r"[A-Za-z0-9]{8,512}")
-_STOP_WORDS_TEXT = """
-a an and be das der die enter for forgot in is ist it must not of please the to with your
-"""
+_STOP_WORDS_TEXT = """a an and are ask at be by can das der die enter file for forgot from has have if in is ist it kept least long
+lost must no not of on or please see set should stored text than that the this to too use used was when will with you your"""
 _STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
 
 
@@ -139,9 +137,22 @@ def _words_and_sign(value: str) -> bool:
     )
 
 
-def password_like(value: str, *, plain: bool = False) -> bool:
-    """Whether an unquoted value is a password; with `plain` a bare lower-case word counts too."""
-    if len(value) < 4 or stand_in(value) or _CODE().match(value) or "://" in value or _RATIO().fullmatch(value):
+def _is_code(value: str, quoted: bool = False) -> bool:
+    """Whether a value is a call, an index or, without quotes, an attribute."""
+    code = _CODE().match(value)
+    return code is not None and (
+        code[0][-1] in "([{:" or not (quoted or _turns(value) > 3 or (_drawn(value) and _PIECES().search(value)))
+    )
+
+
+def _drawn(value: str) -> bool:
+    """Whether a value, in lower case too, can be no word with a number: `rybnxsbhwu52`, and not `xgboost2023`."""
+    return len(value) >= 10 and any(map(str.isdigit, value)) and value.isascii() and score(value) >= 0.8 * len(value)
+
+
+def password_like(value: str, *, plain: bool = False, quoted: bool = False) -> bool:
+    """Whether a value is a password; with `plain` a bare lower-case word counts too."""
+    if len(value) < 4 or stand_in(value) or _is_code(value, quoted) or "://" in value or _RATIO().fullmatch(value):
         return False
     value = value[:256]
     digits, letters = sum(c.isdigit() for c in value), sum(c.isalpha() for c in value)
@@ -172,6 +183,12 @@ def quoted_password_like(value: str) -> bool:
     return _FILE().search(value[-64:]) is None and any(c.isascii() and c.isalnum() for c in value)
 
 
+def passphrase(value: str) -> bool:
+    """Whether words in a row are a passphrase and no part of a sentence."""
+    words = value.split()
+    return len(words) > 2 and len({*words}) > 2 and not _STOP_WORDS & {*words}
+
+
 def url_password_like(value: str) -> bool:
     """Whether the part before `@` in a URL is a password; `user:pass@host` of the manuals is not."""
     return len(value) >= 3 and not stand_in(value) and not value.startswith(("$", "{", "<", "%s"))
@@ -195,24 +212,23 @@ def basic_pair(value: str) -> bool:
 
 
 _ALGORITHM = regex(
-    r"(?:\A|[_-])(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|v|x|latin|iso)[_-]?\d",
+    r"(?:\A|[._-])(?:(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|latin|iso)[_-]?\d"
+    r"|[vx]\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?(?![a-z\d]))",  # v2, v1beta1, x86
     re.IGNORECASE,
 )
 
 
-def strong_password_like(value: str) -> bool:
+def strong_password_like(value: str, *, quoted: bool = False) -> bool:
     """Whether a value is a credential however loosely it stands beside its name: one word, letters, and more than letters."""
-    if len(value) < 6 or not _is_one_word(value) or not password_like(value):
+    if len(value) < 6 or not _is_one_word(value, quoted) or not password_like(value, quoted=quoted):
         return False
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
     signs = any(c in "!@#$%^&*?+" for c in value[1:])
     return letters and (digits or (signs and len(value) >= 8) or _words_and_sign(value) or _is_encoded(value))
 
 
-_GIVEN = regex(
-    r"[A-Za-z_]\w{0,40}=(?!=)."  # random_state=42
-    r"|[\w.+-]{1,64}@[\w-]{1,40}\.[A-Za-z]"  # ann@company.dev
-)
+_GIVEN = regex(r"(?:[a-z_]{1,40}\d{0,3}|[A-Z_]{1,40}|(?:[A-Z]?[a-z]{2,20}){1,4})=(?!=).")  # random_state=42
+_MAIL = regex(r"[\w.+-]{1,64}@[\w-]{1,40}\.[A-Za-z]")  # ann@company.dev
 _NO_PASSWORD = regex(
     r"\S{1,64}[a-z]#\d{1,6}\Z"  # owner/repo#12
     r"|[$\u20ac\xa3]?\d[\d.,:+*x%-]{0,20}[A-Za-z%]{0,3}\d?\Z"  # $100M, 3x+2, 95%
@@ -222,13 +238,25 @@ _NO_PASSWORD = regex(
 )
 
 
-_CODE_SIGN = regex(r"[,;:(){}\[\]<>|\\=](?!\Z)")
+# Otter-lamp-4711, OtterLamp4711, otter.4711.Lamp; no year
+_WORDS_AND_NUMBER = regex(
+    r"(?=\D{0,60}(?!(?:19|20)\d\d(?!\d))\d{3,6}\D{0,60}\Z)"
+    r"(?:\d{3,6}[._!-]?)?[A-Za-z][a-z]{2,15}(?:[._!-]?\d{3,6}[._!-]?|[._!-]|(?=[A-Z]))[A-Za-z][a-z]{2,15}(?:[._!-]?\d{3,6})?[!#*?]?"
+)
+
+
+def called_so(value: str) -> bool:
+    """Whether a word of a sentence about a password is that: plainly made, or two words and a number in one."""
+    return plainly_made(value) or (_WORDS_AND_NUMBER().fullmatch(value) is not None and _is_one_word(value))
+
+
+_CODE_SIGN = regex(r"[,;:(){}\[\]<>|\\](?!\Z)|[!=<>+*-]=")
 
 
 def plainly_made(value: str) -> bool:
     """Whether a word of a sentence can only be a password: `qu13t-R1ver!88`, `x7Kp2mQ9tZ`, and not `Qwen2.5-7B`."""
     value = value[:256]
-    if len(value) < 7 or not _is_one_word(value) or stand_in(value) or is_alphabet(value) or _CODE().match(value):
+    if len(value) < 7 or not _is_one_word(value) or stand_in(value) or is_alphabet(value) or _is_code(value):
         return False
     if "://" in value or _FILE().search(value[-64:]) or _CODE_SIGN().search(value):
         return False
@@ -239,12 +267,15 @@ def plainly_made(value: str) -> bool:
     drawn = turns >= 3 and (3 * turns >= len(value) or (turns > 3 and is_random(value)))
     if drawn and (turns > 3 or (value.lower() != value and value.upper() != value)):
         return True
+    if _drawn(value):
+        return True
     signs = any(c in "!#$%^&*+~@" for c in value[1:])
     return (signs and digits > 0) or _words_and_sign(value)
 
 
-def _is_one_word(value: str) -> bool:
-    return len(value.split()) == 1 and _GIVEN().match(value) is None and _ALGORITHM().search(value) is None
+def _is_one_word(value: str, quoted: bool = False) -> bool:
+    other = _MAIL().match(value) or _ALGORITHM().search(value) or (not quoted and _GIVEN().match(value))
+    return len(value.split()) == 1 and not other
 
 
 def _turns(value: str) -> int:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from deepnb.core.regex import regex
 
-_OPEN = regex(r"\\{0,2}[\"']|[`\u201c\u2018\u300c\u300e\xab]|&quot;")
-_SHUT = {"\u201c": "\u201d", "\u2018": "\u2019", "\u300c": "\u300d", "\u300e": "\u300f", "\xab": "\xbb"}
+_OPEN = regex(r"\\{0,2}[\"']|[`\u201c\u201e\u2018\u300c\u300e]|\xab[ \xa0\u202f]?|&quot;")
+_SHUT = dict(zip("\u201c\u201e\u2018\u300c\u300e\xab", "\u201d\u201c\u2019\u300d\u300f\xbb", strict=True))
 _VALUE = regex(
     r"[^\s\"'`<>\u2018-\u201f\u3001-\u303f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uff0f\uff1a-\uff1f]{1,4096}"
 )
@@ -26,10 +26,10 @@ def value_at(text: str, start: int, *, bold: bool = False) -> Value:
     """What stands there; empty where nothing does. `bold`: stars may close it."""
     quote = _OPEN().match(text, start)
     if quote is not None:
-        shut = text.find(_SHUT.get(quote.group(), quote.group()), quote.end(), quote.end() + 4096)
-        value = text[quote.end() : shut] if shut >= 0 else ""
+        shut = text.find(_SHUT.get(quote[0][0], quote[0]), quote.end(), quote.end() + 4096)
+        value = text[quote.end() : shut].rstrip("\xa0\u202f ") if shut >= 0 else ""
         if value and "\n" not in value:
-            return Value(quote.end(), shut, value, True)
+            return Value(quote.end(), quote.end() + len(value), value, True)
         start = quote.end()
     found = _VALUE().match(text, start)
     if found is None:
