@@ -25,6 +25,7 @@ from deepnb.core.secrets import redact, redact_value
 from deepnb.core.values import Decided, ToolEnded, ToolStarted
 from deepnb.engine import keys
 from deepnb.engine.listen import is_heard, tell, tell_notice, tell_waits
+from deepnb.engine.read_answers import reading
 from deepnb.engine.refused_calls import broken_arguments, impossible, misfit, unreadable, with_all_calls
 from deepnb.engine.request import tool_name
 
@@ -95,14 +96,14 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         return "ApprovalSeal" if self._seal else "ApprovalMiddleware"
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        with broken_arguments(listen=not is_heard()) as broken:
+        with broken_arguments(listen=not is_heard()) as broken, reading(request) as answers:
             response = handler(request)
-        return with_all_calls(response, broken, self._bound(request))
+        return answers.of(with_all_calls(response, broken, self._bound(request)))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        with broken_arguments(listen=not is_heard()) as broken:
+        with broken_arguments(listen=not is_heard()) as broken, reading(request) as answers:
             response = await handler(request)
-        return with_all_calls(response, broken, self._bound(request))
+        return answers.of(with_all_calls(response, broken, self._bound(request)))
 
     def _bound(self, request: Any) -> set[str] | None:
         """The tools of a request that may be given calls as they are; None for all, where no answer is a call as well."""

@@ -18,6 +18,7 @@ from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.errors import GraphBubbleUp
 
 from deepnb.core import values
+from deepnb.core.answers import SpokenText
 from deepnb.core.failures import failure_text, own_traceback
 from deepnb.core.messages import Added, Message
 from deepnb.core.secrets import redact_value
@@ -27,6 +28,7 @@ from deepnb.engine.answer import answer_begun, cut_short, usage
 from deepnb.engine.call_order import CallOrder, Waits
 from deepnb.engine.ledger import Ledger
 from deepnb.engine.probe import to_message
+from deepnb.engine.read_answers import Reader, reader
 from deepnb.engine.refused_calls import ArgumentTexts
 from deepnb.engine.request import message_text, result_text, thinking_text
 
@@ -82,8 +84,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Run of a `task` call -> the name of the subagent it is for."""
         self._models: dict[UUID, tuple[values.Call, float]] = {}
         self._providers: dict[UUID, str] = {}
+        self._readers: dict[UUID, tuple[Reader | None, SpokenText]] = {}
         self._begun: set[UUID] = set()
-        self._spoke: set[UUID] = set()
         self._thought: set[UUID] = set()
         self._arguments: dict[UUID, ArgumentTexts] = {}
         self._busy: dict[UUID, int] = {}
@@ -193,6 +195,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         call = values.Call(number, purpose, path, budget, model=model, agent=agent, request=request)
         self._models[run_id] = (call, time.perf_counter())
         self._providers[run_id] = str((metadata or {}).get("ls_provider") or "")
+        reads = reader()
+        self._readers[run_id] = reads, SpokenText(reads.offered if reads else ())
         self._busy[run_id] = threading.get_ident()
         self.emit(values.ModelStarted(call, call.path))
 
@@ -209,7 +213,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             if pieces := getattr(chunk.message, "tool_call_chunks", None):
                 self._arguments.setdefault(run_id, ArgumentTexts()).add(pieces)
         if text and isinstance(text, str):
-            self._grow(run_id, text, values.TextDelta)
+            self._say(run_id, text)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         self._busy.pop(run_id, None)
@@ -221,14 +225,19 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             return
         call, began = known
         message = getattr(response.generations[0][0], "message", None) if response.generations else None
-        if run_id not in self._spoke and message is not None:
+        reads, spoken = self._readers[run_id]
+        if message is not None:
             self._models[run_id] = known
-            if run_id not in self._thought:
+            if run_id not in self._thought and not spoken.begun:
                 self._grow(run_id, thinking_text(message), values.ThinkingDelta)
-            self._grow(run_id, message_text(message), values.TextDelta)
+            if not spoken.begun:
+                self._say(run_id, message_text(message))
+            message, whole = reads.read(message) if reads else message, message
+            if message is whole or message.content:
+                self._grow(run_id, spoken.end(), values.TextDelta)
             del self._models[run_id]
+        del self._readers[run_id]
         self._begun.discard(run_id)
-        self._spoke.discard(run_id)
         self._thought.discard(run_id)
         reported = usage(message)
         paid = self._ledger.with_cost(reported, call.model, call.path, call.agent) if reported else None
@@ -252,8 +261,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._failed[known[0].path] = known[0]
         self._parent.pop(run_id, None)
         self._arguments.pop(run_id, None)
+        self._readers.pop(run_id, None)
         self._begun.discard(run_id)
-        self._spoke.discard(run_id)
         self._thought.discard(run_id)
 
     # -- tools
@@ -344,9 +353,15 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             raise LimitReached(f"reached the limit of {steps}{f' in the subagent {agent}' if path else ''}")
         self._steps[path] += 1
 
+    def _say(self, run_id: UUID, text: str) -> None:
+        if known := self._readers.get(run_id):
+            for is_thought, piece in known[1].add(text):
+                self._grow(run_id, piece, values.ThinkingDelta if is_thought else values.TextDelta)
+
     def _grow(self, run_id: UUID, text: str, kind: type[values.TextDelta | values.ThinkingDelta]) -> None:
         if text and (known := self._models.get(run_id)) and known[0].purpose == "answer":
-            (self._spoke if kind is values.TextDelta else self._thought).add(run_id)
+            if kind is values.ThinkingDelta:
+                self._thought.add(run_id)
             self._told.add(known[0].number)
             self.emit(kind(text, known[0].number, known[0].path))
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deepnb.core.answers import how_called
 from deepnb.core.approvals import Decision, PendingCall
 from deepnb.core.code import CODE_TOOLS, CodeReview, review
 from deepnb.core.diff import FileDiff
@@ -61,9 +62,9 @@ class CallCard:
 
     @property
     def title(self) -> str:
-        """`1 · write_file, asked by the subagent critic`."""
-        who = f", asked by the subagent {self.call.agent}" if self.call.agent else ""
-        return f"{self.number} · {self.call.name}{who}"
+        """`1 · write_file, read from text, asked by the subagent critic`."""
+        who = f"asked by the subagent {self.call.agent}" if self.call.agent else ""
+        return f"{self.number} · {', '.join(filter(None, (self.call.name, how_called(self.call.id), who)))}"
 
     @property
     def code(self) -> CodeReview | None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from deepnb.core.answers import how_called
 from deepnb.views import html as h
 from deepnb.views.numbers import counted, seconds
 from deepnb.views.text import clean, middle_cut, short, width
@@ -57,8 +58,10 @@ def call_line(name: str, args: Mapping[str, Any], columns: int = _LINE) -> str:
 def tool_text(tool: Tool) -> tuple[str, list[str]]:
     """The line of the call, and the line of its result if there is one to show."""
     took = "" if tool.seconds is None else f" {seconds(tool.seconds)}"
-    first = short(_first_line(tool.result or ""), 92)
-    return f"→ {call_line(tool.name, tool.args)}  {WORDS[tool.status]}{took}", [f"  {first}"] if first else []
+    first, how = short(_first_line(tool.result or ""), 92), how_called(tool.id)
+    return f"→ {call_line(tool.name, tool.args)}{how and f' {how}'}  {WORDS[tool.status]}{took}", [
+        f"  {first}"
+    ] if first else []
 
 
 def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
@@ -78,7 +81,11 @@ def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
         ]
     if tool.traceback:
         body.append(h.fold("traceback", h.pre(tool.traceback, low=True), framed=False))
-    return h.fold(h.join(h.code(call_line(tool.name, tool.args)), state), *(body or [h.muted("no arguments")]))
+    how = how_called(tool.id)
+    return h.fold(
+        h.join(h.code(call_line(tool.name, tool.args)), h.muted(how and f" {how}"), state),
+        *(body or [h.muted("no arguments")]),
+    )
 
 
 def long_text(text: str) -> h.Html:
