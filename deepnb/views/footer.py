@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepnb.core.values import Call, Turn, Usage
+from deepnb.core.asks import asks_to_write
+from deepnb.core.values import Call, ToolStarted, Turn, Usage
 from deepnb.views import html as h
 from deepnb.views.numbers import cost, counted, seconds, tokens
 from deepnb.views.text import page
@@ -47,11 +48,15 @@ def _nested_tokens(calls: Sequence[Call]) -> str:
     return f", {tokens(spent.input + spent.output, spent.exact)} of these in subagents" if calls else ""
 
 
+def _ended(turn: Turn) -> bool:
+    """Whether a turn reached its end."""
+    return bool(turn.error is None and turn.interrupted is None and not turn.asked and turn.calls)
+
+
 def _is_empty(turn: Turn) -> bool:
     """Whether a turn that reached its end has an answer without text and without calls."""
     last = turn.after.messages[-1] if turn.after.messages else None
-    ended = turn.error is None and turn.interrupted is None and not turn.asked and turn.calls
-    return bool(ended and last and last.role == "assistant" and not last.text.strip() and not last.tool_calls)
+    return bool(_ended(turn) and last and last.role == "assistant" and not last.text.strip() and not last.tool_calls)
 
 
 def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] = ()) -> FooterView:
@@ -74,6 +79,8 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
         notes = (*notes, "the turn can go on from where it stopped: %agent resume")
     elif _is_empty(turn):
         notes = (*notes, "the model gave an empty answer: run the cell again, or ask in other words")
+    if _ended(turn) and not any(isinstance(e, ToolStarted) for e in turn.events) and asks_to_write(turn.prompt):
+        notes = (*notes, "no tool was called: nothing was remembered or written")
     return FooterView(tuple(facts), problem, (*filled_lines(filled), *notes))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from deepnb import Session
 from deepnb.core.values import Asked, TextDelta, ThinkingDelta, ToolStarted
 from deepnb.views.approval import CallCard, approval_view
+from deepnb.views.footer import footer_view
 from deepnb.views.turn import long_turn_view
 from tests.core.test_answers import OBJECT, WRITTEN
 from tests.support.scripted import Scripted, call
@@ -70,3 +71,15 @@ def test_thinking_in_tags_is_folded_and_never_sent_back():
     assert "hm" not in [m.content for m in s.options.model.requests[-1]]
     _, turn = played(f"<think>{OBJECT}</think>{OBJECT}", "Done.")
     assert (started(turn), turn.text) == (["note"], "Done.")
+
+
+def test_a_turn_that_was_asked_to_remember_and_called_nothing_says_so():
+    line = "no tool was called: nothing was remembered or written"
+    assert line in footer_view(played("Done.")[1]).lines
+    assert line in footer_view(played(f"I would call {OBJECT}.")[1]).lines
+    for _, turn in (
+        played(OBJECT, "Done."),
+        played("Hello.", prompt="hi"),
+        played("You like tea.", prompt="Do you remember me?"),
+    ):
+        assert line not in footer_view(turn).lines
