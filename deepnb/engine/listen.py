@@ -30,6 +30,7 @@ from deepnb.engine.ledger import Ledger
 from deepnb.engine.probe import to_message
 from deepnb.engine.read_answers import Reader, reader
 from deepnb.engine.refused_calls import ArgumentTexts
+from deepnb.engine.repeats import MOST, Repeats
 from deepnb.engine.request import message_text, result_text, thinking_text
 
 _LOG = logging.getLogger("deepnb")
@@ -69,8 +70,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     ) -> None:
         """`added` is told of each answer, whole, right after its ModelEnded."""
         self.order = CallOrder(emit, added)
-        self.emit = self.order.add
-        """Tells of an event, or of a message that joined."""
+        self._repeats = Repeats()
         self._ledger = ledger
         self._max_steps = max_steps
         self._max_tokens = max_tokens
@@ -103,6 +103,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """Whether nobody waits for the run any more."""
         self.wakes_nodes = False
         """Whether nodes do work of their own, as those of somebody else's graph may."""
+
+    def emit(self, event: values.Event | Added | Waits) -> None:
+        """Tell of an event, or of a message that joined."""
+        if isinstance(event, values.ToolStarted | values.ToolEnded):
+            self._repeats.add(event)
+        self.order.add(event)
 
     def cancel(self) -> None:
         """Let the run end at its next callback."""
@@ -351,6 +357,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if self._max_steps is not None and self._steps[path] >= self._max_steps:
             steps = f"{self._max_steps} step{'s' if self._max_steps != 1 else ''}"
             raise LimitReached(f"reached the limit of {steps}{f' in the subagent {agent}' if path else ''}")
+        if name := self._repeats.repeated(path):
+            raise LimitReached(f"{name} was called {MOST} times running with the same arguments and the same result")
         self._steps[path] += 1
 
     def _say(self, run_id: UUID, text: str) -> None:

@@ -55,6 +55,20 @@ def test_a_turn_never_changes_afterwards():
         first.text = "other"  # type: ignore[misc]
 
 
+def test_a_call_that_gives_the_same_three_times_running_ends_the_turn():
+    again = call("read_file", file_path="/none")
+    s = session(again)
+    turn = s.run("p")
+    assert turn.interrupted == "read_file was called 3 times running with the same arguments and the same result"
+    assert [e.name for e in turn.events if isinstance(e, ToolEnded)] == ["read_file"] * 3
+    assert [e.name for e in s.resume() if isinstance(e, ToolEnded)] == ["read_file"] * 3
+    changing = [call("write_file", file_path=f"/{n}.md", content="x") for n in range(4)]
+    others = [again, again, call("ls", path="/"), again, again, *changing, "end"]
+    assert session(*others).run("p").text == "end"
+    unknown = session(call("nothing"))
+    assert unknown.run("p").interrupted == turn.interrupted.replace("read_file", "nothing")
+
+
 def test_an_empty_prompt_is_one_line():
     s = session()
     for prompt in ("", "  \n\t"):
@@ -117,7 +131,7 @@ def test_the_limit_of_tokens():
 
 
 def test_the_limit_of_cost():
-    more = [call("ls", id=f"n{i}", path="/") for i in range(30)]
+    more = [call("ls", id=f"n{i}", path=f"/{i}") for i in range(30)]
     s = Session(model=Spending(answers=[*more, "end"]), max_cost=0.005, prices={"mine": (100.0, 10.0, 200.0)})
     assert s.run("p").interrupted is None, "no price is known for this model"
     prices = {s.turns[0].model: (100.0, 10.0, 200.0)}

@@ -203,7 +203,9 @@ def test_code_asks_whatever_the_policy_and_then_runs_in_the_session() -> None:
 
 def test_its_policy_and_options_are_those_of_its_start(gate: Gate) -> None:
     session = gated(gate, max_steps=5)
-    job = session.start("x", model=Scripted(answers=[*at_gate().answers, call("ls", path="/", id="l")]))
+    job = session.start(
+        "x", model=Scripted(answers=[*at_gate().answers, *(call("ls", path=f"/{i}", id="l") for i in range(6))])
+    )
     assert gate.entered.acquire(timeout=30)
     session.configure(approve="read-only", max_steps=50)
     gate.open.set()

@@ -127,7 +127,7 @@ def test_two_turns_begin_at_the_top():
 
 def test_a_subagent_has_the_limit_of_steps_too():
     task = call("task", id="t1", description="work", subagent_type=ANY)
-    s = Session(model=Scripted(answers=[task, call("ls", id="n", path="/")]), max_steps=5)
+    s = Session(model=Scripted(answers=[task, *(call("ls", id="n", path=f"/{i}") for i in range(6))]), max_steps=5)
     turn = s.run("p")
     assert turn.interrupted == "reached the limit of 5 steps in the subagent general-purpose"
     assert len(turn.calls) == 6
