@@ -153,6 +153,20 @@ def calls_in(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]]) 
     return found
 
 
+_PIECE = regex(
+    r"```[^\n]*\n.*?(?:```|\Z)|<(\w+)(?:=\w+)?>.*?</\1>|(?:^(?!```|<\w)[^\n]*\S[^\n]*(?:\n|\Z))+",
+    re.DOTALL | re.MULTILINE,
+)  # a fence, a tag with what it holds, a paragraph
+
+
+def calls_among(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]]) -> list[Call]:
+    """Return the calls that a text holds, whatever stands beside them: for answers that nobody waits for."""
+    if whole := calls_in(text, offered):
+        return whole
+    found = [call for piece in _PIECE().finditer(text) for call in calls_in(piece[0], offered)]
+    return found or [call for line in text.splitlines() for call in calls_in(line, offered)]
+
+
 def stands_in(call: Call, texts: Iterable[str]) -> bool:
     """Whether a call is written down in one of these texts, in whichever form: its name, and each argument."""
     name, args = (

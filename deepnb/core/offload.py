@@ -21,7 +21,7 @@ class Flush:
     lines: tuple[str, ...] = ()
     """As they were added to it; empty where there was nothing worth keeping."""
     how: Literal["model", "rules"] = "model"
-    """Who chose them: the model, or rules where no model answered."""
+    """Who chose them: the model, or rules where its answer puts nothing down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def memory_flush(scene: Scene, args: Args) -> Result:
 def _flushed(scene: Scene, flush: Flush) -> View:
     if not flush.lines:
         return notice("nothing new worth keeping")
-    by = "" if flush.how == "model" else " (chosen by rules: no model answered)"
+    by = "" if flush.how == "model" else " (chosen by rules)"
     return text_view(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
 
 

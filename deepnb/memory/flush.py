@@ -1,7 +1,7 @@
 """The flush: before a part of the thread leaves the prompt, what should outlast it goes into the daily note.
 
-The model is asked once, silently, with one tool that can do nothing but add to today's note; what it answers in
-plain words is added, too. Where no model answers, rules choose.
+The model is asked once, silently, with one tool that can do nothing but add to today's note. Calls that it writes as
+text count, and so do bullets; where its answer holds neither, or no model answers, rules choose.
 """
 
 import re
@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 
 from deepnb.backends.writer import writer, writing
 from deepnb.core.anchors import prohibitions
+from deepnb.core.answers import calls_among, split_thinking
 from deepnb.core.directives import unsaid
 from deepnb.core.errors import RefusedError
 from deepnb.core.offload import Flush
@@ -44,12 +45,22 @@ Where nothing is worth keeping, answer NO_REPLY and nothing else.
 
 OPENING, CLOSING = "<leaving>", "</leaving>"
 TOOL = "note"
-_NOTHING = re.compile(
+_EMPTY = re.compile(
     r"(?i:\A\W*no[\W_]*(?:reply|flush)\W*\Z)"  # all it says, whatever stands round it
     r"|(?i:\A\W*no_(?:reply|flush)\b(?!@))"  # the first word, with a reason after it
-    r"|\bNO_(?:REPLY|FLUSH)\b"
 )
+_NOTHING = re.compile(rf"{_EMPTY.pattern}|\bNO_(?:REPLY|FLUSH)\b")
 """What a model answers where there is nothing to keep, in the forms in which models write it."""
+_BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
+_CHATTER = re.compile(
+    r"\W*no[_-](?:reply|flush)\b(?!@)|\W*(?:none|n/?a|nothing)\W*\Z|(?:there (?:is|was) )?nothing (?:is |was |else )?(?:to |worth |new\b|important)"
+    r"|(?:i(?:'|’)m|i am) (?:sorry|an ai|unable|happy|glad)\b|sorry\b|as an ai\b|i (?:can(?:'|’)t|cannot|could not|couldn(?:'|’)t) (?:help|assist|do that|access|call|use|find|provide|comply|remember|store)"
+    r"|(?:sure|certainly|of course|okay|absolutely|great)\b[!,.]|here (?:is|are|'s) (?:the|a|my|some|your)\b|(?:please )?let me know\b|thank(?:s| you)\b|you(?:'|’)re welcome"
+    r"|(?:hi|hello)\b|(?:how|what) (?:can|may|would) (?:i|you)\b|i (?:have|will|'ll) (?:noted?|add(?:ed)?|saved?|call(?:ed)?)\b|[{}\[<`].*|.*[?？]\Z",
+    re.IGNORECASE,
+)
+_MANY = 8
+"""Words from which on a line can be one word repeated."""
 
 SCHEMA = {
     "type": "function",
@@ -63,6 +74,12 @@ SCHEMA = {
         },
     },
 }
+_OFFERED = {TOOL: lambda: {"text": "string"}}
+_ASKED = {
+    " ".join(part.casefold().split())
+    for part in re.split(r"[.:,;\n]", PROMPT.replace(" \\\n", " ") + SCHEMA["function"]["description"])  # type: ignore[index]
+}
+"""The instructions in pieces, which a weak model repeats."""
 _REDACTED = "[redacted: "
 
 _MOST = 24
@@ -135,15 +152,12 @@ class Flusher:
             raise
         except Exception:
             return list(worth_keeping(_said(going))), "rules"
-        calls = [c for c in getattr(answer, "tool_calls", ()) if c["name"] == TOOL]
-        text = "\n".join(str(c["args"].get("text", "")) for c in calls) if calls else message_text(answer)
-        if not calls and not text.strip():  # no answer
+        calls = [c["args"] for c in getattr(answer, "tool_calls", ()) if c["name"] == TOOL]
+        text = split_thinking(message_text(answer))[1]
+        lines = _kept(calls or [args for _, args in calls_among(text, _OFFERED)], text)
+        if not lines and not calls and not _NOTHING.search(text):
             return list(worth_keeping(_said(going))), "rules"
-        if _NOTHING.search(text):
-            return [], "model"
-        lines = _clean(text)
-        bullets = [line for line in lines if line.lstrip().startswith(("- ", "* ", "• "))]
-        return list(lines if calls else bullets or _prose(lines)), "model"
+        return lines, "model"
 
     def _asked(self, going: Sequence[BaseMessage], file: str, note: str) -> Any:
         already = f"\nThe note so far ends with:\n<note>\n{note[-_SHOWN:]}\n</note>\n" if note else ""
@@ -176,17 +190,26 @@ class Flusher:
         return good
 
 
+def _kept(calls: Sequence[Mapping[str, Any]], text: str) -> list[str]:
+    """The lines that an answer puts down: what its calls hold, else its bullets. Prose, which is mostly chatter, is none."""
+    given = [call.get("text", "") for call in calls]
+    if not given:
+        given = [line for line in ([] if _EMPTY.match(text) else text.splitlines()) if _BULLET.match(line)]
+    found = [one for part in given for one in (part if isinstance(part, list) else [part])]
+    lines = [_BULLET.sub("", line).strip() for line in _clean("\n".join(map(str, found)))]
+    return [line for line in lines if not _is_junk(line)]
+
+
+def _is_junk(line: str) -> bool:
+    """Whether a line puts down nothing: chatter, a question, a bit of the instructions, a repetition."""
+    words = line.casefold().split()
+    repeats = len(words) >= _MANY and len(set(words)) < len(words) / 3
+    return repeats or not re.search(r"\w", line) or bool(_CHATTER.match(line)) or " ".join(words).rstrip(".") in _ASKED
+
+
 def _clean(text: str) -> list[str]:
     """The lines of a text that hold no part of a credential, which may go over several of them."""
     return [line for line in redact(text).splitlines() if _REDACTED not in line]
-
-
-def _prose(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of an answer in plain words as they go into a note: headings and fences left out, long ones by sentence."""
-    for line in lines:
-        if re.match(r"\s*(?:#|```|~~~)", line) or not re.search(r"\w", line):
-            continue
-        yield from [line] if len(line) <= _LONGEST else sentences(line)
 
 
 def _said(going: Iterable[BaseMessage]) -> list[str]:

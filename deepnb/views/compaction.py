@@ -55,7 +55,7 @@ def flush_line(flush: Flush | None) -> str:
     """`2 facts to /memory/2026-11-22.md`."""
     if flush is None:
         return "no daily note was written"
-    by_rules = " (chosen by rules: no model answered)" if flush.how == "rules" else ""
+    by_rules = " (chosen by rules)" if flush.how == "rules" else ""
     if not flush.lines:
         return f"nothing worth keeping{by_rules}"
     return f"{counted(len(flush.lines), 'fact')} to {flush.file}{by_rules}"

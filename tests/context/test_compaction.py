@@ -230,36 +230,48 @@ def test_where_nothing_is_worth_keeping_no_note_is_made(answer: Any):
     assert not [p for p in s.files if p.startswith("/memory/")]
 
 
-LONG = " ".join(f"Door {i} stays shut until the hall is clear of all its guests." for i in range(12))
-PROSE = [
-    ("The user ships on 2026-12-01.", ["The user ships on 2026-12-01."]),
-    ("# Worth keeping\n\nAda leads the team.\nShe is in hall 7.\n\n---", ["Ada leads the team.", "She is in hall 7."]),
-    ("Here it is:\n\n- Ada leads\n- Hall 7", ["Ada leads", "Hall 7"]),
-    ("No reply from Ada yet.", ["No reply from Ada yet."]),
-    ("no_reply@example.org sends the mails.", ["no_reply@example.org sends the mails."]),
-    ("- Ada was asked\n- No reply", ["Ada was asked", "No reply"]),
-    (LONG, LONG.replace("guests. ", "guests.\n").split("\n")),
-]
+NOTED = '{"name": "note", "arguments": {"text": "Ada leads"}}'
+PUT_DOWN = [
+    f"```json\n{NOTED}\n```", f"<tool_call>\n{NOTED}\n</tool_call>", NOTED, 'note("Ada leads")', '[TOOL_CALLS]note{"text": "Ada leads"}',
+    '{"name": "note", "parameters": {"text": "Ada leads"}}', '{"name": "note", "arguments": {"text": ["Ada leads"]}}',
+    f"Sure, here is the note:\n\n```json\n{NOTED}\n```\n\nLet me know!", f"I will note it.\n{NOTED}\nDone.",
+    f"<think>NO_REPLY? No.</think>{NOTED}", "<think>Nothing but NO_REPLY?</think>\n- Ada leads", "- Ada leads\n\nNO_REPLY",
+    "Here it is:\n\n* Ada leads\n* Let me know if you need more.", "- Ada leads\n- None", "1. Ada leads\n2. Shall I go on?",
+    "- Ada leads\n- " + "tea " * 40, "- Ada leads\n- open tasks\n- decisions and their reasons.", "# Worth keeping\n- Ada leads\n---",
+]  # fmt: skip
+TALK = [
+    "Ada leads.", "There is nothing worth keeping.", "I'm sorry, I can't help with that.", "You're welcome! What else can I do?",
+    "The conversation is about a ship.", "- None.", "- I'm sorry, I can't call tools.", "<message type=\"human\">ship it</message>", "tea " * 40,
+    "No reply from Ada yet.", "no_reply@example.org sends the mails.", "- open tasks\n- decisions and their reasons", '{"a": 1}',
+    '{"name": "write_file", "arguments": {"file_path": "/a", "content": "b"}}', "```python\nprint(1)\n```", "RuntimeError", "<think>- Ada leads",
+]  # fmt: skip
 
 
-@every_row(("answer", "lines"), PROSE)
-def test_an_answer_in_plain_words_is_the_note(answer: str, lines: list[str]):
-    s = session(Phased(flush=answer))
-    s.run("We decided to ship on 2026-12-01.")
-    for prompt in "bcd":
-        s.run(prompt)
-    first = flushes(s)[0].flush
-    assert (first.how, list(first.lines)) == ("model", [f"- {line}" for line in lines])
-
-
-@every_row("answer", [RuntimeError("down"), "", " \n"])
-def test_where_no_model_answers_rules_choose(answer: Any):
+def first_flush(answer: Any):
     s = session(Phased(flush=answer))
     s.run("We decided to ship on 2026-12-01. What is the weather?")
     for prompt in "bcd":
         s.run(prompt)
-    assert flushes(s)[0].flush.how == "rules"
-    assert flushes(s)[0].flush.lines == ("- We decided to ship on 2026-12-01.",)
+    return flushes(s)[0].flush
+
+
+@every_row("answer", PUT_DOWN)
+def test_what_an_answer_calls_or_lists_is_the_note_without_what_stands_round_it(answer: str):
+    assert (first_flush(answer).how, first_flush(answer).lines) == ("model", ("- Ada leads",))
+
+
+@every_row("answer", TALK)
+def test_an_answer_with_neither_a_call_nor_a_bullet_leaves_it_to_the_rules(answer: str):
+    assert (first_flush(answer).how, first_flush(answer).lines) == ("rules", ("- We decided to ship on 2026-12-01.",))
+
+
+def test_the_bullets_of_an_answer_are_lines_of_their_own():
+    assert first_flush("- Ada was asked\n- No reply").lines == ("- Ada was asked", "- No reply")
+
+
+@every_row("answer", [RuntimeError("down"), "", " \n"])
+def test_where_no_model_answers_rules_choose(answer: Any):
+    assert (first_flush(answer).how, first_flush(answer).lines) == ("rules", ("- We decided to ship on 2026-12-01.",))
 
 
 def test_the_silent_turn_can_do_nothing_but_add_to_the_note():

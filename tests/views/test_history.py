@@ -35,7 +35,7 @@ def shown(html: str) -> str:
         ({"flush": Flush("/memory/x.md"), "anchors": ()}, "12 messages → summary, 6,812 → 3,104 tokens"),
         (
             {"flush": replace(FLUSH, how="rules")},
-            "2 facts to /memory/2026-11-22.md (chosen by rules: no model answered)",
+            "2 facts to /memory/2026-11-22.md (chosen by rules)",
         ),
         ({"flush": None, "messages": 1, "before": 0, "after": 0}, "1 message → summary; 1 key fact kept"),
         ({"path": None}, "; the history file could not be written"),
