@@ -11,7 +11,8 @@ from typing import Any
 from deepagents.middleware.summarization import SummarizationMiddleware as Upstream
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
-from deepnb.core.anchors import Anchor, anchor_block, find, lost, union
+from deepnb.core.anchors import SAID, Anchor, anchor_block, find, lost, union
+from deepnb.core.answers import split_thinking
 from deepnb.core.attribution import attributed
 from deepnb.core.budget import Budget, Rule, Size
 from deepnb.core.failures import one_line
@@ -34,8 +35,8 @@ _SUMMARY_ROOM = 500
 _WORTH = 0.05
 """Share of the trigger below which a compaction is not worth its summary, while the request still fits."""
 
-_ANCHORS, _LEAST = 0.05, 400
-"""Room for anchors: this share of the window, and at least so many tokens."""
+_ANCHORS, _LEAST, _MOST = 0.05, 200, 400
+"""Room for anchors: this share of the window, and at least so many tokens; so many where it is not known."""
 
 _OURS = (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
 """Sources of messages that are no part of the conversation."""
@@ -144,8 +145,9 @@ class CompactionSteps(Upstream):
         before = [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
         found = find((to_message(m) for m in conversation if source_of(m) not in _OURS), redact)
         said = redact("\n".join(own))  # a nested agent's prompt is not the user's
-        found = tuple(one for one in found if one.kind != "prohibition" or one.text in said)
-        room = max(_LEAST, int(_ANCHORS * (self.rule.window or 0)))
+        found = tuple(one for one in found if one.kind not in SAID or one.text in said)
+        window = self.rule.window
+        room = _MOST if window is None else max(_LEAST, int(_ANCHORS * window))
         beside = anchor_block(lost(union(before, found), summary), room, self._count, path)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
@@ -211,7 +213,9 @@ class CompactionSteps(Upstream):
         except Exception as failure:
             summary, why = "", one_line(failure)
         if summary.strip():
-            return redact(summary)  # it stays in the state, and goes into every request from here on
+            return redact(
+                split_thinking(summary)[1] or summary
+            )  # it stays in the state, and goes into every request from here on
         tell(Notice(f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}"))
         return f"(There is no summary: {why}. The {count} messages that stood here are word for word in {path}.)"
 

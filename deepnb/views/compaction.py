@@ -14,6 +14,7 @@ CAUSES = {"trigger": "at the trigger", "by hand": "on request", "overflow": "the
 
 _KINDS = {
     "prohibition": "the user said",
+    "statement": "the user said",
     "path": "paths",
     "identifier": "identifiers",
     "number": "numbers",

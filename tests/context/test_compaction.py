@@ -176,6 +176,23 @@ def test_a_provider_that_says_too_long_is_listened_to():
     assert len(flushes(s)) == 1
 
 
+@every_row("summary", ["A chat.", "The user said hello.", "<think>hm, Ida?</think>A chat.", "", "Always."])
+def test_what_the_user_said_outlasts_a_lossy_summary(summary: str):
+    said = [
+        "Always answer in Finnish.",
+        "My name is Ida.",
+        "I'm allergic to nuts.",
+        "Use tabs, not spaces.",
+        "Never use red ink.",
+    ]
+    s = session(Phased(summary=summary, profile={"max_input_tokens": 8_000}))
+    for prompt in (*said, "b", "c", "d"):
+        s.run(prompt)
+    sent = str([m.content for m in s.options.model.requests[-1]])
+    assert compactions(s) and [line for line in said if line.replace("'", "\\'") not in sent and line not in sent] == []
+    assert "hm, Ida?" not in sent
+
+
 # -- exactly once
 
 

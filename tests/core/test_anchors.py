@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, prohibitions, union
+from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, prohibitions, statements, union
 from deepnb.core.anchors.facts import facts
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count
@@ -124,6 +124,115 @@ def test_what_the_user_forbids_is_found_whole(sentence: str):
 )
 def test_talk_that_forbids_nothing(sentence: str):
     assert list(prohibitions(sentence)) == []
+
+
+SAYS = [
+    "Remember that I prefer metric units.",
+    "Always answer in Finnish.",
+    "My name is Ida.",
+    "I'm allergic to peanuts.",
+    "I have a nut allergy.",
+    "We decided to use Postgres.",
+    "Use tabs, not spaces.",
+    "Please call me Max.",
+    "I live in Oslo.",
+    "I work at CERN as a physicist.",
+    "My daughter's name is Anna.",
+    "Our deadline is 2026-03-01.",
+    "Answer in German.",
+    "From now on, be brief.",
+    "I'm a vegetarian.",
+    "My favourite colour is teal.",
+    "Keep in mind that the server is slow.",
+    "Let's use DuckDB for this project.",
+    "We agreed on weekly releases.",
+    "I prefer dark mode.",
+    "My boss is called Tom.",
+    "Write dates as YYYY-MM-DD everywhere.",
+    "Can you please remember that I use vim?",
+    "I hate pie charts.",
+    "Ich heiße Ida.",
+    "Merk dir, dass ich Tee mag.",
+    "Ich bin allergisch gegen Nüsse.",
+    "Antworte immer auf Deutsch.",
+    "Wir haben beschlossen, Postgres zu nehmen.",
+    "Nutze Tabs statt Leerzeichen.",
+    "Mein Name ist Max.",
+    "Ich wohne in Berlin.",
+    "Mein Hund heißt Rex.",
+    "Ich bin Lehrerin.",
+    "我叫小明。",
+    "记住我喜欢喝茶。",
+    "我对花生过敏。",
+    "始终用中文回答。",
+    "我们决定使用 Postgres。",
+    "我住在上海。",
+    "我的名字是小红。",
+    "我是素食者。",
+    "我的生日是五月三日。",
+    "Je m'appelle Ida.",
+    "Je suis allergique aux noix.",
+    "Réponds toujours en français.",
+    "Nous avons décidé d'utiliser Postgres.",
+    "Me llamo Ida.",
+    "Soy alérgica a las nueces.",
+    "Responde siempre en español.",
+    "Hemos decidido usar Postgres.",
+]
+SAYS_NOTHING = [
+    "What is the mean of price?",
+    "Plot sales by region.",
+    "Show me the first rows.",
+    "Thanks, that is great.",
+    "Load data.csv and compute the total.",
+    "Can you sort the table?",
+    "I need a bar chart.",
+    "The data has 3 columns.",
+    "No, thanks.",
+    "I don't know.",
+    "Now group by year.",
+    "Explain the error.",
+    "Hello!",
+    "I want to see the outliers.",
+    "I would like to know the median.",
+    "Why is it slow?",
+    "Zeig mir die ersten Zeilen.",
+    "Was ist der Mittelwert?",
+    "Danke!",
+    "画一张图。",
+    "平均值是多少？",
+    "谢谢",
+    "继续",
+    "Ok, go on.",
+    "Make the title bigger.",
+    "I think the second plot is better.",
+    "Use a bar chart.",
+    "Do you like tea?",
+    "Compute it for 2020 only.",
+]
+
+
+@every_row("sentence", SAYS)
+def test_what_the_user_asks_to_remember_or_says_of_themselves_is_found_whole(sentence: str):
+    assert found(sentence).get(sentence) == "statement"
+
+
+@every_row("sentence", SAYS_NOTHING)
+def test_a_request_or_talk_is_no_statement(sentence: str):
+    assert [*statements(sentence)] == []
+
+
+def test_what_a_look_at_the_data_gives_again_is_no_anchor():
+    data = "price float64, year_discovered int64, distance_from_earth object (DataFrame, 1,035 rows)"
+    messages = [
+        Message("1", "user", "What is the mean of year_discovered in DataFrame df? See load_all of utils."),
+        Message("2", "assistant", "`year_discovered` of the DataFrame is int64; `orbital_period` is datetime64[ns]."),
+        Message("3", "assistant", "", (ToolCall("c", "read_file", {"file_path": "/conversation_history/main.md"}),)),
+        Message("4", "tool", data, name="inspect_variable"),
+        Message("5", "tool", "Error: write_file was refused in /srv/x.csv", name="write_file", status="error"),
+        Message("6", "assistant", "It is in /AGENTS.md, /memory/2026-01-01.md and /srv/out.csv."),
+    ]
+    assert [a.text for a in find(messages)] == ["load_all", "1,035 rows", "/srv/out.csv"]
 
 
 def test_only_the_users_word_is_a_prohibition():

@@ -10,19 +10,22 @@ Count = Callable[[str], int]
 
 _LABELS: dict[Kind, str] = {
     "prohibition": "The user said",
+    "statement": "The user said",
     "path": "Paths",
     "identifier": "Identifiers",
     "number": "Numbers",
     "date": "Dates",
     "name": "Names",
 }
+SAID: tuple[Kind, ...] = ("prohibition", "statement")
+"""Kinds that are sentences of the user's."""
 OPEN, CLOSE = "<anchors>", "</anchors>"
 _LEAD = "Word for word from the part that was summarized:"
 _BETWEEN = " | "
 
 
 def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None) -> AnchorBlock:
-    """The anchors as text of at most `room` tokens: prohibitions first, then kinds in turn, the newest first.
+    """The anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
 
     What has no room is named by number, with the file that holds it; `path` is that file.
     """
@@ -32,7 +35,7 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
     if count(whole.text) <= room:
         return whole
     order = _by_rank(anchors)
-    costs = [count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind == "prohibition" else _BETWEEN + a.text) for a in order]
+    costs = [count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in order]
     left = room - count(_text(order[:0], len(order), path)) - sum(count(f"\n{w}:") for w in _LABELS.values())
     shown: list[Anchor] = []
     rest: list[Anchor] = []
@@ -62,7 +65,7 @@ def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, phrases: 
     lines = [OPEN, _LEAD]
     for kind in get_args(Kind):
         texts = [(a.phrase or a.text) if phrases else a.text for a in anchors if a.kind == kind]
-        if kind == "prohibition":
+        if kind in SAID:
             lines += [f"{_LABELS[kind]}: {t}" for t in texts]
         elif texts:
             lines.append(f"{_LABELS[kind]}: {_BETWEEN.join(texts)}")
@@ -72,7 +75,7 @@ def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, phrases: 
 
 
 def _by_rank(anchors: Sequence[Anchor]) -> list[Anchor]:
-    """Prohibitions, then one of each kind in turn; within a kind the newest first."""
+    """Prohibitions, statements, then one of each kind in turn; within a kind the newest first."""
     by_kind = {kind: [a for a in reversed(anchors) if a.kind == kind] for kind in get_args(Kind)}
-    turns = zip_longest(*(by_kind[k] for k in by_kind if k != "prohibition"))
-    return [*by_kind["prohibition"], *(a for turn in turns for a in turn if a is not None)]
+    turns = zip_longest(*(by_kind[k] for k in by_kind if k not in SAID))
+    return [*(a for kind in SAID for a in by_kind[kind]), *(a for turn in turns for a in turn if a is not None)]

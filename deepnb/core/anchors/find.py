@@ -1,23 +1,64 @@
 """Finding the anchors of messages, and which of them a summary lost."""
 
+import re
 from collections.abc import Callable, Iterable
 
 from deepnb.core.anchors.facts import facts
-from deepnb.core.anchors.prohibitions import prohibitions
+from deepnb.core.anchors.prohibitions import prohibitions, statements
 from deepnb.core.anchors.values import Anchor, Kind
 from deepnb.core.messages import Message
+from deepnb.core.regex import regex
+
+_TYPE = regex(
+    r"(?:u?int|float|complex)\d{1,3}|(?:datetime|timedelta)64(?:\[.*\])?|d?types?(?:\('.*'\))?|object|bool|category|str(?:ing)?|int|float|NaN|NaT|None(?:Type)?"
+    r"|(?:pd\.|pandas\.|np\.|numpy\.)?(?:DataFrame|Series|ndarray|(?:Range|Multi|Datetime)?Index|Timestamp|Categorical)(?:\(\))?",
+    re.IGNORECASE,
+)
+_PLAIN = regex(r"[a-z]+(?:_[a-z]+)*|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+)+(?:[ _][A-Za-z]+)*")
+"""Words as code and columns have them, which a model invents as well: `year_discovered`, `DataFrame`."""
+_OURS = (
+    "/conversation_history/",
+    "/memory/",
+    "/.deepnb/",
+    "/large_tool_results/",
+    "/skills/",
+    "/agents/",
+    "/AGENTS.md",
+    "/MEMORY.md",
+    "/USER.md",
+)
+_OF_DATA = ("list_variables", "inspect_variable", "query_table")
+"""Tools whose results can be had again."""
 
 
 def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tuple[Anchor, ...]:
     """The anchors of messages, each once, in the order in which they came; `redact` takes credentials out."""
     found: dict[tuple[Kind, str], Anchor] = {}
+    looked_at: list[str] = []
     for message in messages:
-        text = redact(message.text)
-        for sentence in prohibitions(redact(message.own)):
-            found.setdefault(("prohibition", sentence), Anchor("prohibition", sentence))
-        for anchor in facts(f"{text}\n{_arguments(message)}"):
+        own = redact(message.own)
+        said = [
+            *(Anchor("prohibition", one) for one in prohibitions(own)),
+            *(Anchor("statement", one) for one in statements(own)),
+        ]
+        typed = "" if message.role != "user" else message.text if message.typed is None else message.typed
+        text = "" if message.status == "error" else redact(message.text)
+        looked_at += [text] if message.name in _OF_DATA or (typed != message.text and typed) else []
+        for anchor in (*said, *(a for a in facts(f"{text}\n{_arguments(message)}") if _is_lasting(a, typed))):
             found.setdefault((anchor.kind, anchor.text), anchor)
-    return tuple(found.values())
+    return tuple(a for a in found.values() if not (_is_plain(a) and any(a.text in text for text in looked_at)))
+
+
+def _is_plain(anchor: Anchor) -> bool:
+    """Whether it is a word as a column or a class may be called."""
+    return anchor.kind in ("identifier", "name") and bool(_PLAIN().fullmatch(anchor.text))
+
+
+def _is_lasting(anchor: Anchor, typed: str) -> bool:
+    """Whether a fact can't be had again; a plain word is one only where the user typed it."""
+    if _TYPE().fullmatch(anchor.text) or (anchor.kind == "path" and anchor.text.startswith(_OURS)):
+        return False
+    return not _is_plain(anchor) or anchor.text in typed
 
 
 def lost(anchors: Iterable[Anchor], summary: str) -> tuple[Anchor, ...]:

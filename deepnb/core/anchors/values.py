@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["prohibition", "path", "identifier", "number", "date", "name"]
-"""`name` is what stood in code font."""
+Kind = Literal["prohibition", "statement", "path", "identifier", "number", "date", "name"]
+"""`statement` is what the user asks to remember or says of themselves, `name` what stood in code font."""
 
 
 @dataclass(frozen=True, slots=True)
