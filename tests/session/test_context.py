@@ -173,7 +173,7 @@ def test_earlier_summaries_are_not_stored():
 
 
 def test_tool_calls_stay_with_their_results():
-    answers = [call("ls", id=f"c{i}", path="/") for i in range(6)]
+    answers = [call("ls", id=f"c{i}", path=f"/{i}") for i in range(6)]
     s = Session(model=Scripted(answers=[*answers, "end"]), trigger=("messages", 8), keep=("messages", 2))
     s.run("p")
     for messages in s.options.model.requests:
