@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from deepnb.models import windows
+
 # Times are for benchmarks: a law is not broken by a machine that is busy. By default each law is tried on the same few
 # examples; `.ci/nightly` draws many new ones.
 settings.register_profile("small", max_examples=25, derandomize=True, database=None, deadline=None)
@@ -53,6 +55,13 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", connect)
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
+@pytest.fixture(autouse=True)
+def no_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No window is known of a server: a port may have been another's."""
+    for name, empty in (("_told", {}), ("_heard", set()), ("_silent", {})):
+        monkeypatch.setattr(windows, name, empty)
 
 
 @pytest.fixture(autouse=True)

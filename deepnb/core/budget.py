@@ -35,6 +35,8 @@ class Rule:
     """Why less is kept than was asked for, in one line."""
     compacts: bool = True
     """False where nothing does: then all of the window is there to be filled."""
+    guessed: bool = False
+    """Whether nobody said how large the window is."""
     known: bool = True
     """False for the session of another program, whose file does not say when it compacts: trigger and keep mean nothing."""
     reserve: int = field(default=0, compare=False)

@@ -98,7 +98,7 @@ _WORDS = (
         "gives",
     ),
     *("goes", "is", "lists", "makes", "names", "or", "overwrites", "plays", "proposes", "reads", "rejects", "replaces"),
-    *("restores", "runs", "says", "shows", "starts", "takes", "then", "to", "undoes", "with", "writes"),
+    *("restores", "runs", "says", "sets", "shows", "starts", "takes", "then", "to", "undoes", "with", "writes"),
 )
 """Words of a sentence, which end what belongs to a command."""
 

@@ -4,6 +4,7 @@ Asked by status and by the names of classes, so that no provider's package is im
 the provider has certainly not begun to answer: a status that says so, or a connection that was never made.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +30,35 @@ _BROKEN = frozenset(
         "BrokenPipeError",
     }
 )
+_REFUSED = frozenset({400, 413, 422, 500})
+"""Statuses with which servers refuse a request as too long."""
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|ContextWindowExceeded"  # OpenAI, LiteLLM
+    r"|maximum context length|maximum model length"  # OpenAI, vLLM
+    r"|exceed(?:s|ed)? (?:\S+ ){0,2}context (?:length|size|window|limit)"  # exceeds the available context size
+    r"|context (?:length|size|window|limit) exceeded"
+    r"|longer than (?:\S+ ){0,3}context length"  # SGLang: longer than the model's context length
+    r"|context length of only|greater than the context length|reached context length"  # LM Studio
+    r"|exceed_context_size|exceed context window"  # llama.cpp, llama-cpp-python
+    r"|prompt (?:is )?too long|maximum prompt length"  # Anthropic, Ollama, xAI
+    r"|input tokens exceed the configured limit|(?:input|prompt) token count .{0,40}exceeds"  # OpenAI, Gemini
+    r"|`inputs` tokens .{0,40}must be <=|too large for model with",  # text-generation-inference, Mistral
+    re.IGNORECASE,
+)
+_WINDOWS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\bn_ctx\W{1,5}(\d+)",  # "n_ctx": 8192
+        r"\d > (\d[\d,]*)",  # 215000 tokens > 200000 maximum; 190000 + 21333 > 200000
+        r"\btokens > (\d[\d,]*)",
+        r"(?:context (?:length|size|window|limit)|(?:model|prompt) length)(?: (?:is|of|only))*[ :=(]+(\d[\d,]*)",
+        r"(\d[\d,]*)(?:[ -]tokens?)? (?:maximum )?context (?:length|window)",  # with 32768 maximum context length
+        r"(?:exceeds|allowed|limit)(?: the limit)?(?: is| of)? \(?(\d[\d,]*)",  # exceeds the limit of 128000
+        r"must be <= (\d[\d,]*)",
+    )
+)
+"""Where a refusal says how many tokens there may be, the surest first."""
+_LEAST_WINDOW = 256
 _LONGEST = 300
 """Characters of the provider's own words."""
 _SHORTEST = 6
@@ -66,6 +96,8 @@ class ModelFailure:
 def model_failure(error: BaseException) -> ModelFailure | None:
     """What a provider's exception says; None for one that is no provider's, such as a mistake in code."""
     chain = tuple(causes(error))
+    if is_overflow(error):
+        return ModelFailure("the request is too long for the model", refusal(error), "shorten it")
     if (at := next((e for e in chain if _status(e) is not None), None)) is not None:
         return _by_status(_status(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at))
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
@@ -81,6 +113,35 @@ def model_failure(error: BaseException) -> ModelFailure | None:
     if (kind := _kind(error)) and hasattr(error, "body"):  # told in the middle of a stream, which has no status
         return _by_status(200, kind, _words(error))
     return None
+
+
+def is_overflow(error: BaseException) -> bool:
+    """Whether a provider refused a request as too long."""
+    for one in causes(error):
+        if type(one).__name__.endswith("ContextOverflowError"):
+            return True
+        told = _status(one) in _REFUSED if _status(one) else hasattr(one, "body")  # in a stream there is no status
+        if told and _OVERFLOW.search(_said(one)):
+            return True
+    return False
+
+
+def told_window(error: BaseException) -> int | None:
+    """How many tokens the model takes, as the refusal of a request that was too long says it."""
+    said = " ".join(map(_said, causes(error)))
+    found = next((match for pattern in _WINDOWS if (match := pattern.search(said))), None)
+    tokens = int(found[1].replace(",", "")) if found else 0
+    return tokens if tokens >= _LEAST_WINDOW else None
+
+
+def refusal(error: BaseException) -> str:
+    """The words in which a provider refused a request."""
+    chain = tuple(causes(error))
+    return _words(next((one for one in chain if _status(one) is not None or hasattr(one, "body")), chain[-1]))
+
+
+def _said(error: BaseException) -> str:
+    return f"{error} {getattr(error, 'body', None) or ''}"
 
 
 def _by_status(status: int, kind: str, words: str, again: bool = False, seconds: float | None = None) -> ModelFailure:

@@ -83,6 +83,7 @@ class CompactionSteps(Upstream):
         retries: int = 0,
         backend: Any,
         rule: Rule,
+        learn: Callable[[int, bool], Rule],
         measure: Measure,
         count: Callable[[str], int],
         clock: Clock,
@@ -91,11 +92,25 @@ class CompactionSteps(Upstream):
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`retries` is how often a request for a summary is sent again; `heard` says who said what; `rebased` gives the request with everything in its system prompt brought up to date."""
+        """`retries` is how often a request for a summary is sent again; `learn` gives the rule of a window that was told; `heard` says who said what; `rebased` gives the request with everything in its system prompt brought up to date."""
+        self._parts = (model, backend, retries)
+        self._measure = measure
+        self._go_by(rule)
+        self._learn = learn
+        self._count = count
+        self._clock = clock
+        self._addition = addition
+        self._heard = heard
+        self._flush = flush
+        self._rebased = rebased
+
+    def _go_by(self, rule: Rule) -> None:
+        """Compact by this rule from now on."""
+        model, backend, retries = self._parts
         trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
 
         def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
-            return measure(messages, tools or ()).total
+            return self._measure(messages, tools or ()).total
 
         super().__init__(
             model,
@@ -109,14 +124,7 @@ class CompactionSteps(Upstream):
         self._lc_helper._summary_model = Retried(  # type: ignore[assignment]
             model, retries, lambda messages: lowered(model, {}, rule, total(messages))
         )
-        self._measure = measure
-        self._count = count
-        self._clock = clock
-        self._addition = addition
         self.rule = rule
-        self._heard = heard
-        self._flush = flush
-        self._rebased = rebased
 
     def _compact(
         self,
@@ -260,9 +268,6 @@ class CompactionSteps(Upstream):
 
     def _get_profile_limits(self) -> int | None:
         return self.rule.window
-
-    def _input_budget(self, request: Any) -> int | None:
-        return self.rule.limit  # upstream's is less by what the client reserves
 
 
 def offload_record(offload: Offload) -> dict[str, Any]:

@@ -7,22 +7,33 @@ appended to the thread's history file, a summary takes their place, with what it
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, log2
 from typing import Any
 
-from deepagents.middleware.summarization import _drop_bound_reasoning, _is_context_overflow
+from deepagents.middleware.summarization import _drop_bound_reasoning
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
 
 from deepnb.core.budget import Budget
 from deepnb.core.errors import LimitError, RunError
+from deepnb.core.model_failure import causes, is_overflow, refusal, told_window
 from deepnb.core.offload import Offload
 from deepnb.core.values import Compacted, Event
 from deepnb.engine import keys
+from deepnb.engine.answer import usage
 from deepnb.engine.compaction import CompactionSteps, Done, NotOffloaded, offload_record, turn_start
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import is_request, source_of
 from deepnb.engine.reserve import lowered, reserves
+
+
+class _Refused(ContextOverflowError):
+    """A request was too long for the server; `str()` has its words."""
+
+
+_HIGHEST = 1.7
+"""How much an estimate can be above a tokenizer's count, as measured on Chinese; on English and code 1.3."""
 
 
 @dataclass(frozen=True)
@@ -52,43 +63,82 @@ class SummarizationMiddleware(CompactionSteps):
     # -- in a run
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        send, plan = (lambda one: handler(self._with_room(one))), self._plan(request)
-        error: Exception | None = None
+        def send(one: Any) -> Any:
+            try:
+                return self._heeded(handler(self._with_room(one)))
+            except Exception as failure:
+                if is_overflow(failure):
+                    raise self._refused(failure) from failure
+                raise
+
+        plan, done = self._plan(request), None
+        error: ContextOverflowError | None = None
         if not plan.due:
             try:
                 return send(plan.request)
-            except Exception as failure:
-                if not _is_context_overflow(failure):
-                    raise
+            except ContextOverflowError as failure:
                 error = failure
-        done = self._compacted_for(plan, error)
-        smaller = self._after(plan, done)
-        try:
-            response, replaced = self._call_with_budget(smaller, send, error=error, rejected=plan.request)
-        except ContextOverflowError as failure:
-            raise self._too_long(smaller) from failure
-        return self._answer(response, replaced, done, request)
+        for last in (False, True):
+            done = self._compacted_for(plan, error, last=last) or done
+            smaller = self._after(plan, done)
+            try:
+                response, replaced = self._call_with_budget(smaller, send, error=error, rejected=plan.request)
+                return self._answer(response, replaced, done, request)
+            except ContextOverflowError as failure:
+                error = self._again(plan, done, smaller, failure, last=last)
+        raise AssertionError
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         async def send(one: Any) -> Any:
-            return await handler(await asyncio.to_thread(self._with_room, one))
+            try:
+                return self._heeded(await handler(await asyncio.to_thread(self._with_room, one)))
+            except Exception as failure:
+                if is_overflow(failure):
+                    raise self._refused(failure) from failure
+                raise
 
-        plan = await asyncio.to_thread(self._plan, request)
-        error: Exception | None = None
+        plan, done = await asyncio.to_thread(self._plan, request), None
+        error: ContextOverflowError | None = None
         if not plan.due:
             try:
                 return await send(plan.request)
-            except Exception as failure:
-                if not _is_context_overflow(failure):
-                    raise
+            except ContextOverflowError as failure:
                 error = failure
-        done = await asyncio.to_thread(self._compacted_for, plan, error)
-        smaller = await asyncio.to_thread(self._after, plan, done)
-        try:
-            response, replaced = await self._acall_with_budget(smaller, send, error=error, rejected=plan.request)
-        except ContextOverflowError as failure:
-            raise self._too_long(smaller) from failure
-        return self._answer(response, replaced, done, request)
+        for last in (False, True):
+            done = await asyncio.to_thread(self._compacted_for, plan, error, last=last) or done
+            smaller = await asyncio.to_thread(self._after, plan, done)
+            try:
+                response, replaced = await self._acall_with_budget(smaller, send, error=error, rejected=plan.request)
+                return self._answer(response, replaced, done, request)
+            except ContextOverflowError as failure:
+                error = self._again(plan, done, smaller, failure, last=last)
+        raise AssertionError
+
+    def _refused(self, failure: Exception) -> _Refused:
+        """The refusal of a request that was too long; the window that it tells is learned."""
+        tokens, before = told_window(failure), self.rule.window
+        if tokens is not None and tokens != before:
+            self._go_by(self._learn(tokens, True))
+        if self.rule.window != before:
+            tell_notice(f"the window of the model is {self.rule.window:,} tokens, as its server says")
+        return _Refused(refusal(failure))
+
+    def _heeded(self, response: Any) -> Any:
+        """The response; one to a request of more tokens than the window was guessed to have says that it has them."""
+        spent = usage(next(iter(getattr(response, "result", ())), None))
+        if spent is not None and self.rule.guessed and spent.input > (window := self.rule.window or 1):
+            self._go_by(self._learn(window * 2 ** ceil(log2(spent.input / window)), False))
+        return response
+
+    def _again(
+        self, plan: _Plan, done: Done | None, sent: Any, failure: ContextOverflowError, *, last: bool
+    ) -> ContextOverflowError:
+        """The failure, if more turns than have gone can still go; else an error is raised that says what was too long."""
+        messages = plan.request.messages
+        more = messages[done.cutoff if done else 0 : turn_start(messages)]
+        if last or not any(map(is_request, more)):
+            raise self._too_long(sent, failure, learned=self.rule.window != plan.budget.rule.window) from failure
+        return failure
 
     def _plan(self, request: Any) -> _Plan:
         messages = self._get_effective_messages(request)
@@ -100,13 +150,13 @@ class SummarizationMiddleware(CompactionSteps):
         due = self._should_summarize(messages, budget.total) or self._over_budget(asked, budget.total)
         return _Plan(asked, budget, due)
 
-    def _compacted_for(self, plan: _Plan, error: Exception | None) -> Done | None:
-        """The compaction this request needs; None where there is nothing that can go."""
+    def _compacted_for(self, plan: _Plan, error: Exception | None, *, last: bool = False) -> Done | None:
+        """The compaction this request needs, with `last` one of all but the last turn; None where there is nothing that can go."""
         must = error is not None or self._over_budget(plan.request, plan.budget.total)
         messages = plan.request.messages
-        cutoff = self._cutoff(messages, plan.fixed, must=must)
+        cutoff = turn_start(messages) if last else self._cutoff(messages, plan.fixed, must=must)
         if not cutoff:
-            if is_request(messages[-1]):
+            if error is None and is_request(messages[-1]):
                 tell_notice(_full(plan.budget))
             return None
         if any(source_of(m) == keys.BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
@@ -189,18 +239,30 @@ class SummarizationMiddleware(CompactionSteps):
         system = [request.system_message] if request.system_message is not None else []
         return self._measure([*system, *messages], request.tools or ())
 
-    def _too_long(self, request: Any) -> Exception:
+    def _over_budget(self, request: Any, total_tokens: int | None = None) -> bool:
+        total = self._budget(request.messages, request).total if total_tokens is None else total_tokens
+        return self.rule.limit is not None and total > self.rule.limit
+
+    def _input_budget(self, request: Any) -> int | None:
+        """The most tokens that are sent; of an estimate more, since it errs on the high side, and of a guess all."""
+        if self.rule.window is None or self.rule.guessed:
+            return None
+        exact = self._budget(request.messages, request).exact
+        return self.rule.limit if exact else int(_HIGHEST * self.rule.window)
+
+    def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
+        again = "run the cell again, now that the window is known, " if learned else ""
         return LimitError(
-            self._why_too_long(request),
-            "shorten that, %agent new starts a thread without it, or %agent use a model with a larger window",
+            self._why_too_long(request, failure),
+            f"{again}shorten it, %agent new starts a thread without it, or %config DeepNB.window = N sets the window",
         )
 
-    def _why_too_long(self, request: Any) -> str:
+    def _why_too_long(self, request: Any, failure: Exception) -> str:
         budget = self._budget(request.messages, request)
-        total, window = f"{'' if budget.exact else '~'}{budget.total:,} tokens", budget.rule.window
-        known = window is not None and budget.total > 0.9 * window
-        why = f"does not fit the window of {window:,}" if known else "is too long for the model"
-        return f"the request of {total} {why}: {_largest(budget)}"
+        total, window = f"{'' if budget.exact else '~'}{budget.total:,} tokens", self.rule.window
+        if (told := next((one for one in causes(failure) if isinstance(one, _Refused)), None)) is not None:
+            return f'the model refuses the request of {total} ({_largest(budget)}): "{told}"'
+        return f"the request of {total} does not fit the window of {window:,}: {_largest(budget)}"
 
     def _get_session_id(self, state: Mapping[str, Any]) -> str:
         """The thread's id; a nested agent's history is kept apart by its own random id."""

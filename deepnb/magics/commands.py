@@ -51,14 +51,17 @@ def agent_use(scene: Scene, args: Args) -> Result:
         return attach(scene, args, graph)
     if is_address(args["model"]):
         return attach_server(scene, args)
+    if args["model"] is None and args["base_url"] is not None:
+        return models_view(scene.session.models(args["base_url"]), scene.stamp)
     if args["model"] is None:
         features = scene.session.features
         return features_view(features, scene.stamp) if features else notice(f"the model is {scene.session.model}")
     back = not scene.sessions.is_own
     name = scene.sessions.own.use(args["model"], base_url=args["base_url"])
     session = scene.sessions.use_own()
-    window = session.rule.window
-    size = f"a window of {window:,} tokens" if window else "a window of unknown size: %config DeepNB.window = N sets it"
+    rule, sets = session.rule, "%config DeepNB.window = N sets it"
+    size = f"a window of {rule.window:,} tokens" if rule.window else f"a window of unknown size: {sets}"
+    size += f", a guess until its server tells: {sets}" if rule.guessed else ""
     where = f"; back in thread {session.thread} of deepnb's agent" if back else ""
     return notice(f"{name} from the next turn on, with {size}{where}")
 

@@ -75,6 +75,7 @@ class CompactionMiddleware(SummarizationMiddleware):
             retries=own.retries,
             backend=backend,
             rule=own.rule,
+            learn=own.learn,
             measure=own.meter.budget,
             count=own.meter.count,
             clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -87,8 +88,8 @@ class CompactionMiddleware(SummarizationMiddleware):
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
         return super()._budget(messages, _whole(request, self._count))
 
-    def _too_long(self, request: Any) -> Exception:
-        return ContextOverflowError(self._why_too_long(request))
+    def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
+        return ContextOverflowError(self._why_too_long(request, failure))
 
 
 def _whole(request: Any, count: Count) -> Any:

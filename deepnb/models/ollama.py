@@ -3,12 +3,15 @@
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+T = TypeVar("T")
 
 PATIENCE = 0.3
 """Seconds that all questions together may take."""
@@ -32,18 +35,21 @@ def ollama_models(patience: float = PATIENCE) -> tuple[OllamaModel, ...] | None:
     """The models of the server; None where none answers in time. What it says later is not waited for."""
     if (address := _address()) is None:
         return None
-    found: list[tuple[OllamaModel, ...]] = []
+    return in_time(lambda tell: _ask(address, monotonic() + patience, tell), patience, None)
 
-    def ask() -> None:
-        try:
-            _ask(address, monotonic() + patience, found.append)
-        except (OSError, ValueError, TypeError, AttributeError):  # none there, or something else
-            return
 
-    thread = threading.Thread(target=ask, daemon=True, name="deepnb-ollama")
+def in_time(ask: Callable[[Callable[[T], None]], None], patience: float, slow: T | None) -> T | None:
+    """What `ask` told last within some seconds; `slow` where it told nothing by then, None where it could not."""
+    found: list[T] = []
+
+    def asked() -> None:
+        with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):  # none there, or something else
+            ask(found.append)
+
+    thread = threading.Thread(target=asked, daemon=True, name="deepnb-ask")
     thread.start()
     thread.join(patience)
-    return found[-1] if found else None
+    return found[-1] if found else slow if thread.is_alive() else None
 
 
 def _ask(address: tuple[str, int], until: float, tell: Any) -> None:

@@ -13,6 +13,7 @@ from deepnb.core.subagents import Subagent
 from deepnb.core.values import CodeOutput
 from deepnb.memory.scope import Scope
 from deepnb.models.keys import kept_keys
+from deepnb.models.windows import all_told, ask_again
 from deepnb.running.current import Current
 from deepnb.running.home import Home
 from deepnb.wiring.options import Options, same
@@ -114,7 +115,8 @@ class Graphs:
         return self.of(self._current.options)
 
     def begin(self, agents: tuple[Subagent, ...]) -> None:
-        """A turn begins: these are the subagents of the files; what variables hold is looked up anew."""
+        """A turn begins: these are the subagents of the files; variables, and servers that were silent, are asked anew."""
+        ask_again()
         if agents != self._agents:
             self._agents = agents
         self._looked_up = (None, ())
@@ -122,15 +124,18 @@ class Graphs:
     def of(self, options: Options) -> Built:
         """The graph for these options: the one there is, while nothing that it is made of has changed."""
         agents = self._agents if options.enable_subagents else ()
-        others = (agents, self._home.backend, self.recording, *kept_keys(), *self._variables(options))
+        others = self._others(options, agents)
         for one in reversed(self._made):
             if one.fits(options, others):
                 if one.options is not options:
                     self._made = [*(m for m in self._made if m is not one), _Made(options, others, one.built)]
                 return one.built
-        made = _Made(options, others, self._make(options, agents))
-        self._made = [*self._made[1 - KEPT :], made]
-        return made.built
+        built = self._make(options, agents)  # which may learn of a window
+        self._made = [*self._made[1 - KEPT :], _Made(options, self._others(options, agents), built)]
+        return built
+
+    def _others(self, options: Options, agents: tuple[Subagent, ...]) -> tuple[Any, ...]:
+        return (agents, self._home.backend, self.recording, all_told(), *kept_keys(), *self._variables(options))
 
     def _make(self, options: Options, agents: Sequence[Subagent]) -> Built:
         if options.graph is not None and options.graph.is_served:

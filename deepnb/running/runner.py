@@ -17,7 +17,6 @@ from deepnb.core.server_address import LOST
 from deepnb.core.values import Event, Notice, ToolEnded, Turn, Usage
 from deepnb.running.thread import Thread, running, waits
 from deepnb.running.workspace import Workspace
-from deepnb.wiring.options import changed
 
 if TYPE_CHECKING:
     from deepnb.context.ledger import Recorder
@@ -340,7 +339,7 @@ class Runner:
     def _built_for(self, model: Any) -> Built:
         """The graph with another model for one turn; the session's own where that is None."""
         work = self._workspace
-        return work.built if model is None else work.graphs.of(changed(work.options, {"model": model}))
+        return work.built if model is None else work.graphs.of(work.changed({"model": model}))
 
     def _rule_notes(self, built: Built) -> tuple[Event, ...]:
         """That less is kept at a compaction than was asked for, by the main agent or by a subagent; said when it comes to be so."""

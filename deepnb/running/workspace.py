@@ -19,7 +19,7 @@ from deepnb.running.state import State
 from deepnb.running.thread import Pool, Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
-from deepnb.wiring.options import Options, changed, check_sizes, sizes_in
+from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
@@ -42,6 +42,8 @@ class Workspace:
         self.catalogs = Catalogs(self.current, self.home)
         self.current.code_ran = self.threads.code_ran
         self._lent = False
+        self._windows = {model_of(options): options.max_input_tokens}
+        """Model -> the window that was set for it."""
         # The one knot: a graph is made over the backend, which outside a run goes through the graph's checkpoints.
         self.home.thread_files = ThreadFiles(self)
 
@@ -133,15 +135,22 @@ class Workspace:
     def configure(self, changes: Mapping[str, Any]) -> Built:
         """Change options from the next turn on; a bad one changes nothing."""
         self.current.idle()
-        options = changed(self.options, changes)
+        options = self.changed(changes)
         built = self.graphs.of(options)
         if built.rule.note and sizes_in(changes):
             check_sizes(rule_for(built.rule.window, options.trigger, options.keep, as_asked=True).conflict)
         elif built.rule.note:
             _LOG.warning("%s", built.rule.note)
         self.current.options = options
+        self._windows[model_of(options)] = options.max_input_tokens
         self.current.tell()
         return built
+
+    def changed(self, changes: Mapping[str, Any]) -> Options:
+        """The options in force with changes; a model comes with the window that was set for it."""
+        options = changed(self.options, changes)
+        window = None if "max_input_tokens" in changes else self._windows.get(model_of(options))
+        return options if window is None else replace(options, max_input_tokens=window)
 
 
 class ThreadFiles:

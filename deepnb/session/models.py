@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from deepnb.core.errors import DeepnbError
+from deepnb.core.errors import DeepnbError, NotFoundError
 from deepnb.core.model_info import ModelInfo, ModelInfos
 from deepnb.core.secrets import redact
 from deepnb.engine.images import takes_images
@@ -12,6 +12,7 @@ from deepnb.models.keys import check_takes_key, keep_key, kept_key
 from deepnb.models.names import OFFLINE, OFFLINE_WINDOW, PROVIDERS, window_of
 from deepnb.models.ollama import ollama_models
 from deepnb.models.resolve import is_teaching, missing, resolve
+from deepnb.models.windows import served_models, window_for
 from deepnb.session.hidden_prompt import ask_hidden
 from deepnb.wiring.options import Options
 
@@ -26,7 +27,13 @@ def ask_for_key(provider: str) -> None:
 
 def model_infos(options: Options) -> ModelInfos:
     """The models, those that can be used first: the teaching model, the one in use, those of variables, providers and Ollama."""
-    rows = [*_own(options), *(row for name in PROVIDERS if name != "ollama" for row in _of(name)), *_ollama()]
+    at = options.base_url
+    rows = [
+        *_own(options),
+        *(_served(at) or () if at else ()),
+        *(row for name in PROVIDERS if name != "ollama" for row in _of(name)),
+        *_ollama(),
+    ]
     used = options.model if isinstance(options.model, str) else None
     by_name = {row.name: row for row in reversed(rows)}
     if used is not None and used not in by_name:
@@ -35,6 +42,22 @@ def model_infos(options: Options) -> ModelInfos:
         by_name[used] = _in_use(options, by_name[used])
     order = list(dict.fromkeys((OFFLINE, *(row.name for row in rows), *by_name)))
     return ModelInfos(sorted((by_name[name] for name in order), key=lambda row: not row.usable))
+
+
+def server_infos(base_url: str) -> ModelInfos:
+    """The models that an OpenAI-compatible server has."""
+    if (found := _served(base_url)) is None:
+        raise NotFoundError(f"no server answers at {redact(base_url)}", "start it, then type that again")
+    if not found:
+        do = f"%agent use NAME --base-url {redact(base_url)}"
+        raise NotFoundError(f"the server at {redact(base_url)} does not list its models", do)
+    return ModelInfos(found)
+
+
+def _served(base_url: str) -> list[ModelInfo] | None:
+    found = served_models(resolve("any", base_url=base_url).model)
+    note = f"at {redact(base_url)}"
+    return None if found is None else [ModelInfo(name, True, window, note=note) for name, window in found.items()]
 
 
 def _own(options: Options) -> Iterator[ModelInfo]:
@@ -59,9 +82,13 @@ def _used(options: Options, name: str) -> ModelInfo:
 
 
 def _in_use(options: Options, info: ModelInfo) -> ModelInfo:
-    """The row of the model in use, with the window that was set for it."""
+    """The row of the model in use, with the window that is known of it."""
     note = ", ".join(filter(None, ("in use", info.note)))
-    return replace(info, window=options.max_input_tokens or info.window, note=note)
+    if not info.usable:
+        return replace(info, note=note)
+    model = resolve(options.model, base_url=options.base_url, namespace=options.namespace).model
+    window = window_for(model, options.max_input_tokens)
+    return replace(info, window=window.tokens if window and window.known else None, note=note)
 
 
 def _of(provider: str) -> Iterator[ModelInfo]:

@@ -20,6 +20,7 @@ from deepnb.core.server_address import is_address, server_address
 from deepnb.core.short_repr import short_repr
 from deepnb.core.values import Event, Snapshot, ThreadInfo, Turn
 from deepnb.memory.scope import Scope
+from deepnb.models.windows import ask_anew
 from deepnb.running.job import Job
 from deepnb.running.jobs import Jobs
 from deepnb.running.runner import Arrivals, AsyncTurnStream, Runner, TurnStream
@@ -534,11 +535,15 @@ class Session:
     # -- options
 
     def use(self, model: str | BaseChatModel, *, base_url: str | None = None) -> str:
-        """Use another model from the next turn on, in the same threads; returns its display name."""
+        """Use another model from the next turn on, in the same threads; returns its display name.
+
+        The server at `base_url` is asked which window the model has.
+        """
         if is_address(model):
             raise InvalidError(
                 "this is the address of a server, not a model", f"%agent use {model} makes a session on it"
             )
+        ask_anew()
         return self._workspace.configure({"model": model, "base_url": base_url}).model
 
     def attach(
@@ -591,11 +596,11 @@ class Session:
         self._workspace.current.idle()
         ask_for_key(provider)
 
-    def models(self) -> ModelInfos:
-        """The models that can be used here just now, and what is missing for the others."""
-        from deepnb.session.models import model_infos
+    def models(self, base_url: str | None = None) -> ModelInfos:
+        """The models that can be used here just now, and what is missing for the others; with `base_url` those of a server."""
+        from deepnb.session.models import model_infos, server_infos
 
-        return model_infos(self.options)
+        return model_infos(self.options) if base_url is None else server_infos(base_url)
 
     def configure(
         self,

@@ -30,7 +30,8 @@ def replay(workspace: Workspace, path: str | Path, *, pace: bool) -> Tape:
     """Play a tape from the next turn on."""
     workspace.need("tapes")
     model = tape_model(named_file(path, KIND), workspace.current.now, pace=pace)
-    workspace.configure({"model": model, "base_url": None})
+    window = workspace.options.max_input_tokens
+    workspace.configure({"model": model, "base_url": None, "max_input_tokens": window})
     return tape_of(model)
 
 

@@ -226,7 +226,8 @@ def rule_words(rule: Rule) -> str:
     if rule.limit is not None and rule.trigger_tokens != rule.asked_tokens:
         at = f"compacts at {rule.trigger_tokens:,} tokens, {_rest(rule)}"
     elif kind == "fraction" and rule.window is not None:
-        at = f"compacts at {_fraction(value)} of the window ({rule.trigger_tokens:,} of {rule.window:,} tokens)"
+        guess = ", a guess" if rule.guessed else ""
+        at = f"compacts at {_fraction(value)} of the window ({rule.trigger_tokens:,} of {rule.window:,} tokens{guess})"
     elif kind == "fraction":
         at = f"never compacts automatically: the trigger is {_fraction(value)} of the window, which is unknown"
     else:

@@ -102,6 +102,7 @@ class Layers:
             retries=own.retries,
             backend=backend,
             rule=own.rule,
+            learn=own.learn,
             measure=own.meter.budget,
             count=own.meter.count,
             clock=self.program.now,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from deepnb.engine.reserve import lowered, reserve_of
 from deepnb.engine.retries import taken_over
 from deepnb.models.names import window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
+from deepnb.models.windows import learn, window_for
 from deepnb.wiring.options import Options
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Measured:
     label: str
     rule: Rule
     meter: Meter
+    learn: Callable[[int, bool], Rule]
+    """Takes how many tokens its server takes, and whether the server said so; gives the rule from then on."""
     retries: int = 0
     """How often a request of it that failed is sent again; its SDK sends none again then."""
     remote: bool = False
@@ -43,29 +46,44 @@ class Measured:
 def main_model(options: Options, recording: Recording | None = None) -> Measured:
     """The main agent's; the window given in the options is its."""
     resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
-    return _measured(_with_window(resolved.model, options.max_input_tokens), resolved.label, options, recording)
+    return _measured(resolved, options, recording, options.max_input_tokens)
 
 
 def own_model(options: Options, model: Any, main: Measured) -> Measured:
-    """A subagent's own: its window is what its profile says; a fraction of one that is not known is no rule for it.
+    """A subagent's own, with its own window; a fraction of one that is not known is no rule for it.
 
     Beside a main model that plays a tape it is the one on the tape.
     """
     resolved = _on_tape(main.model, model) or resolve(model, namespace=options.namespace)
     sizes = [size for size in (options.trigger, options.keep) if size is not None]
-    if window_of(resolved.model) is None and any(kind == "fraction" for kind, _ in sizes):
+    if window_for(resolved.model) is None and any(kind == "fraction" for kind, _ in sizes):
         options = replace(options, trigger=None, keep=None)
-    return _measured(resolved.model, resolved.label, options, main.recording)
+    return _measured(resolved, options, main.recording)
 
 
-def _measured(model: Any, label: str, options: Options, recording: Recording | None) -> Measured:
-    window, (reserve, fixed) = window_of(model), reserve_of(model)
-    rule = rule_for(window, options.trigger, options.keep, reserve, limit_of(window, reserve, fixed))
-    model, retries = _retried(model)
+def _measured(resolved: Resolved, options: Options, recording: Recording | None, given: int | None = None) -> Measured:
+    """A model with the window `given` for it, else with that which is known of it."""
+    asked, label = resolved.model, resolved.label
+    reserve, fixed = reserve_of(asked)
+    guess = options.trigger is None or options.trigger[0] == "fraction"
+
+    def rule_now() -> Rule:
+        window = window_for(asked, given, guess=guess)
+        tokens = window.tokens if window else None
+        rule = rule_for(tokens, options.trigger, options.keep, reserve, limit_of(tokens, reserve, fixed))
+        return replace(rule, guessed=window is not None and not window.known)
+
+    def learned(tokens: int, known: bool) -> Rule:
+        learn(asked, tokens, known=known)
+        meter.rule = rule_now()
+        return meter.rule
+
+    rule = rule_now()
+    model, retries = _retried(_with_window(asked, rule.window))
     if recording is not None:
         model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
     meter = meter_of(model, rule, recorded=recording is not None)
-    return Measured(model, label, rule, meter, retries, not is_teaching(model), recording)
+    return Measured(model, label, rule, meter, learned, retries, not is_teaching(model), recording)
 
 
 def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
@@ -104,7 +122,7 @@ def _on_tape(main: Any, model: Any) -> Resolved | None:
 
 def _with_window(model: Any, window: int | None) -> Any:
     """The model, declaring another context window than its profile does."""
-    if window is None:
+    if window is None or window == window_of(model):
         return model
     profile = dict(getattr(model, "profile", None) or {})
     return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}})

@@ -137,12 +137,19 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
         what = f"{wrong} is a matter of {options.graph.name}, which this session runs"
         raise RefusedError(what, "set it where the graph is made")
     made = replace(options, **given)
+    if "max_input_tokens" not in given and model_of(made) != model_of(options):
+        made = replace(made, max_input_tokens=None)  # it was that of the other model
     _check(made)
     if "backend" in given and made.backend is not None:
         made = replace(made, backend=_backend(made))
     if made.keep is not None and sizes_in(given):
         check_sizes(rule_for(_window(made), made.trigger, made.keep, as_asked=True).conflict)
     return made
+
+
+def model_of(options: Options) -> tuple[str | int, str | None]:
+    """What tells one model from another."""
+    return options.model if isinstance(options.model, str) else id(options.model), options.base_url
 
 
 def _backend(o: Options) -> Any:

@@ -23,6 +23,8 @@ from tests.support.compactions import Phased
 from tests.support.scripted import Scripted, call
 
 DOWN = RuntimeError("down")
+LONG = [ContextOverflowError("prompt is too long")] * 4
+"""The request, the flush and the summary of the compaction that it leads to, and the request after that."""
 
 
 @pytest.fixture(params=["given none", "memory", "sqlite"])
@@ -70,9 +72,7 @@ def in_a_thread(s: Session, prompt: str, **options: Any) -> None:
 
 @pytest.mark.parametrize("way", [run, arun, in_a_thread])
 def test_running_the_cell_again_sends_the_prompt_once(way: Callable[..., None], checkpointer: Any) -> None:
-    s = session(
-        "one", DOWN, ContextOverflowError("prompt is too long"), ValueError("no key"), "two", checkpointer=checkpointer
-    )
+    s = session("one", DOWN, *LONG, ValueError("no key"), "two", checkpointer=checkpointer)
     way(s, "first")
     for _ in range(3):
         with pytest.raises(DeepnbError):

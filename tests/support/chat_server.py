@@ -52,6 +52,8 @@ class Fail:
     """Such as `{"retry-after": "0"}`."""
     kind: str = ""
     """What the provider calls the error; empty for what goes with the status."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else it says of the error."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,10 @@ class ChatServer:
 
     answers: list[Any]
     requests: list[dict[str, Any]] = field(default_factory=list)
+    pages: dict[str, Any] = field(default_factory=dict)
+    """Path -> what a GET of it gives; a number is a status."""
+    asked: list[str] = field(default_factory=list)
+    """The paths of the GETs."""
 
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
         """The bytes of a response, event by event."""
@@ -125,6 +131,16 @@ class ChatServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                outer.asked.append(self.path)
+                page = outer.pages.get(self.path, 404)
+                body = json.dumps(page).encode()
+                self.send_response_only(page if isinstance(page, int) else 200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
 
             def do_POST(self) -> None:
                 self.close_connection = True

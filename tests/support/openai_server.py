@@ -24,6 +24,8 @@ class OpenAIServer(ChatServer):
     """
 
     cache: PrefixCache | None = None
+    reports: int = 100
+    """Tokens of a prompt that are reported without one."""
 
     @property
     def url(self) -> str:
@@ -38,13 +40,13 @@ class OpenAIServer(ChatServer):
             return
         if isinstance(answer, Fail):
             kind = answer.kind or _KINDS.get(answer.status, "server_error")
-            yield json.dumps({"error": {"message": answer.message, "type": kind, "code": kind}}).encode()
+            yield json.dumps({"error": {"message": answer.message, "type": kind, "code": kind, **answer.more}}).encode()
             return
         sent = request["messages"] if "messages" in request else request["input"]
         prompt = [json.dumps(request.get("tools")), *map(json.dumps, sent)]
         seen = self.cache.by_prefix("".join(prompt)) if self.cache is not None else None
         blocks = answer if isinstance(answer, list) else [answer]
-        cached = seen or Cached(100, max((getattr(one, "cached", 0) for one in blocks), default=0))
+        cached = seen or Cached(self.reports, max((getattr(one, "cached", 0) for one in blocks), default=0))
         if "input" in request:
             yield from responses(blocks, cached, len(self.requests))
             return

@@ -1,0 +1,182 @@
+"""How many tokens a model on a server takes: what the server tells, what its refusals tell, a guess until then.
+
+It is kept with the model, by address and name, for all sessions of this process.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from deepnb.models.names import window_of
+
+SMALL = 8_192
+"""Tokens of a window that nobody told, of a model on this machine or beside it."""
+PATIENCE = 1.0
+"""Seconds that all questions to one server together may take."""
+_FIELDS = (
+    ("meta", "n_ctx"),  # llama.cpp, /v1/models
+    ("default_generation_settings", "n_ctx"),  # llama.cpp, /props
+    ("max_model_len",),  # vLLM, SGLang
+    ("loaded_context_length",),  # LM Studio
+    ("context_length",),  # OpenRouter, Together; Ollama's /api/ps
+    ("top_provider", "context_length"),  # OpenRouter
+    ("context_window",),  # Groq
+    ("max_context_length",),  # Mistral
+)
+_BESIDE = ("/props", "/api/v0/models", "/api/ps")
+"""Where llama.cpp, LM Studio and Ollama tell it, if not in the list of models."""
+_HOME = (".local", ".lan", ".home.arpa", ".internal", ".localhost")
+
+_Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Tokens of a window, and whether somebody told them."""
+
+    tokens: int
+    known: bool = True
+
+
+_told: Mapping[_Key, Window] = {}
+"""Never changed in place."""
+_heard: set[_Key] = set()
+"""Models whose server was asked and answered, whatever it said."""
+_silent: dict[_Key, Any] = {}
+"""Models whose server did not answer: it is asked again."""
+_nameless: list[Any] = []
+"""Models that go by their id, which stays theirs while they are held here."""
+
+
+def all_told() -> Mapping[_Key, Window]:
+    """All that is known just now: another object as soon as there is more."""
+    return _told
+
+
+def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> Window | None:
+    """The window of a model: the one `given` by the user, but no more than its server takes; None where it is unknown."""
+    told, declared = _asked(model), window_of(model)
+    if given is not None:
+        return Window(min(given, told.tokens) if told and told.known else given)
+    if told is not None or declared is not None:
+        return told or Window(declared or 0)
+    return Window(SMALL, known=False) if guess and is_near(address_of(model)) else None
+
+
+def learn(model: Any, tokens: int, *, known: bool = True) -> None:
+    """Keep what a refusal of the server, or a request that it took, tells of its window."""
+    if _key(model)[1].isdigit():
+        _nameless.append(model)
+    _keep(_key(model), Window(tokens, known))
+
+
+def ask_anew() -> None:
+    """Let each server be asked again, when its model is next looked at: it may have another window by now."""
+    global _told
+    _told = dict(_told)
+    _heard.clear()
+
+
+def ask_again() -> None:
+    """Ask the servers that did not answer."""
+    for model in tuple(_silent.values()):
+        _asked(model)
+
+
+def served_models(model: Any, name: str | None = None) -> Mapping[str, int | None] | None:
+    """Name -> window of the models that a server has, and of the one of this `name`; None where it does not answer."""
+    from deepnb.models.ollama import in_time
+
+    slow: Mapping[str, int | None] = {}
+    return in_time(lambda tell: _ask(model, name, tell), PATIENCE, slow)
+
+
+def address_of(model: Any) -> str:
+    """The base URL of a model's server; empty where it has none of its own."""
+    client = getattr(model, "root_client", None)  # OpenAI's, which knows of the environment, too
+    address = str(getattr(client, "base_url", "") or "")
+    return "" if "//api.openai.com/" in address else address
+
+
+def is_near(address: str) -> bool:
+    """Whether an address is that of this machine or of a private network."""
+    from ipaddress import ip_address
+
+    host = (urlsplit(address).hostname or "") if address else ""
+    with suppress(ValueError):
+        return not ip_address(host).is_global
+    return bool(host) and ("." not in host or host.endswith(_HOME))
+
+
+def _asked(model: Any) -> Window | None:
+    """What is known of the window of a model; its server is asked the first time."""
+    key = _key(model)
+    if key not in _heard and key[0] and (window_of(model) is None or is_near(key[0])):
+        if (found := served_models(model, key[1])) is None:
+            _silent[key] = model
+        else:
+            _silent.pop(key, None)
+            _heard.add(key)
+            if tokens := found.get(key[1]):
+                _keep(key, Window(tokens))
+    return _told.get(key)
+
+
+def _keep(key: _Key, window: Window) -> None:
+    global _told
+    if _told.get(key) != window:
+        _told = {**_told, key: window}
+
+
+def _key(model: Any) -> _Key:
+    names = (getattr(model, field, None) for field in ("model_name", "model"))
+    return address_of(model), next((name for name in names if isinstance(name, str) and name), str(id(model)))
+
+
+def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]], None]) -> None:
+    """Tell of the models as soon as their names are known, and again with each window."""
+    from openai import APIConnectionError, APITimeoutError, OpenAIError
+
+    client = model.root_client.with_options(timeout=PATIENCE, max_retries=0)
+    root = str(client.base_url).rstrip("/").removesuffix("/v1")
+    found: dict[str, int | None] = {} if name is None else {name: None}
+    for path in ("/models", *((f"{root}{path}" for path in _BESIDE) if is_near(root) else ())):
+        rows: list[Mapping[str, Any]] = []
+        try:
+            rows = list(_rows(client.get(path, cast_to=object)))
+        except (APIConnectionError, OpenAIError) as error:
+            lost = isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError)
+            if path == "/models" and (lost or getattr(error, "status_code", 0) == 503):  # not there yet, or loading
+                return
+        if path == "/models":
+            found = {**dict.fromkeys(one["id"] for one in rows if isinstance(one.get("id"), str)), **found}
+        alone = rows[0] if len(rows) == 1 and path in ("/models", f"{root}/props") else None  # whatever it is called
+        for one in (each for each in found if found[each] is None):
+            row = next((row for row in rows if one in (row.get("id"), row.get("name"), row.get("model"))), alone)
+            found[one] = None if row is None else _tokens(row)
+        tell(dict(found))
+        if all(found.values()) if name is None else found[name]:
+            return
+
+
+def _rows(answer: Any) -> Iterator[Mapping[str, Any]]:
+    """What a server tells, model by model."""
+    if isinstance(answer, Mapping):
+        answer = next((answer[key] for key in ("data", "models") if isinstance(answer.get(key), list)), [answer])
+    return (row for row in answer if isinstance(row, Mapping)) if isinstance(answer, list) else iter(())
+
+
+def _tokens(row: Mapping[str, Any]) -> int | None:
+    """The smallest window that a row tells; a model that is not loaded has none yet."""
+    if row.get("state") == "not-loaded":
+        return None
+    found: list[int] = []
+    for path in _FIELDS:
+        value: Any = row
+        for field in path:
+            value = value.get(field) if isinstance(value, Mapping) else None
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            found.append(value)
+    return min(found, default=None)
