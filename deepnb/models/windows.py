@@ -61,7 +61,7 @@ def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> W
     if given is not None:
         return Window(min(given, told.tokens) if told and told.known else given)
     if told is not None or declared is not None:
-        return told or Window(declared or 0)
+        return told or Window(declared or 0, known=not getattr(model, "window_guessed", False))
     return Window(SMALL, known=False) if guess and is_near(address_of(model)) else None
 
 
@@ -131,7 +131,8 @@ def _keep(key: _Key, window: Window) -> None:
 
 
 def _key(model: Any) -> _Key:
-    names = (getattr(model, field, None) for field in ("model_name", "model"))
+    fields = () if hasattr(model, "taped") else ("model_name", "model")  # a tape is played as if nothing was learned
+    names = (getattr(model, field, None) for field in fields)
     return address_of(model), next((name for name in names if isinstance(name, str) and name), str(id(model)))
 
 

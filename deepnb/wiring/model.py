@@ -79,7 +79,7 @@ def _measured(resolved: Resolved, options: Options, recording: Recording | None,
         return meter.rule
 
     rule = rule_now()
-    model, retries = _retried(_with_window(asked, rule.window))
+    model, retries = _retried(_with_window(asked, rule))
     if recording is not None:
         model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
     meter = meter_of(model, rule, recorded=recording is not None)
@@ -120,9 +120,10 @@ def _on_tape(main: Any, model: Any) -> Resolved | None:
     return Resolved(found, label_of(found))
 
 
-def _with_window(model: Any, window: int | None) -> Any:
-    """The model, declaring another context window than its profile does."""
+def _with_window(model: Any, rule: Rule) -> Any:
+    """The model, declaring another context window than its profile does, and whether that is a guess, for a tape."""
+    window = rule.window
     if window is None or window == window_of(model):
         return model
-    profile = dict(getattr(model, "profile", None) or {})
+    profile = {**(getattr(model, "profile", None) or {}), **({"window_guessed": True} if rule.guessed else {})}
     return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}})

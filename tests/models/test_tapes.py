@@ -22,6 +22,7 @@ from deepnb.models.tapes.errors import recorded
 from deepnb.models.teaching import TeachingModel
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.compactions import Phased, compactions
+from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
 from tests.support.openai_server import Fail, OpenAIServer, Say, Use
 from tests.support.replays import replayed, same, tape, untimed
@@ -56,6 +57,18 @@ def openai(server: OpenAIServer, **more: Any) -> ChatOpenAI:
 
 def anthropic(server: AnthropicServer) -> ChatAnthropic:
     return ChatAnthropic(model="claude-test", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[call-arg, arg-type]
+
+
+def test_a_window_that_was_learned_in_the_recording_is_learned_in_each_replay(file):
+    facts = " ".join(f"Item {i} costs {i * 7 % 100} euros." for i in range(110))
+    with local_server(KINDS[0], 4_096, told=False) as server:
+        a, b = replayed(Session, openai(server), ask(*[facts] * 5), file)
+    same(a, b)
+    assert [s.rule.window for s in (a, b)] == [4_096, 4_096]
+    c = Session()
+    c.replay(file)
+    ask(*[facts] * 5)(c)
+    same(a, c)
 
 
 def test_the_main_agent_over_the_protocol_of_openai(file):

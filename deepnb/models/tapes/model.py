@@ -78,6 +78,8 @@ class TapeModel(BaseChatModel):
     max_tokens: int | None = None
     """Tokens that the recorded model's client reserved for an answer, so that a compaction comes where it came."""
     thinking: Any = None
+    window_guessed: bool = False
+    """Whether nobody had said how large the recorded model's window is."""
 
     @property
     def _llm_type(self) -> str:
@@ -145,6 +147,7 @@ def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
         "max_tokens": said.pop("max_tokens", None),
         "thinking": {"budget_tokens": said.pop("thinking_tokens", 0)},
     }
+    reserved["window_guessed"] = said.pop("window_guessed", False)
     profile = cast(ModelProfile, said)
     return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace, **reserved)
 
