@@ -113,7 +113,7 @@ def _is_same(a: Sent, b: Sent) -> bool:
 def _reason(turn_before: Turn, before: Call, turn: Turn, call: Call) -> str:
     if before.usage is None or call.usage is None or before.usage.input < LEAST:
         return ""
-    if call.usage.cached >= 0.9 * before.usage.input:
+    if (call.usage.cached or 0) >= 0.9 * before.usage.input:
         return ""
     if (call.model or turn.model) != (before.model or turn_before.model):
         return "another model answered"

@@ -96,7 +96,7 @@ class Column:
     def cached(self) -> float | None:
         """The share of the input that the provider read from its cache; None where it reports none."""
         reported = [call.usage for call in self.calls if call.usage is not None]
-        read, cached = (sum(getattr(usage, name) for usage in reported) for name in ("input", "cached"))
+        read, cached = (sum(getattr(usage, name) or 0 for usage in reported) for name in ("input", "cached"))
         return cached / read if cached and read else None
 
     @property

@@ -27,5 +27,6 @@ def price_of(prices: Mapping[str, Price], model: str, label: str = "") -> Price 
 def cost_of(usage: Usage, price: Price) -> float:
     """US dollars: what was cached at its own price, the rest of the input and the output at theirs."""
     full, cached, output = price
-    fresh = max(0, usage.input - usage.cached)
-    return (fresh * full + usage.cached * cached + usage.output * output) / 1_000_000
+    read = usage.cached or 0
+    fresh = max(0, usage.input - read)
+    return (fresh * full + read * cached + usage.output * output) / 1_000_000

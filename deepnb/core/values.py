@@ -37,7 +37,8 @@ class Usage:
 
     input: int = 0
     output: int = 0
-    cached: int = 0
+    cached: int | None = 0
+    """None where nobody said it."""
     cost: float | None = None
     exact: bool = True
     """False where part of it is deepnb's own count, since a call was not reported (shown as `~`)."""
@@ -47,7 +48,7 @@ class Usage:
         return Usage(
             self.input + other.input,
             self.output + other.output,
-            self.cached + other.cached,
+            (self.cached or 0) + (other.cached or 0) or (None if None in (self.cached, other.cached) else 0),
             sum(map(float, filter(None, costs))) if costs and None not in costs else None,
             self.exact and other.exact,
         )
@@ -142,7 +143,7 @@ class Call:
     @property
     def spent(self) -> Usage:
         """Its tokens: as reported, or else as counted."""
-        return self.usage or Usage(self.budget.total, self.answered, exact=False)
+        return self.usage or Usage(self.budget.total, self.answered, None, exact=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,5 +55,6 @@ def usage(message: BaseMessage | None) -> Usage | None:
     """Tokens as the provider reported them with its answer; None where it did not: no request is of no tokens."""
     if not isinstance(message, AIMessage) or not (spent := message.usage_metadata) or not spent["input_tokens"]:
         return None
-    cached = (spent.get("input_token_details") or {}).get("cache_read") or 0
+    none = 0 if message.response_metadata.get("model_name") == "offline" else None  # of others nobody knows
+    cached = (spent.get("input_token_details") or {}).get("cache_read", none)
     return Usage(spent["input_tokens"], spent["output_tokens"], cached)

@@ -67,7 +67,7 @@ def next_try(error: Exception, number: int, retries: int, answer: Answer) -> Ret
     return Retry(failure.what, seconds, number + 1, retries + 1) if seconds <= LONGEST else None
 
 
-def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = ()) -> T:
+def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = (), model: Any = None) -> T:
     """What a call of a model gives, at the first try or at a later one; `messages` are what is sent.
 
     What is raised in the end quotes no credential: a checkpointer writes down why a step failed.
@@ -77,6 +77,8 @@ def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = 
             try:
                 return call()
             except Exception as error:
+                if usage_refused(model, error):
+                    continue
                 if (again := next_try(error, number, retries, answer)) is None:
                     hide_credentials(error, _texts(messages))
                     raise
@@ -84,6 +86,14 @@ def with_retries(call: Callable[[], T], retries: int, messages: Sequence[Any] = 
         tell(again.at)
         _wait(pause)
     raise AssertionError
+
+
+def usage_refused(model: Any, error: Exception) -> bool:
+    """Whether a server refused to be asked for usage; it is not asked again, as long as this model is in use."""
+    refused = bool(getattr(model, "stream_usage", None)) and "stream_options" in str(error)
+    if refused:
+        model.stream_usage = False
+    return refused
 
 
 class Retried:
@@ -99,7 +109,9 @@ class Retried:
         """The model's answer."""
         sent = messages if isinstance(messages, list) else [HumanMessage(messages)]
         settings = self._settings(sent)
-        return with_retries(lambda: self._model.invoke(messages, config=config, **settings), self._retries, sent)
+        return with_retries(
+            lambda: self._model.invoke(messages, config=config, **settings), self._retries, sent, self._model
+        )
 
     async def ainvoke(self, messages: Any, config: Any = None) -> Any:
         """Do what `invoke` does in a thread of its own: a wait keeps no loop from its work."""
@@ -122,7 +134,7 @@ class RetryMiddleware(AgentMiddleware):
         return "RetryMiddleware"
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
-        return with_retries(lambda: handler(request), self._retries, request.messages)
+        return with_retries(lambda: handler(request), self._retries, request.messages, request.model)
 
     async def awrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]) -> Any:
         for number in count(1):
@@ -130,6 +142,8 @@ class RetryMiddleware(AgentMiddleware):
                 try:
                     return await handler(request)
                 except Exception as error:
+                    if usage_refused(request.model, error):
+                        continue
                     if (again := next_try(error, number, self._retries, answer)) is None:
                         hide_credentials(error, _texts(request.messages))
                         raise

@@ -306,7 +306,9 @@ def larger(one: Usage | None, other: Usage | None) -> Usage | None:
     if one is None or other is None:
         return one or other
     cost = one.cost if other.cost is None else other.cost
-    return Usage(max(one.input, other.input), max(one.output, other.output), max(one.cached, other.cached), cost)
+    return Usage(
+        max(one.input, other.input), max(one.output, other.output), max(one.cached or 0, other.cached or 0), cost
+    )
 
 
 def _edits(tool: Tool, result: Result, turn: int) -> Iterator[FileEdit]:

@@ -112,9 +112,8 @@ def _usage(value: Mapping[str, Any]) -> Usage | None:
     told = mapping(value.get("usage"))
     if not told:
         return None
-    return Usage(
-        count(told.get("input")), count(told.get("output")), count(told.get("cached")), dollars(told.get("cost"))
-    )
+    cached = None if told.get("cached") is None else count(told["cached"])
+    return Usage(count(told.get("input")), count(told.get("output")), cached, dollars(told.get("cost")))
 
 
 def arrange(entries: list[Entry], beside: dict[Path, list[Entry]]) -> Arrangement:

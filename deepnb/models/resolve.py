@@ -107,6 +107,8 @@ def _by_name(name: str, base_url: str | None) -> BaseChatModel:
 def _settings(provider: str, base_url: str | None) -> dict[str, Any]:
     """What a provider's class is given beside the name: the address, and a key that was typed in."""
     settings: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
+    if base_url is not None and provider == "openai":
+        settings["stream_usage"] = True  # LangChain asks for it at OpenAI's own address alone
     if (key := kept_key(provider)) is not None:
         settings["api_key"] = key.reveal()
     elif base_url is not None and provider == "openai" and not os.environ.get("OPENAI_API_KEY"):

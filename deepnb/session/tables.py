@@ -91,7 +91,8 @@ def spent(turns: Sequence[Turn]) -> dict[str, Spent]:
 
 def _share(usage: Usage | None) -> float | None:
     """The part of the input that the provider had cached."""
-    return round(usage.cached / usage.input, 3) if usage is not None and usage.input else None
+    known = usage is not None and usage.cached is not None and usage.input
+    return round((usage.cached or 0) / usage.input, 3) if usage is not None and known else None
 
 
 def journal(entries: Sequence[Entry]) -> pd.DataFrame:

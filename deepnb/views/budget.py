@@ -320,8 +320,8 @@ def _cached(cached: tuple[Usage, str] | None) -> tuple[str, ...]:
     if cached is None:
         return ()
     usage, drop = cached
-    why = f": {drop}" if drop else ""
-    return (f"{percent(usage.cached, usage.input)} of the input was cached ({usage.cached:,} of {usage.input:,}){why}",)
+    why, read = f": {drop}" if drop else "", usage.cached or 0
+    return (f"{percent(read, usage.input)} of the input was cached ({read:,} of {usage.input:,}){why}",)
 
 
 def _nested(spent: Mapping[str, Spent]) -> tuple[str, ...]:

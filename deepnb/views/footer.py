@@ -67,7 +67,8 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
     nested = [call for call in turn.calls if call.path]
     facts.append(counted(len(turn.calls), "call") + (f", {len(nested)} in subagents" if nested else ""))
     sent, answered = tokens(usage.input, usage.exact), tokens(usage.output, usage.exact)
-    facts.append(f"{sent} in / {usage.cached:,} cached / {answered} out{_nested_tokens(nested)}")
+    cached = "" if usage.cached is None else f" / {usage.cached:,} cached"
+    facts.append(f"{sent} in{cached} / {answered} out{_nested_tokens(nested)}")
     facts += [cost(usage.cost)] if usage.cost is not None else []
     facts.append(seconds(turn.seconds))
     problem = None

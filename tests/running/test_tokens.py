@@ -55,8 +55,8 @@ def test_the_limit_of_tokens_ends_a_turn_that_the_provider_reports_nothing_of(fi
 def test_what_is_reported_is_taken_as_it_is() -> None:
     s = Session(model=looking(1, real=(1, 2)), max_tokens=12_000)
     turn = s.run("p")
-    assert turn.usage == Usage(8_000, 8)
-    assert "8,000 in / 0 cached / 8 out" in footer_view(turn).text()
+    assert turn.usage == Usage(8_000, 8, None)
+    assert "8,000 in / 8 out" in footer_view(turn).text()
 
 
 def test_the_limit_counts_subagents_the_summary_and_the_flush() -> None:
@@ -85,7 +85,7 @@ def test_estimates_are_marked_wherever_tokens_are_shown() -> None:
     assert used.input > 8_000
     assert used.output >= 8
     (line, *_) = footer_view(turn).text().splitlines()
-    assert f"~{used.input:,} in / 0 cached / ~{used.output:,} out" in line
+    assert f"~{used.input:,} in / ~{used.output:,} out" in line
     assert f", ~{nested.input + nested.output:,} of these in subagents" in line
     assert f"~{used.input:,} / ~{used.output:,}" in turns_view([turn]).text()
     card = turn_segments(turn).text()

@@ -26,6 +26,8 @@ class OpenAIServer(ChatServer):
     cache: PrefixCache | None = None
     reports: int = 100
     """Tokens of a prompt that are reported without one."""
+    details: bool = True
+    """Whether it reports what was cached."""
 
     @property
     def url(self) -> str:
@@ -50,7 +52,10 @@ class OpenAIServer(ChatServer):
         if "input" in request:
             yield from responses(blocks, cached, len(self.requests))
             return
-        yield from map(_event, _chunks(blocks, cached))
+        for chunk in _chunks(blocks, cached):
+            if not self.details and "usage" in chunk:
+                del chunk["usage"]["prompt_tokens_details"]
+            yield _event(chunk)
         yield b"data: [DONE]\n\n"
 
 
