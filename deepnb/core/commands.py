@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 CALLS = {
     "%agent": "session.run({})",
@@ -47,6 +46,7 @@ CALLS = {
     "%agent turns": "session.turns",
     "%agent undo": "session.undo()",
     "%agent use?": "help(session.use)",
+    "%agent use --base-url": "session.models({})",
     "%agent use": "session.use({})",
     "%memory": "session.memory.text()",
     "%memory add": "session.memory.add({})",
@@ -116,22 +116,26 @@ def in_python(line: str) -> str:
 def _call(found: re.Match[str]) -> str:
     call, given = CALLS[found[1]], found[2].split()
     if found[1] == "%agent use" and given and (given[0] == "URL" or "://" in given[0]):
-        return f"session.attach({', '.join(_attached(given))})"
+        call = "session.attach({})"
     if found[1] == "%agent" and not given:  # shows where the session stands
         return f"session{found[2]}"
     if "{}" not in call:
         return call + found[2]
     if "(" not in call:
         return call.format(" ".join(given))
-    return call.format(", ".join(map(_argument, given)))
+    return call.format(", ".join(_arguments(given)))
 
 
-def _attached(given: list[str]) -> Iterator[str]:
-    """The address of an agent, and its options."""
-    yield _argument(given[0])
-    for option, value in pairwise(given):
-        if option.startswith("--"):
-            yield f"{option.lstrip('-').replace('-', '_')}={_argument(value)}"
+def _arguments(given: list[str]) -> Iterator[str]:
+    """Words as arguments, `--base-url URL` by its name."""
+    words = list(given)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            yield _argument(word)
+            continue
+        value = _argument(words.pop(0)) if words and not words[0].startswith("--") else "True"
+        yield f"{word.lstrip('-').replace('-', '_')}={value}"
 
 
 def _argument(word: str) -> str:

@@ -58,6 +58,13 @@ _WINDOWS = tuple(
     )
 )
 """Where a refusal says how many tokens there may be, the surest first."""
+_NO_TOOLS = re.compile(
+    r"(?P<jinja>--jinja)|(?P<vllm>--enable-auto-tool-choice)"  # llama.cpp, vLLM: "auto" tool choice requires ...
+    r"|(?:does not|doesn't) support (?:the )?(?:tool|function)"  # Ollama: qwen does not support tools
+    r"|support(?:s|ing)? tool use"  # OpenRouter: No endpoints found that support tool use
+    r"|tool[ _](?:use|call(?:ing|s))\W+(?:is|are) not supported",  # Groq: `tool calling` is not supported
+    re.IGNORECASE,
+)
 _LEAST_WINDOW = 256
 _LONGEST = 300
 """Characters of the provider's own words."""
@@ -147,6 +154,11 @@ def _said(error: BaseException) -> str:
 def _by_status(status: int, kind: str, words: str, again: bool = False, seconds: float | None = None) -> ModelFailure:
     detail = ": ".join(filter(None, (str(status) if status >= 400 else "", words)))
     again = again and status in _AGAIN
+    if status >= 400 and (found := _NO_TOOLS.search(words)):
+        flags = "--enable-auto-tool-choice and --tool-call-parser"
+        start = "start llama-server with --jinja" if found["jinja"] else f"start vLLM with {flags}"
+        known = found["jinja"] or found["vllm"]
+        return ModelFailure("the model is not given tools", detail, start if known else "use a model that calls tools")
     if kind in _QUOTA:
         return ModelFailure("the quota of this key is used up", detail, "raise it with the provider")
     if status == 429:

@@ -45,6 +45,9 @@ def server_address(text: str) -> ServerAddress:
         raise RefusedError(
             "the address holds a name or a password", "%agent use URL --header Authorization asks for it"
         )
+    if re.search(r"/v\d\w*(?:/openai)?(?:/chat/completions|/models)?/*$", parts.path):  # http://localhost:8080/v1
+        what = "this is the address of an OpenAI-compatible server, not of an agent"
+        raise InvalidError(what, f"%agent use NAME --base-url {text.strip()}")
     if not parts.hostname or parts.query or parts.fragment:
         raise InvalidError("this is not the address of a server", "%agent use http://host:port/assistant")
     before, _, name = parts.path.rstrip("/").rpartition("/")

@@ -57,7 +57,8 @@ def agent_use(scene: Scene, args: Args) -> Result:
         features = scene.session.features
         return features_view(features, scene.stamp) if features else notice(f"the model is {scene.session.model}")
     back = not scene.sessions.is_own
-    name = scene.sessions.own.use(args["model"], base_url=args["base_url"])
+    settings = {name: args[name] for name in ("base_url", "max_tokens", "temperature", "timeout")}
+    name = scene.sessions.own.use(args["model"], **settings)
     session = scene.sessions.use_own()
     rule, sets = session.rule, "%config DeepNB.window = N sets it"
     size = f"a window of {rule.window:,} tokens" if rule.window else f"a window of unknown size: {sets}"

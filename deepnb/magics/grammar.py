@@ -7,6 +7,7 @@ from dataclasses import dataclass
 # A name or a model does not end like a sentence does: `%agent new york?` and `%agent use this!` are prompts.
 KINDS: dict[str, str] = {
     "number": r"[0-9]{1,9}",
+    "decimal": r"[0-9]{1,6}(?:\.[0-9]{1,6})?",
     "turn": r"[0-9]{1,9}",
     "job": r"[0-9]{1,4}",
     "call": r"[0-9]{1,6}(?:\.[0-9]{1,6})?",

@@ -17,7 +17,7 @@ from deepnb.magics.slips import slip
 from deepnb.magics.spelling import nearest
 from deepnb.magics.usage import OPTIONS, subcommand, subcommands
 
-Value = str | int | bool | None
+Value = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def _flag_value(flag: Flag, has_value: bool, text: str) -> Value:
 def _typed(kind: str, text: str) -> Value:
     if not re.fullmatch(KINDS[kind], text):
         return text if kind == "session" and os.path.isdir(text) else None  # "data" is a directory only where it is
-    return int(text) if kind in ("number", "turn", "job") else text
+    return int(text) if kind in ("number", "turn", "job") else float(text) if kind == "decimal" else text
 
 
 def _option_value(option: Flag, has_value: bool, text: str) -> Value:

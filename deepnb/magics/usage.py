@@ -45,11 +45,19 @@ SUBCOMMANDS: tuple[Sub, ...] = (
     Sub(
         "agent",
         "use",
-        "change the model; alone, show the current one; a variable that holds a compiled LangGraph graph, or the address"
+        "change the model; alone, show the current one, and with --base-url alone the models of that server; --max-tokens,"
+        " --temperature and --timeout (seconds) are those of its answers; a variable that holds a compiled LangGraph graph, or the address"
         " http://host:port/assistant of one on a LangGraph server, runs that in a new thread; --messages-key: the channel"
         " of its conversation, if it is not messages; --header: the header the server wants, whose value is asked for",
         (Arg("model", "MODEL|VARIABLE|URL", "model", needed=False),),
-        (Flag("--base-url", "URL", "url"), Flag("--messages-key", "KEY", "name"), Flag("--header", "NAME", "header")),
+        (
+            Flag("--base-url", "URL", "url"),
+            Flag("--max-tokens", "N", "number"),
+            Flag("--temperature", "T", "decimal"),
+            Flag("--timeout", "S", "decimal"),
+            Flag("--messages-key", "KEY", "name"),
+            Flag("--header", "NAME", "header"),
+        ),
     ),
     Sub(
         "agent",

@@ -25,17 +25,27 @@ class Resolved:
     label: str
 
 
-def resolve(model: Any, *, base_url: str | None = None, namespace: Mapping[str, Any] | None = None) -> Resolved:
+def resolve(
+    model: Any,
+    *,
+    base_url: str | None = None,
+    settings: Mapping[str, float] | None = None,
+    namespace: Mapping[str, Any] | None = None,
+) -> Resolved:
     """The chat model for a name, a variable of the namespace that holds one, or one itself.
 
-    `base_url` is that of an OpenAI-compatible server.
+    `base_url` is that of an OpenAI-compatible server, `settings` are those of a model by name.
     """
-    found = _found(model, base_url, namespace or {})
+    found = _found(model, base_url, settings or {}, namespace or {})
     guard_keys(found.model)
     return found
 
 
-def _found(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -> Resolved:
+def _found(model: Any, base_url: str | None, settings: Mapping[str, float], namespace: Mapping[str, Any]) -> Resolved:
+    held = namespace.get(model) if isinstance(model, str) and model != OFFLINE else model
+    if settings and (model == OFFLINE or isinstance(held, BaseChatModel)):
+        what = f"{next(iter(settings))} can't be set for {model if isinstance(model, str) else label_of(model)}"
+        raise InvalidError(what, "set it where the chat model is made, or give the name of a model")
     if isinstance(model, BaseChatModel):
         return Resolved(model, label_of(model))
     if not isinstance(model, str):
@@ -46,12 +56,11 @@ def _found(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -> Re
         from deepnb.models.teaching import TeachingModel
 
         return Resolved(TeachingModel(), OFFLINE)
-    held = namespace.get(model)
     if isinstance(held, BaseChatModel):
         return Resolved(held, f"{model} (no LLM)" if is_teaching(held) else model)
     if held is not None and ":" not in model:
         raise InvalidError(f"the variable {model} holds a {type(held).__name__}, not a chat model", "see %agent use?")
-    return Resolved(_by_name(model, base_url), model)
+    return Resolved(_by_name(model, base_url, settings), model)
 
 
 def is_teaching(model: BaseChatModel) -> bool:
@@ -79,14 +88,14 @@ def label_of(model: BaseChatModel) -> str:
     return type(model).__name__
 
 
-def _by_name(name: str, base_url: str | None) -> BaseChatModel:
+def _by_name(name: str, base_url: str | None, settings: Mapping[str, float]) -> BaseChatModel:
     provider, _, rest = name.partition(":")
     if base_url is not None and provider not in PROVIDERS:  # `qwen3:8b` is all name
         provider, rest, name = "openai", name, f"openai:{name}"
     if rest:
         _check_provider(provider, base_url)
     try:
-        model: BaseChatModel = init_chat_model(name, **_settings(provider if rest else "", base_url))
+        model: BaseChatModel = init_chat_model(name, **_settings(provider if rest else "", base_url, settings))
         return model
     except ImportError as error:
         package = PROVIDERS[provider].package if provider in PROVIDERS else f"langchain-{provider}"
@@ -98,15 +107,19 @@ def _by_name(name: str, base_url: str | None) -> BaseChatModel:
     except Exception as error:
         asks = (other for other, one in PROVIDERS.items() if one.key is not None and one.key in str(error))
         if not rest and (other := next(asks, None)) is not None:  # a bare name: its provider asks for its key
-            return _by_name(f"{other}:{name}", base_url)
+            return _by_name(f"{other}:{name}", base_url, settings)
         why = (redact(str(error)).strip().splitlines() or [type(error).__name__])[0][:200]
         cause = None if has_credential(error) else error
         raise InvalidError(f"{name} can't be set up ({why})", "fix that and type it again") from cause
 
 
-def _settings(provider: str, base_url: str | None) -> dict[str, Any]:
-    """What a provider's class is given beside the name: the address, and a key that was typed in."""
-    settings: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
+def _settings(provider: str, base_url: str | None, given: Mapping[str, float]) -> dict[str, Any]:
+    """What a provider's class is given beside the name: the address, settings, and a key that was typed in."""
+    settings: dict[str, Any] = dict(given) if base_url is None else {**given, "base_url": base_url}
+    if provider == "ollama":  # which has other names for these
+        renamed = {"num_predict": settings.pop("max_tokens", None)}
+        renamed["client_kwargs"] = {"timeout": settings.pop("timeout")} if "timeout" in settings else None
+        settings |= {name: value for name, value in renamed.items() if value is not None}
     if base_url is not None and provider == "openai":
         settings["stream_usage"] = True  # LangChain asks for it at OpenAI's own address alone
     if (key := kept_key(provider)) is not None:

@@ -155,7 +155,8 @@ class Persistence:
         """The model as `%agent use` takes it; empty for one that has no name."""
         options = self._current.options
         server = f" --base-url {options.base_url}" if options.base_url else ""
-        return redact(f"{options.model}{server}") if isinstance(options.model, str) else ""
+        settings = (f" --{name.replace('_', '-')} {value:g}" for name, value in (options.model_settings or {}).items())
+        return redact(f"{options.model}{server}{''.join(settings)}") if isinstance(options.model, str) else ""
 
     @property
     def _session(self) -> dict[str, str]:

@@ -78,6 +78,7 @@ class Session:
 
     - model: a name ("offline" is the teaching model, "openai:gpt-5.2"), or a LangChain chat model
     - base_url: the address of an OpenAI-compatible server
+    - model_settings: `max_tokens` of an answer, `temperature`, and `timeout` in seconds, of a model given by its name
     - system_prompt: the agent's instructions
     - tools: functions with a docstring, or LangChain tools
     - middleware: your own LangChain middleware, inside that of deepnb
@@ -129,6 +130,7 @@ class Session:
         model: str | BaseChatModel = Options.model,
         *,
         base_url: str | None = None,
+        model_settings: Mapping[str, float] | None = None,
         system_prompt: str = Options.system_prompt,
         tools: Sequence[Tool] = (),
         middleware: Sequence[AgentMiddleware[Any, Any, Any]] = (),
@@ -534,17 +536,29 @@ class Session:
 
     # -- options
 
-    def use(self, model: str | BaseChatModel, *, base_url: str | None = None) -> str:
+    def use(
+        self,
+        model: str | BaseChatModel,
+        *,
+        base_url: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        timeout: float | None = None,
+    ) -> str:
         """Use another model from the next turn on, in the same threads; returns its display name.
 
-        The server at `base_url` is asked which window the model has.
+        The server at `base_url` is asked which window the model has. `max_tokens` is how long an answer may be,
+        `timeout` how many seconds one may take.
         """
         if is_address(model):
+            server_address(str(model))
             raise InvalidError(
                 "this is the address of a server, not a model", f"%agent use {model} makes a session on it"
             )
         ask_anew()
-        return self._workspace.configure({"model": model, "base_url": base_url}).model
+        given = {"max_tokens": max_tokens, "temperature": temperature, "timeout": timeout}
+        settings = {name: value for name, value in given.items() if value is not None} or None
+        return self._workspace.configure({"model": model, "base_url": base_url, "model_settings": settings}).model
 
     def attach(
         self,
@@ -607,6 +621,7 @@ class Session:
         *,
         model: str | BaseChatModel = UNCHANGED,
         base_url: str | None = UNCHANGED,
+        model_settings: Mapping[str, float] | None = UNCHANGED,
         system_prompt: str = UNCHANGED,
         tools: Sequence[Tool] = UNCHANGED,
         middleware: Sequence[AgentMiddleware[Any, Any, Any]] = UNCHANGED,

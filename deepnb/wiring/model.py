@@ -45,7 +45,8 @@ class Measured:
 
 def main_model(options: Options, recording: Recording | None = None) -> Measured:
     """The main agent's; the window given in the options is its."""
-    resolved = resolve(options.model, base_url=options.base_url, namespace=options.namespace)
+    at, settings = options.base_url, options.model_settings
+    resolved = resolve(options.model, base_url=at, settings=settings, namespace=options.namespace)
     return _measured(resolved, options, recording, options.max_input_tokens)
 
 

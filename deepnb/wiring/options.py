@@ -35,6 +35,7 @@ class Options:
 
     model: Any = "offline"
     base_url: str | None = None
+    model_settings: Mapping[str, float] | None = None
     system_prompt: str = SYSTEM_PROMPT
     tools: tuple[Any, ...] = ()
     middleware: tuple[Any, ...] = ()
@@ -73,6 +74,7 @@ OF_THE_GRAPH = frozenset(
     [
         "model",
         "base_url",
+        "model_settings",
         "system_prompt",
         "tools",
         "middleware",
@@ -137,8 +139,8 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
         what = f"{wrong} is a matter of {options.graph.name}, which this session runs"
         raise RefusedError(what, "set it where the graph is made")
     made = replace(options, **given)
-    if "max_input_tokens" not in given and model_of(made) != model_of(options):
-        made = replace(made, max_input_tokens=None)  # it was that of the other model
+    if model_of(made) != model_of(options):  # what was set for the other model is not this one's
+        made = replace(made, max_input_tokens=given.get("max_input_tokens"), model_settings=given.get("model_settings"))
     _check(made)
     if "backend" in given and made.backend is not None:
         made = replace(made, backend=_backend(made))
@@ -202,6 +204,13 @@ def _check(o: Options) -> None:
             "prices must give dollars per million tokens of input, cached input and output",
             'prices={"MODEL": (2.0, 0.5, 8.0)}, with what your provider charges',
         )
+    for name, value in (o.model_settings or {}).items():
+        fits = {"max_tokens": "a whole number above 0", "temperature": "0 or more", "timeout": "seconds above 0"}
+        least = 0 if name == "temperature" else 1 if name == "max_tokens" else 0.001
+        whole = name != "max_tokens" or isinstance(value, int)
+        if name not in fits or not (_is_amount(value) and whole and value >= least):
+            does = f"give {fits[name]}" if name in fits else f"give one of {', '.join(fits)}"
+            raise InvalidError(f"{name} of a model can't be {value!r}", does)
     if o.memory_refresh not in (policies := get_args(Refresh)):
         raise InvalidError(f"memory_refresh must be one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
     if o.tool_text not in (None, *(forms := get_args(ToolText))):

@@ -103,7 +103,11 @@ OPTS = ["--model", "--thread", "--raw", "--as", "--format", "--quiet", "--max-st
         ("agent", "--thread york-", ["york-2"]),
         ("agent", "--as ", []),
         ("agent", "--raw what is ", []),
-        ("agent", "use ", [*NAMES.models, "--base-url", "--messages-key", "--header"]),
+        (
+            "agent",
+            "use ",
+            [*NAMES.models, "--base-url", "--max-tokens", "--temperature", "--timeout", "--messages-key", "--header"],
+        ),
         ("agent", "use off", ["offline"]),
         ("agent", "switch ", ["main", "york-2"]),
         ("agent", "fork ", ["--at"]),

@@ -57,26 +57,80 @@ def test_a_prompt_is_taken_as_typed(prompt):
     [
         ("", Command("status")),
         ("status", Command("status")),
-        ("use", Command("use", {"model": None, "base_url": None, "messages_key": None, "header": None})),
+        (
+            "use",
+            Command(
+                "use",
+                {
+                    "model": None,
+                    "base_url": None,
+                    "max_tokens": None,
+                    "temperature": None,
+                    "timeout": None,
+                    "messages_key": None,
+                    "header": None,
+                },
+            ),
+        ),
         (
             "use anthropic:claude-sonnet",
             Command(
-                "use", {"model": "anthropic:claude-sonnet", "base_url": None, "messages_key": None, "header": None}
+                "use",
+                {
+                    "model": "anthropic:claude-sonnet",
+                    "base_url": None,
+                    "max_tokens": None,
+                    "temperature": None,
+                    "timeout": None,
+                    "messages_key": None,
+                    "header": None,
+                },
             ),
         ),
         (
             "use http://localhost:2024/agent",
             Command(
-                "use", {"model": "http://localhost:2024/agent", "base_url": None, "messages_key": None, "header": None}
+                "use",
+                {
+                    "model": "http://localhost:2024/agent",
+                    "base_url": None,
+                    "max_tokens": None,
+                    "temperature": None,
+                    "timeout": None,
+                    "messages_key": None,
+                    "header": None,
+                },
             ),
         ),
         (
             "use m --base-url http://h/v1",
-            Command("use", {"model": "m", "base_url": "http://h/v1", "messages_key": None, "header": None}),
+            Command(
+                "use",
+                {
+                    "model": "m",
+                    "base_url": "http://h/v1",
+                    "max_tokens": None,
+                    "temperature": None,
+                    "timeout": None,
+                    "messages_key": None,
+                    "header": None,
+                },
+            ),
         ),
         (
             "use --base-url=http://h/v1 m",
-            Command("use", {"model": "m", "base_url": "http://h/v1", "messages_key": None, "header": None}),
+            Command(
+                "use",
+                {
+                    "model": "m",
+                    "base_url": "http://h/v1",
+                    "max_tokens": None,
+                    "temperature": None,
+                    "timeout": None,
+                    "messages_key": None,
+                    "header": None,
+                },
+            ),
         ),
         ("new", Command("new", {"name": None, "empty": False, "shared": False})),
         ("new york", Command("new", {"name": "york", "empty": False, "shared": False})),
@@ -355,7 +409,7 @@ def test_one_edit_apart(a, b, near):
 
 USAGES = {
     "agent": (
-        "status; use [MODEL|VARIABLE|URL] [--base-url URL] [--messages-key KEY] [--header NAME]; models; key PROVIDER; new [NAME] [--empty] [--shared]; open FILE|DIR|URL [--thread THREAD] [--list]; threads; switch NAME; fork NAME [--at N];"
+        "status; use [MODEL|VARIABLE|URL] [--base-url URL] [--max-tokens N] [--temperature T] [--timeout S] [--messages-key KEY] [--header NAME]; models; key PROVIDER; new [NAME] [--empty] [--shared]; open FILE|DIR|URL [--thread THREAD] [--list]; threads; switch NAME; fork NAME [--at N];"
         " rewind N [--memory]; undo; resume [again|skip|[N] JSON]; approve [N|all] [--thread] [--skill]; reject [[N|all] WHY...];"
         " edit [N] JSON; jobs [stop|join [N]]; turns [N|SEARCH]; budget [--items]; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"

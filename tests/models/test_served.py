@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnb import Session
+import pytest
+
+from deepnb import DeepnbError, Session
+from deepnb.core.commands import in_python
+from deepnb.core.values import Retry
+from deepnb.models.resolve import resolve
+from deepnb.testing import ScriptedModel
 from deepnb.views.footer import footer_view
+from tests.support.local_server import KINDS, NAME, local_server
 from tests.support.openai_server import Fail, OpenAIServer, Say
+from tests.support.shells import Shell
+from tests.support.tables import every_row
 
 # -- usage
 
@@ -36,3 +45,111 @@ def test_a_server_that_refuses_to_be_asked_is_asked_once() -> None:
         assert [s.run(prompt).text for prompt in "abc"] == ["ok"] * 3
         s.compact()
         assert ["stream_options" in one for one in server.requests].count(True) == 1
+
+
+# -- settings
+
+
+def test_settings_are_sent_and_belong_to_the_model(shell: Shell) -> None:
+    with OpenAIServer([Say("ok")]) as server:
+        shell.ok(f"%agent use qwen --base-url {server.url} --max-tokens 300 --temperature 0.2 --timeout 90")
+        shell.ok("%agent hi")
+        sent = server.requests[-1]
+        assert (sent["max_completion_tokens"], sent["temperature"]) == (300, 0.2)
+        shell.ok(f"%agent use other --base-url {server.url}")
+        shell.ok("%agent hi")
+        assert not {"max_completion_tokens", "temperature"} & set(server.requests[-1])
+
+
+def test_settings_of_other_providers_have_their_own_names() -> None:
+    made = resolve("ollama:qwen3", settings={"max_tokens": 300, "temperature": 0.2, "timeout": 90.0}).model
+    assert (made.num_predict, made.temperature, made.client_kwargs) == (300, 0.2, {"timeout": 90.0})
+    made = resolve(
+        "anthropic:claude-x", base_url="http://127.0.0.1:9", settings={"max_tokens": 300, "timeout": 90.0}
+    ).model
+    assert (made.max_tokens, made.default_request_timeout) == (300, 90.0)
+
+
+@every_row(
+    ("given", "line"),
+    [
+        ({"max_tokens": 0}, "max_tokens of a model can't be 0: give a whole number above 0"),
+        ({"max_tokens": 1.5}, "max_tokens of a model can't be 1.5"),
+        ({"temperature": -1}, "temperature of a model can't be -1: give 0 or more"),
+        ({"timeout": 0}, "timeout of a model can't be 0: give seconds above 0"),
+    ],
+)
+def test_a_setting_that_can_not_be_is_one_line(given: dict[str, Any], line: str) -> None:
+    with pytest.raises(DeepnbError, match=line):
+        Session(namespace={}).use("openai:qwen", base_url="http://127.0.0.1:9/v1", **given)
+
+
+def test_the_settings_of_a_model_that_was_made_are_its_own() -> None:
+    for model in ("offline", "mine", ScriptedModel(answers=["ok"])):
+        s = Session(namespace={"mine": ScriptedModel(answers=["ok"])})
+        with pytest.raises(DeepnbError, match="temperature can't be set for"):
+            s.use(model, temperature=0.5)
+
+
+# -- what servers refuse
+
+
+@every_row(
+    ("fail", "do"),
+    [
+        (Fail(400, "registry.ollama.ai/library/gemma:2b does not support tools"), "use a model that calls tools"),
+        (Fail(404, "No endpoints found that support tool use"), "use a model that calls tools"),
+        (Fail(400, "`tool calling` is not supported with this model"), "use a model that calls tools"),
+        (Fail(500, "tools param requires --jinja flag"), "start llama-server with --jinja"),
+        (
+            Fail(400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+            "start vLLM with --enable-auto-tool-choice and --tool-call-parser",
+        ),
+    ],
+)
+def test_a_model_that_is_not_given_tools_says_what_to_do_and_is_asked_once(fail: Fail, do: str) -> None:
+    with OpenAIServer([fail]) as server:
+        s = Session("qwen", base_url=server.url, namespace={})
+        with pytest.raises(DeepnbError, match=f"{do}, then"):
+            s.run("hi")
+        assert len(server.requests) == 1
+        assert not any(isinstance(e, Retry) for e in s.turns[-1].events)
+
+
+# -- addresses
+
+
+@every_row("path", ["/v1", "/v1/", "/api/v1", "/v1beta/openai", "/v1/chat/completions"])
+def test_the_address_of_a_model_server_is_no_agent(path: str) -> None:
+    url = f"http://127.0.0.1:8080{path}"
+    for make in (lambda: Session(graph=url), lambda: Session(namespace={}).use(url)):
+        with pytest.raises(DeepnbError, match="OpenAI-compatible server") as error:
+            make()
+        assert error.value.do == f"%agent use NAME --base-url {url}"
+        assert str(error.value).endswith(f"session.use(NAME, base_url={url!r})")
+
+
+def test_a_server_without_a_name_is_listed(shell: Shell) -> None:
+    with local_server(KINDS[3], 6_000) as server:
+        text = shell.ok(f"%agent use --base-url {server.url}")
+        assert NAME in text and "6,000" in text and "other" in text
+        assert shell.session.model == "offline"
+        shell.ok(f"%agent use {NAME} --base-url {server.url}")
+        assert NAME in shell.ok("%agent models") and "other" in shell.ok("%agent models")
+    with pytest.raises(DeepnbError, match="no server answers at"):
+        Session(namespace={}).models("http://127.0.0.1:9/v1")
+    with OpenAIServer([]) as server, pytest.raises(DeepnbError, match="does not list its models"):
+        Session(namespace={}).models(server.url)
+
+
+@every_row(
+    ("line", "python"),
+    [
+        ("%agent use NAME --base-url http://h/v1", "session.use(NAME, base_url='http://h/v1')"),
+        ("%agent use --base-url http://h/v1", "session.models('http://h/v1')"),
+        ("%agent new b --empty", "session.new('b', empty=True)"),
+        ("%config DeepNB.window = N sets the window", "session.configure(max_input_tokens=N) sets the window"),
+    ],
+)
+def test_a_hint_in_python(line: str, python: str) -> None:
+    assert in_python(line) == python
