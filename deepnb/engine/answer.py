@@ -1,7 +1,9 @@
 """The answer that a model gives to one request: whether it has begun, whether it came to its end, what it cost."""
 
+import socket
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -11,6 +13,8 @@ from deepnb.core.values import Usage
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
 """Provider -> the metadata of an answer that say why it ended; its protocol demands one of them."""
+_TRANSPORTS = ("httpcore", "httpcore2", "socket")
+"""Packages whose objects read a connection: of the clients of OpenAI, Anthropic and Ollama, and of `http.client`."""
 _CUT = ("length", "max_tokens", "incomplete")
 
 
@@ -38,6 +42,19 @@ def answer_begun() -> None:
     """The model whose answer is read here has sent a piece of it."""
     if (answer := _ANSWER.get()) is not None:
         answer.begun = True
+
+
+def hang_up(thread: int) -> None:
+    """End the connection that a thread is waiting on: closing it would not end the wait, and tell nobody until then."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        held = frame.f_locals.get("self")
+        connection = getattr(held, "_sock", None)
+        if type(held).__module__.partition(".")[0] in _TRANSPORTS and isinstance(connection, socket.socket):
+            with suppress(OSError):  # it has ended
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)  # not that of TLS, which the thread is inside of
+            return
+        frame = frame.f_back
 
 
 def cut_short(metadata: Mapping[str, Any], provider: str) -> str:

@@ -24,7 +24,7 @@ from deepnb.core.messages import Added, Message
 from deepnb.core.secrets import redact_value
 from deepnb.core.subagents import TASK
 from deepnb.engine import keys
-from deepnb.engine.answer import answer_begun, cut_short, usage
+from deepnb.engine.answer import answer_begun, cut_short, hang_up, usage
 from deepnb.engine.call_order import CallOrder, Waits
 from deepnb.engine.ledger import Ledger
 from deepnb.engine.probe import to_message
@@ -122,11 +122,14 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def wake(self) -> None:
         """Raise `Cancelled` in the threads that are inside a model, a tool, or a node of somebody else's just now.
 
-        Python delivers it between two bytecodes: a tool blocked in C sees it when it returns.
+        Python delivers it between two bytecodes: a tool blocked in C sees it when it returns. A model that waits for its
+        server does not: its connection is ended, which the server sees.
         """
-        threads = tuple(self._busy.values())  # a copy: tools that run side by side come and go
-        for thread in set(threads):
+        busy = self._busy.copy()  # tools that run side by side come and go
+        for thread in set(busy.values()):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
+        for thread in {busy[run] for run in tuple(self._models) if run in busy}:
+            hang_up(thread)
 
     def wait(self, seconds: float) -> None:
         """Let some seconds pass; a run that is cancelled meanwhile ends."""
