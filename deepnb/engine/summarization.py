@@ -65,7 +65,7 @@ class SummarizationMiddleware(CompactionSteps):
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         def send(one: Any) -> Any:
             try:
-                return self._heeded(handler(self._with_room(one)))
+                return self._heeded(one, handler(self._with_room(one)))
             except Exception as failure:
                 if is_overflow(failure):
                     raise self._refused(failure) from failure
@@ -91,7 +91,7 @@ class SummarizationMiddleware(CompactionSteps):
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         async def send(one: Any) -> Any:
             try:
-                return self._heeded(await handler(await asyncio.to_thread(self._with_room, one)))
+                return self._heeded(one, await handler(await asyncio.to_thread(self._with_room, one)))
             except Exception as failure:
                 if is_overflow(failure):
                     raise self._refused(failure) from failure
@@ -123,9 +123,14 @@ class SummarizationMiddleware(CompactionSteps):
             tell_notice(f"the window of the model is {self.rule.window:,} tokens, as its server says")
         return _Refused(refusal(failure))
 
-    def _heeded(self, response: Any) -> Any:
-        """The response; one to a request of more tokens than the window was guessed to have says that it has them."""
+    def _heeded(self, request: Any, response: Any) -> Any:
+        """The response; its usage says of a window that was guessed that it is larger, and of Ollama that it cut the request."""
         spent = usage(next(iter(getattr(response, "result", ())), None))
+        if spent is not None and getattr(request.model, "num_ctx", None) and is_request(request.messages[-1]):
+            total = self._budget(request.messages, request).total
+            if spent.input * _HIGHEST < total and all(isinstance(m.content, str) for m in request.messages):
+                do = f"%config DeepNB.window = {spent.input} keeps below that"
+                tell_notice(f"the prompt was cut: the model read {spent.input:,} of about {total:,} tokens; {do}")
         if spent is not None and self.rule.guessed and spent.input > (window := self.rule.window or 1):
             self._go_by(self._learn(window * 2 ** ceil(log2(spent.input / window)), False))
         return response

@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 from time import monotonic
 from typing import Any, TypeVar
@@ -29,6 +29,8 @@ class OllamaModel:
     sees: bool | None = None
     tools: bool | None = None
     """Whether it can call tools."""
+    window: int | None = None
+    """Tokens that it was loaded with, else those that it can have."""
 
 
 def ollama_models(patience: float = PATIENCE) -> tuple[OllamaModel, ...] | None:
@@ -43,7 +45,7 @@ def in_time(ask: Callable[[Callable[[T], None]], None], patience: float, slow: T
     found: list[T] = []
 
     def asked() -> None:
-        with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):  # none there, or something else
+        with suppress(Exception):  # none there, or something else
             ask(found.append)
 
     thread = threading.Thread(target=asked, daemon=True, name="deepnb-ask")
@@ -59,10 +61,21 @@ def _ask(address: tuple[str, int], until: float, tell: Any) -> None:
     models = {name: OllamaModel(name) for name in names}
     tell(tuple(models.values()))
     for name in names:
-        can = _answer(address, until, "POST", "/api/show", {"model": name}).get("capabilities")
-        if isinstance(can, list):
-            models[name] = OllamaModel(name, "vision" in can, "tools" in can)
-            tell(tuple(models.values()))
+        shown = _answer(address, until, "POST", "/api/show", {"model": name})
+        can, window = shown.get("capabilities"), context_length(shown.get("model_info"))
+        sees, calls = ("vision" in can, "tools" in can) if isinstance(can, list) else (None, None)
+        models[name] = OllamaModel(name, sees, calls, window)
+        tell(tuple(models.values()))
+    for one in _answer(address, until, "GET", "/api/ps")["models"]:
+        if (name := str(one["name"])) in models and isinstance(one.get("context_length"), int):
+            models[name] = replace(models[name], window=one["context_length"])
+    tell(tuple(models.values()))
+
+
+def context_length(info: Any) -> int | None:
+    """The most tokens that a model can have, as `/api/show` tells it: {"qwen2.context_length": 32768}."""
+    given = info.items() if isinstance(info, Mapping) else ()
+    return next((n for name, n in given if str(name).endswith(".context_length") and isinstance(n, int)), None)
 
 
 def _answer(

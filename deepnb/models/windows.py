@@ -44,6 +44,8 @@ _told: Mapping[_Key, Window] = {}
 """Never changed in place."""
 _heard: set[_Key] = set()
 """Models whose server was asked and answered, whatever it said."""
+_most: dict[_Key, int] = {}
+"""The longest context of models of Ollama."""
 _silent: dict[_Key, Any] = {}
 """Models whose server did not answer: it is asked again."""
 _nameless: list[Any] = []
@@ -58,6 +60,9 @@ def all_told() -> Mapping[_Key, Window]:
 def window_for(model: Any, given: int | None = None, *, guess: bool = True) -> Window | None:
     """The window of a model: the one `given` by the user, but no more than its server takes; None where it is unknown."""
     told, declared = _asked(model), window_of(model)
+    if is_ollama(model):  # which has as many as it is asked for
+        wanted = given or model.num_ctx or (told.tokens if told else SMALL)
+        return Window(min(wanted, _most.get(_key(model), wanted)))
     if given is not None:
         return Window(min(given, told.tokens) if told and told.known else given)
     if told is not None or declared is not None:
@@ -93,8 +98,15 @@ def served_models(model: Any, name: str | None = None) -> Mapping[str, int | Non
     return in_time(lambda tell: _ask(model, name, tell), PATIENCE, slow)
 
 
+def is_ollama(model: Any) -> bool:
+    """Whether a model is one of Ollama, by its own interface."""
+    return type(model).__module__.partition(".")[0] == "langchain_ollama"
+
+
 def address_of(model: Any) -> str:
     """The base URL of a model's server; empty where it has none of its own."""
+    if is_ollama(model):
+        return str(model._client._client.base_url)
     client = getattr(model, "root_client", None)  # OpenAI's, which knows of the environment, too
     address = str(getattr(client, "base_url", "") or "")
     return "" if "//api.openai.com/" in address else address
@@ -114,7 +126,7 @@ def _asked(model: Any) -> Window | None:
     """What is known of the window of a model; its server is asked the first time."""
     key = _key(model)
     if key not in _heard and key[0] and (window_of(model) is None or is_near(key[0])):
-        if (found := served_models(model, key[1])) is None:
+        if (found := _ollama(model, key) if is_ollama(model) else served_models(model, key[1])) is None:
             _silent[key] = model
         else:
             _silent.pop(key, None)
@@ -122,6 +134,21 @@ def _asked(model: Any) -> Window | None:
             if tokens := found.get(key[1]):
                 _keep(key, Window(tokens))
     return _told.get(key)
+
+
+def _ollama(model: Any, key: _Key) -> Mapping[str, int | None] | None:
+    """Name -> the window that a model of Ollama is loaded with; how long it can be is kept."""
+    from deepnb.models.ollama import context_length, in_time
+
+    def ask(tell: Callable[[Mapping[str, int | None]], None]) -> None:
+        running = {str(one.model): one.context_length for one in model._client.ps().models}
+        if most := context_length(model._client.show(model.model).modelinfo):
+            _most[key] = most
+        name = model.model if ":" in model.model else f"{model.model}:latest"
+        tell({key[1]: running.get(name)})
+
+    slow: Mapping[str, int | None] = {}
+    return in_time(ask, PATIENCE, slow)
 
 
 def _keep(key: _Key, window: Window) -> None:

@@ -114,7 +114,7 @@ def _ollama() -> Iterator[ModelInfo]:
     for one in models or ():
         useless = "it can't call tools: ollama pull another model" if one.tools is False else ""
         yield ModelInfo(
-            f"ollama:{one.name}", not (do or useless), sees=one.sees, note="on this machine", do=do or useless
+            f"ollama:{one.name}", not (do or useless), one.window, one.sees, note="on this machine", do=do or useless
         )
     if not models:
         start = "start Ollama on this machine (ollama serve)" if models is None else "ollama pull qwen3"

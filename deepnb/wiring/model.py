@@ -14,7 +14,7 @@ from deepnb.engine.reserve import lowered, reserve_of
 from deepnb.engine.retries import taken_over
 from deepnb.models.names import window_of
 from deepnb.models.resolve import Resolved, counts_as_teaching, is_tape, is_teaching, label_of, resolve
-from deepnb.models.windows import learn, window_for
+from deepnb.models.windows import is_ollama, learn, window_for
 from deepnb.wiring.options import Options
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def _on_tape(main: Any, model: Any) -> Resolved | None:
 def _with_window(model: Any, rule: Rule) -> Any:
     """The model, declaring another context window than its profile does, and whether that is a guess, for a tape."""
     window = rule.window
-    if window is None or window == window_of(model):
+    own = {"num_ctx": window} if is_ollama(model) else {}
+    if window is None or (window == window_of(model) and not own):
         return model
     profile = {**(getattr(model, "profile", None) or {}), **({"window_guessed": True} if rule.guessed else {})}
-    return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}})
+    return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}, **own})

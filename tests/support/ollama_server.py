@@ -18,6 +18,14 @@ class OllamaServer:
     models: Mapping[str, Sequence[str] | None]
     says: str = "Hello from this machine."
     asked: list[str] = field(default_factory=list)
+    context: Mapping[str, int] = field(default_factory=dict)
+    """Name -> the longest context."""
+    loaded: Mapping[str, int] = field(default_factory=dict)
+    """Name -> the context that it is loaded with."""
+    reads: int = 30
+    """Tokens of each prompt, as it reports them."""
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    """Of the chats."""
     drip: threading.Event | None = None
     """Answers come a byte at a time, without end, until it is set."""
 
@@ -27,9 +35,15 @@ class OllamaServer:
             return {"models": [{"name": name, "model": name} for name in self.models]}
         if path == "/api/show":
             can = self.models[body["model"]]
-            return {} if can is None else {"capabilities": list(can)}
+            info = {"general.architecture": "qwen2", "qwen2.context_length": self.context.get(body["model"])}
+            shown = {"model_info": info} if info["qwen2.context_length"] else {}
+            return shown if can is None else {"capabilities": list(can), **shown}
+        if path == "/api/ps":
+            running = ((name, n) for name, n in self.loaded.items())
+            return {"models": [{"name": name, "model": name, "context_length": n} for name, n in running]}
+        self.bodies.append(body)
         said = {"role": "assistant", "content": self.says}
-        counts = {"prompt_eval_count": 30, "eval_count": 5}
+        counts = {"prompt_eval_count": self.reads, "eval_count": 5}
         return {"model": body["model"], "created_at": "2026-01-01T00:00:00Z", "message": said, "done": True} | counts
 
     def __enter__(self) -> OllamaServer:
