@@ -34,7 +34,7 @@ class Reporting(Scripted):
 
 
 def looking(calls: int = 30, **fields: Any) -> Reporting:
-    return Reporting(answers=[*[call("ls", id=f"c{i}", path="/") for i in range(calls)], "end"], **fields)
+    return Reporting(answers=[*[call("ls", id=f"c{i}", path=f"/{i}") for i in range(calls)], "end"], **fields)
 
 
 @every_row(
@@ -60,7 +60,7 @@ def test_what_is_reported_is_taken_as_it_is() -> None:
 
 
 def test_the_limit_counts_subagents_the_summary_and_the_flush() -> None:
-    nested = [call("ls", id=f"n{i}", path="/") for i in range(30)]
+    nested = [call("ls", id=f"n{i}", path=f"/{i}") for i in range(30)]
     s = Session(model=Scripted(answers=[TASK, *nested, "end"]), max_tokens=12_000)
     turn = s.run("p")
     assert turn.interrupted == "reached the limit of 12,000 tokens"
