@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from deepnb.core.request import Request, Sent
 from deepnb.core.secrets import redact
-from deepnb.core.subagents import FILE_TOOLS, TASK
 
 LARGE = 100
 """Tokens from which on a message is an item of its own."""
@@ -17,12 +16,6 @@ _START, _READ = 80, 8_000
 _SOURCE = re.compile(
     r"/(?:user|project|sources)(?:-\d+)?/"
 )  # /user/AGENTS.md: the user's file, which only leaves the prompt
-_MEMORY_TOOLS = ("note", "memory_search", "memory_get")
-_OPTIONS = {
-    **dict.fromkeys(FILE_TOOLS, "enable_filesystem=False"),
-    **dict.fromkeys(_MEMORY_TOOLS, "enable_memory=False"),
-    TASK: "enable_subagents=False",
-}
 _FRAMES = {("memory", "memory"): "guidelines", ("skills", "skills"): "instructions"}
 """What stands round the files of memory and the skills, and what it is listed as."""
 
@@ -79,7 +72,7 @@ def _out(item: Item, own_tools: Collection[str]) -> str:
     part, name = item.part, item.name
     match part:
         case "tools":
-            return f"%agent tools remove {name}" if name in own_tools else _OPTIONS.get(name, "")
+            return f"%agent tools {'remove' if name in own_tools else 'off'} {name}"
         case "memory":
             if _SOURCE.match(name):
                 return f"%memory sources remove {name}"

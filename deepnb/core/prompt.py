@@ -18,6 +18,20 @@ def default_prompt(*, files: bool = True) -> str:
     )
 
 
+MORE_TOOLS = "more_tools"
+"""The tool by which a model that is offered only a few gets another one."""
+
+
+def lean_prompt(*, files: bool = True) -> str:
+    """The instructions for a small window, with an example of a call for a model that knows no form of its own."""
+    return (
+        "You work in a Jupyter notebook. Look at variables with list_variables and inspect_variable"
+        f"{', at files (paths begin with /) with read_file' if files else ''} before you answer. Say what you do not know. "
+        'Call tools to act, as in {"name": "inspect_variable", "arguments": {"name": "NAME"}}; never say that you did what no'
+        " tool did."
+    )
+
+
 SYSTEM_PROMPT = default_prompt()
 
 MEMORY_OPEN, MEMORY_CLOSE = "<agent_memory>", "</agent_memory>"

@@ -201,7 +201,7 @@ def _tool_names(words: list[str], names: Names) -> list[str]:
         )
     if first == "remove":
         return list(names.own_tools)
-    return list(names.tools) if first in ("ask", "allow", "deny") and not rest else []
+    return list(names.tools) if first == "off" or (first in ("ask", "allow", "deny") and not rest) else []
 
 
 def _flag_words(

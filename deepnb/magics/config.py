@@ -19,7 +19,7 @@ OPTIONS = {
     "max_subagent_depth": "max_subagent_depth",
     "approve": "approve",
     "prices": "prices",
-    "tool_text": "tool_text",
+    "tools": "tool_text",
 }
 
 
@@ -114,11 +114,12 @@ class DeepNB(Configurable):
         help="Whether the front end can update an output in its place; False: a turn is shown when it has ended, and"
         " calls are approved by typing.",
     ).tag(config=True)
-    tool_text = Enum(
-        ("short", "full"),
+    tools = Enum(
+        ("lean", "short", "full"),
         None,
         allow_none=True,
-        help="How tools are described to the model; None: short under a window of 32,000 tokens, full above it.",
+        help="Which tools are offered to the model, and how they are described: lean (seven, the others when it asks), short or"
+        " full (all); None: lean under a window of 12,000 tokens, short under 32,000, full above it.",
     ).tag(config=True)
     offer_explain = Bool(
         False, help="Whether an error of a cell is followed by a line that offers %agent explain and %agent fix."
@@ -156,7 +157,7 @@ class DeepNB(Configurable):
             self.approve = options.approve
             self.max_subagent_depth = options.max_subagent_depth
             self.max_cost = options.max_cost
-            self.tool_text = options.tool_text
+            self.tools = options.tool_text
             if options.max_steps is not None:
                 self.max_steps = options.max_steps
             self.trigger = _setting(options.trigger, 0.85)

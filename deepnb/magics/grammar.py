@@ -14,7 +14,7 @@ KINDS: dict[str, str] = {
     "name": r"\w(?:[\w.\-]*\w)?",
     "thread": r"\w(?:[\w.\-]*\w)?",
     "skill": r"\S+",
-    "tools": r"(?:ask|allow|deny|outside|writes|read-only)(?:\s+\w[\w.\-]*)?|(?:add|remove)(?:\s+[^\W\d][\w.\-]*)*"
+    "tools": r"(?:ask|allow|deny|outside|writes|read-only)(?:\s+\w[\w.\-]*)?|(?:add|remove|off|on)(?:\s+[^\W\d][\w.\-]*)*"
     r"|add\s+(?:\S+\s+)*mcp:.*",
     "which": r"all|[0-9]{1,3}",
     "answer": r"again|skip|(?:[0-9]{1,3}\s+)?(?:[\[{\"](?s:.*)|true|false|null|-?[0-9]+(?:\.[0-9]+)?)",
@@ -52,13 +52,13 @@ COMPARED: dict[str, tuple[str, ...]] = {
     "skills": (),
     "memory": (),
     "approve": ("outside", "writes", "read-only"),
-    "tool_text": ("short", "full"),
+    "tool_text": ("lean", "short", "full"),
     **dict.fromkeys(("max_input_tokens", "memory_budget", "eviction_threshold", "max_steps", "max_tokens"), ()),
     **dict.fromkeys(("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents"), ("on", "off")),
     "general_purpose": ("on", "off"),
 }
 """What `--compare` takes: option -> the words that are its values; empty where these are not words of ours."""
-TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove")
+TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove", "off", "on")
 """What `%agent tools` can be followed by."""
 
 

@@ -25,6 +25,8 @@ def agent_tools(scene: Scene, args: Args) -> Result:
         return _add_server(scene, rest) if re.search(r"(?:^|\s)mcp:", rest) else _add(scene, rest.split())
     if word == "remove":
         return _remove(scene, rest.split())
+    if word in ("off", "on"):
+        return _switch(scene, word, rest.split())
     return _rule(scene, word, names[0] if names else "") if word else _list(scene)
 
 
@@ -49,10 +51,14 @@ def _list(scene: Scene) -> Result:
     policy = f"{attached.name} decides which calls need approval" if attached else f"{mode}: {MODES[mode]}"
     rows = [(tool, approvals.words(tool), does) for tool, does in scene.session.workspace.built.tools]
     table = table_view(("tool", "calls", "description"), rows, title=f"tools · {policy}")
-    servers = scene.session.tools.servers
-    if not servers:
+    servers, off = scene.session.tools.servers, scene.session.options.tools_off
+    if not servers and not off:
         return table
     scene.show(table)
+    if off:
+        scene.show(notice_view(f"off: {', '.join(off)}. %agent tools on NAME brings a tool back"))
+    if not servers:
+        return None
     for server in servers:
         for line in _warnings(server):
             scene.show(notice_view(line, "warning"))
@@ -103,6 +109,16 @@ def _remove(scene: Scene, names: Sequence[str]) -> Result:
     removed = scene.session.tools.remove(*names)
     servers = f" with {counted(len(removed), 'tool')}" if len(removed) != len(names) else ""
     return notice(f"removed {', '.join(names)}{servers} from the next turn on")
+
+
+def _switch(scene: Scene, word: str, names: Sequence[str]) -> Result:
+    if not names:
+        raise InvalidError(
+            f"{word} needs the name of a tool", f"%agent tools {word} NAME; %agent tools lists the tools"
+        )
+    tools = scene.session.tools
+    (tools.on if word == "on" else tools.off)(*names)
+    return notice(f"{', '.join(names)}: {word} from the next turn on")
 
 
 def _variable(namespace: Mapping[str, Any], name: str) -> Any:

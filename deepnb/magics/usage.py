@@ -221,11 +221,12 @@ SUBCOMMANDS: tuple[Sub, ...] = (
         "list the tools and which calls need your approval; ask, allow or deny sets the rule of one tool; outside asks"
         " for calls that can't be undone, writes for calls that change anything, read-only denies all changes; add gives"
         " the agent functions of yours, or the tools of an MCP server: add [--name NAME] [--env VARIABLE,...] [--timeout"
-        " SECONDS] mcp:COMMAND or mcp:URL; remove takes a tool or a server away",
+        " SECONDS] mcp:COMMAND or mcp:URL; remove takes a tool or a server away; off leaves tools of any kind out of all requests,"
+        " and on brings them back",
         (
             Arg(
                 "what",
-                "ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME",
+                "ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME|off NAME|on NAME",
                 "tools",
                 needed=False,
             ),

@@ -19,7 +19,7 @@ from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import compacted, has_tool, is_request, message_text, source_of, still_sent
 from deepnb.memory.budget import Count, fitted, plain
-from deepnb.memory.guidelines import WRITES, memory_block, update_text
+from deepnb.memory.guidelines import WRITES, Form, memory_block, update_text
 from deepnb.memory.layers import layers, note_day
 
 Refresh = Literal["thread", "call", "delta"]
@@ -52,9 +52,9 @@ class MemoryMiddleware(AgentMiddleware):
         budget: int,
         count: Count,
         today: Callable[[], str],
-        short: bool = False,
+        form: Form = "full",
     ) -> None:
-        """`today` gives the day (YYYY-MM-DD) in the user's time zone; `short` is for guidelines in few words."""
+        """`today` gives the day (YYYY-MM-DD) in the user's time zone; `form` is how much the guidelines say."""
         super().__init__()
         self.tools = []
         self.sources = tuple(sources)
@@ -62,7 +62,7 @@ class MemoryMiddleware(AgentMiddleware):
         self._budget = budget
         self._count = count
         self._today = today
-        self._short = short
+        self._form: Form = form
 
     @property
     def name(self) -> str:
@@ -133,7 +133,7 @@ class MemoryMiddleware(AgentMiddleware):
     def block(self, contents: Mapping[str, str], *, writes: bool) -> str:
         """What is injected of these files; `writes` says whether the agent has the tools that write them."""
         files = fitted(contents, list(contents), self._budget, self._count)
-        return memory_block(files, self.sources[0], writes=writes, short=self._short)
+        return memory_block(files, self.sources[0], writes=writes, form=self._form)
 
     def _masked(self, state: Mapping[str, Any]) -> dict[str, str]:
         """The files as they are now, as a model may see them."""
@@ -224,10 +224,10 @@ def memory_middleware(
     budget: int,
     count: Count,
     today: Callable[[], str],
-    short: bool = False,
+    form: Form = "full",
 ) -> MemoryMiddleware:
     """The middleware for a refresh policy; the injected files take at most `budget` tokens."""
-    return _KINDS[refresh](backend, sources, budget, count, today, short)
+    return _KINDS[refresh](backend, sources, budget, count, today, form)
 
 
 def _updates(state: Mapping[str, Any]) -> list[BaseMessage]:

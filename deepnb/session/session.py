@@ -110,8 +110,9 @@ class Session:
     - max_tokens: tokens of all model calls in one turn, counted where none are reported; None is no limit
     - max_cost: US dollars of all model calls in one turn whose price is in `prices`; None is no limit
     - prices: model name to US dollars for a million tokens of (input, cached input, output)
-    - tool_text: how tools are described to the model: "short", in half of the tokens of "full"; None is short under a
-      window of 32,000 tokens
+    - tool_text: how tools are described to the model: "full", "short" (in fewer tokens), or "lean" (seven tools, and the
+      others when the model asks for one by name); None is lean under a window of 12,000 tokens and short under 32,000
+    - tools_off: names of tools that are offered in no request
     - namespace: the variables that the agent may look at; in a dict its code also runs, once it is approved
     - graph: a compiled LangGraph graph of your own in the place of deepnb's agent, or the address of one on a
       LangGraph server, "http://host:port/assistant"; `session.features` lists what it has of what deepnb shows. Its
@@ -160,6 +161,7 @@ class Session:
         max_cost: float | None = None,
         prices: Mapping[str, Price] | None = None,
         tool_text: ToolText | None = None,
+        tools_off: Sequence[str] = (),
         namespace: Mapping[str, Any] | None = None,
         graph: CompiledStateGraph[Any, Any, Any, Any] | str | None = None,
         messages_key: str = Options.messages_key,
@@ -649,6 +651,7 @@ class Session:
         max_cost: float | None = UNCHANGED,
         prices: Mapping[str, Price] = UNCHANGED,
         tool_text: ToolText | None = UNCHANGED,
+        tools_off: Sequence[str] = UNCHANGED,
         namespace: Mapping[str, Any] = UNCHANGED,
         **unknown: Never,
     ) -> None:

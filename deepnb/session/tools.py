@@ -151,6 +151,22 @@ class SessionTools(Part):
             self._servers.pop(name).close()
         return tuple(gone)
 
+    def off(self, *names: str) -> None:
+        """Leave tools, the agent's own too, out of all requests from the next turn on."""
+        there = [name for name, _ in self._workspace.built.tools]
+        if unknown := [name for name in names if name not in (*there, *self._workspace.options.tools_off)]:
+            raise NotFoundError(f"there is no tool {unknown[0]!r}", "%agent tools lists all")
+        self._switch((*self._workspace.options.tools_off, *names))
+
+    def on(self, *names: str) -> None:
+        """Bring tools back that are off."""
+        off = self._workspace.options.tools_off
+        if unknown := [name for name in names if name not in off]:
+            raise NotFoundError(
+                f"{unknown[0]!r} is not off (off are: {', '.join(off) or 'none'})", "%agent tools lists all"
+            )
+        self._switch([name for name in off if name not in names])
+
     def close(self) -> None:
         """End the servers."""
         servers = tuple(self._servers.values())
@@ -184,6 +200,10 @@ class SessionTools(Part):
             one.close()
         left_out = tuple(f"{server.name} {line}" for server, _, lines in found for line in lines)
         return AddedTools(tuple(map(name_of, new)), changed, left_out)
+
+    def _switch(self, off: Sequence[str]) -> None:
+        self._workspace.current.idle()
+        self._workspace.configure({"tools_off": tuple(dict.fromkeys(off))})
 
     def _tools_of(self, server: str) -> tuple[str, ...]:
         """The names of a server's tools that the agent has."""

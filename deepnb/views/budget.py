@@ -26,7 +26,7 @@ _LARGEST = 4
 _HEAD = ("", "item", "tokens", "to take it out")
 _HOW = (
     "Options such as enable_memory=False are set with deepnb.current().configure(enable_memory=False).",
-    "How long the descriptions of tools are is set with %config DeepNB.tool_text = 'short' or 'full'.",
+    "%config DeepNB.tools = 'lean', 'short' or 'full' says which tools are offered, in how many words.",
 )
 
 _LOOKS = {

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepnb.core.asks import asks_to_write
+from deepnb.core.prompt import MORE_TOOLS
 from deepnb.core.values import Call, ToolStarted, Turn, Usage
 from deepnb.views import html as h
 from deepnb.views.numbers import cost, counted, seconds, tokens
@@ -82,6 +83,12 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
         notes = (*notes, "the model gave an empty answer: run the cell again, or ask in other words")
     if _ended(turn) and not any(isinstance(e, ToolStarted) for e in turn.events) and asks_to_write(turn.prompt):
         notes = (*notes, "no tool was called: nothing was remembered or written")
+    first = turn.calls[0].request if turn.number == 1 and turn.calls else None
+    if first is not None and any(piece.label == MORE_TOOLS for piece in first.head):
+        notes = (
+            *notes,
+            "the window is small: few tools are offered at first. %config DeepNB.tools = 'short' offers all",
+        )
     return FooterView(tuple(facts), problem, (*filled_lines(filled), *notes))
 
 

@@ -6,14 +6,17 @@ from typing import Any
 
 from langchain.agents import create_agent
 
-from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
+from deepnb.core.prompt import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
 from deepnb.core.subagents import Subagent
 from deepnb.engine.delegation import DelegationMiddleware
+from deepnb.engine.lean_tools import LeanToolsMiddleware
 from deepnb.engine.state_backend import KernelState
 from deepnb.wiring.delegation import Tools, delegation
+from deepnb.wiring.effects import own_tools
 from deepnb.wiring.layers import Common, Layers
 from deepnb.wiring.model import Measured
 from deepnb.wiring.options import Options
+from deepnb.wiring.tool_text import LEAN, tool_text
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,12 @@ def agent(
     memory = layers.memory(files.main, mine)
     common = layers.common(files.main, mine, task=task, memory=memory)
     own = layers.own(options.middleware, mine)
-    stack = (*first, *memory.middleware, *layers.skills(files.main), *common.middleware, *own)
+    stack = (*memory.middleware, *layers.skills(files.main), *common.middleware, *own)
+    stack = (*first, *_lean(options, mine, [*(t for m in stack for t in getattr(m, "tools", ())), *tools]), *stack)
     graph = create_agent(
         mine.model,
         tools,
-        system_prompt=prompt_of(options) or None,
+        system_prompt=prompt_of(options, mine) or None,
         middleware=stack,
         state_schema=KernelState,
         checkpointer=checkpointer,
@@ -76,7 +80,18 @@ def agent(
     return Agent(graph, stack, tools, common, nested)
 
 
-def prompt_of(options: Options) -> str:
+def prompt_of(options: Options, mine: Measured) -> str:
     """The instructions; ours name no tool that is not there."""
-    own = options.system_prompt != SYSTEM_PROMPT
-    return options.system_prompt if own else default_prompt(files=options.enable_filesystem)
+    if options.system_prompt != SYSTEM_PROMPT:
+        return options.system_prompt
+    files = options.enable_filesystem and not {"ls", "read_file"} & {*options.tools_off}
+    return lean_prompt(files=files) if tool_text(options, mine) == "lean" else default_prompt(files=files)
+
+
+def _lean(options: Options, mine: Measured, bound: Sequence[Any]) -> tuple[Any, ...]:
+    """What leaves all but a few tools, and the user's own, out of the requests of a lean profile."""
+    if tool_text(options, mine) != "lean":
+        return ()
+    kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
+    others = {tool.name: tool for tool in bound if getattr(tool, "name", None) not in (None, *kept)}
+    return (LeanToolsMiddleware(others, offered=MORE_TOOLS not in options.tools_off),) if others else ()

@@ -14,6 +14,7 @@ from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
 from deepnb.engine.prompt_cache import caching_of
+from deepnb.engine.request import tool_name
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tool_descriptions import described
 from deepnb.memory.flush import Flusher
@@ -26,7 +27,7 @@ from deepnb.wiring.host import Host
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import Options
-from deepnb.wiring.tool_text import in_words, tool_text
+from deepnb.wiring.tool_text import in_words
 from deepnb.workshop.approvals import Effects, state_of
 from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.namespace import namespace_tools
@@ -72,7 +73,8 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     given = described(options.tools)
 
     def offered(own: Measured) -> list[Any]:
-        return [*in_words(over_notebook, tool_text(options, own.rule)), *given]
+        kept = [tool for tool in given if tool_name(tool) not in options.tools_off]
+        return [*in_words(over_notebook, options, own), *kept]
 
     there = in_force(options, agents)
     does = effects(options, there, host.undoable)
@@ -95,7 +97,7 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
         stack=made.stack,
         sees=takes_images(mine.model),
         caching=caching_of(mine.model),
-        prompt=prompt_of(options),
+        prompt=prompt_of(options, mine),
         bound=(*(tool for one in made.stack for tool in getattr(one, "tools", ())), *made.tools),
     )
 

@@ -14,7 +14,7 @@ from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.skills.names import normal
 from deepnb.wiring.model import Measured, own_model
 from deepnb.wiring.options import Options
-from deepnb.wiring.tool_text import SHORT_GENERAL, SHORT_TASK, tool_text
+from deepnb.wiring.tool_text import FULL, SHORT_GENERAL, SHORT_TASK, tool_text
 
 _PRIVATE = frozenset({*keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD, keys.OFFLOAD_ID})
 """State that a subagent neither inherits nor returns."""
@@ -50,13 +50,13 @@ def delegation(
 
     `own_layers` gives what stands inside `base`.
     """
-    if not options.enable_subagents:
+    if not options.enable_subagents or TASK in options.tools_off:
         return None, {}
     own = {
         a.name: own_model(options, a.model, main) for a in agents if a.model is not None and "runnable" not in a.more
     }
     made: list[DelegationMiddleware] = []
-    short = tool_text(options, main.rule) == "short"
+    short = tool_text(options, main) != "full"
 
     def nested(agent: Subagent) -> Nested:
         def graph() -> Any:
@@ -72,7 +72,7 @@ def delegation(
     if not all_:
         return None, own
     made.append(
-        DelegationMiddleware(backend, all_, _PRIVATE, options.max_subagent_depth, SHORT_TASK if short else None)
+        DelegationMiddleware(backend, all_, _PRIVATE, options.max_subagent_depth, SHORT_TASK if short else FULL[TASK])
     )
     for one in all_:
         if any(one.name == agent.name for agent in options.subagents):

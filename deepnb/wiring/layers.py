@@ -74,8 +74,8 @@ class Layers:
             return Memory()
         sources, refresh = self.options.memory, self.options.memory_refresh
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
-        short = tool_text(self.options, own.rule) == "short"
-        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.program.now()[:10], short)
+        form = tool_text(self.options, own)
+        files = memory_middleware(backend, sources, refresh, budget, count, lambda: self.program.now()[:10], form)
         nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.program.now, self.program.search)
         return Memory((nested, self._worded(tools, own)), (files,), files.rebased if refresh == "delta" else None)
@@ -141,5 +141,5 @@ class Layers:
 
     def _worded(self, middleware: Any, own: Measured) -> Any:
         """The middleware, its tools described for this model."""
-        middleware.tools = in_words(middleware.tools, tool_text(self.options, own.rule))
+        middleware.tools = in_words(middleware.tools, self.options, own)
         return middleware

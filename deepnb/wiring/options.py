@@ -26,7 +26,7 @@ MESSAGES_KEY = "messages"
 """The usual channel of a conversation."""
 
 Refresh = Literal["thread", "call", "delta"]
-ToolText = Literal["short", "full"]
+ToolText = Literal["lean", "short", "full"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Options:
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     tool_text: ToolText | None = None
+    tools_off: tuple[str, ...] = ()
     namespace: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), compare=False)
     graph: Attachment | None = None
     messages_key: str = MESSAGES_KEY
@@ -94,6 +95,7 @@ OF_THE_GRAPH = frozenset(
         "enable_subagents",
         "approve",
         "tool_text",
+        "tools_off",
     ]
 )
 """Options that are a matter of the graph, where somebody else made it."""
@@ -101,7 +103,7 @@ OF_THE_GRAPH = frozenset(
 SERVED = OF_THE_GRAPH | {"max_input_tokens", "max_steps"}
 """Those that an agent on a LangGraph server has, too."""
 
-_MANY = ("tools", "middleware", "subagents", "memory", "skills")
+_MANY = ("tools", "tools_off", "middleware", "subagents", "memory", "skills")
 _COUNTS = ("max_input_tokens", "eviction_threshold", "memory_budget", "max_steps", "max_tokens")
 
 
@@ -215,7 +217,7 @@ def _check(o: Options) -> None:
         raise InvalidError(f"memory_refresh must be one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
     if o.tool_text not in (None, *(forms := get_args(ToolText))):
         raise InvalidError(
-            f"tool_text must be one of {', '.join(forms)}", 'tool_text="short", or None to go by the window'
+            f"tool_text must be one of {', '.join(forms)}", 'tool_text="lean", or None to go by the window'
         )
     for name, off in (("memory", "enable_memory"), ("skills", "enable_skills")):
         if not getattr(o, name):

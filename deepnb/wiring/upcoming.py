@@ -12,6 +12,7 @@ from deepnb.core.prompt import system_parts
 from deepnb.core.request import Request
 from deepnb.engine import keys
 from deepnb.engine.images import taken
+from deepnb.engine.lean_tools import LeanToolsMiddleware
 from deepnb.engine.request import tool_name
 from deepnb.memory.guidelines import WRITES
 from deepnb.memory.middleware import MemoryMiddleware
@@ -44,7 +45,8 @@ def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], las
         )
         system = "\n\n".join(filter(None, (*blocks, _rest(system, built.prompt))))
     message = [SystemMessage(system)] if system else []
-    tools = built.bound if own else ()
+    lean = _of(built, LeanToolsMiddleware)
+    tools = lean.bound(built.bound, held) if own and lean else built.bound if own else ()
     budget, request = built.meter.measured([*message, *taken(effective, sees=built.sees)], tools, last)
     if not own:
         kept = tuple(piece for piece in last.head if piece.part == "tools")

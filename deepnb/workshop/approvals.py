@@ -19,7 +19,7 @@ T = TypeVar("T")
 READS = frozenset(
     {
         *("ls", "read_file", "glob", "grep", "memory_search", "memory_get"),
-        *("list_variables", "inspect_variable", "query_table", "read_notebook", "propose_cell"),
+        *("list_variables", "inspect_variable", "query_table", "read_notebook", "propose_cell", "more_tools"),
     }
 )
 """Tools of deepnb that change nothing."""

@@ -131,7 +131,7 @@ def test_a_memory_file_that_alone_passes_the_trigger_is_cut_to_its_budget():
     s = Session(model=model, tool_text="full")
     s.memory.write("/AGENTS.md", "".join(f"- fact {i} of many that fill the window\n" for i in range(4_000)))
     for i in range(12):
-        s.run(f"turn {i} " + "words " * 150)
+        s.run(f"turn {i} " + "words " * 300)
     for turn in s.turns:
         assert all(c.budget.total <= 8_000 for c in turn.calls)
         assert turn.budget.parts["memory"] < 2_000

@@ -82,7 +82,7 @@ def session(**options) -> Session:
 
     read = call("read_file", file_path="/long.txt")
     model = ScriptedModel(answers=[read, "The file is long."])
-    s = Session(model=model, tools=[convert], max_input_tokens=8_000, namespace={}, **options)
+    s = Session(model=model, tools=[convert], max_input_tokens=8_000, tool_text="short", namespace={}, **options)
     s.memory.write("/AGENTS.md", "- tea at five\n")
     s.memory.write("/MEMORY.md", "- metric units\n\n/AGENTS.md is elsewhere\n")
     s.skills.new("plotting")
@@ -97,16 +97,33 @@ def by_name(s: Session) -> dict[str, Item]:
     return {item.name: item for item in budget.items}
 
 
+TOOLS = [
+    "ls",
+    "read_file",
+    "write_file",
+    "edit_file",
+    "delete",
+    "glob",
+    "grep",
+    "note",
+    "memory_search",
+    "memory_get",
+    "list_variables",
+    "inspect_variable",
+    "query_table",
+    "read_notebook",
+    "edit_notebook",
+    "run_python",
+    "propose_cell",
+    "task",
+]
+
+
 def test_each_item_says_what_takes_it_out():
     found = by_name(session())
     assert {name: item.out for name, item in found.items()} == {
-        **dict.fromkeys(
-            ["ls", "read_file", "write_file", "edit_file", "delete", "glob", "grep"], "enable_filesystem=False"
-        ),
-        **dict.fromkeys(["note", "memory_search", "memory_get", "guidelines"], "enable_memory=False"),
-        **dict.fromkeys(["list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"], ""),
-        **dict.fromkeys(["run_python", "propose_cell"], ""),
-        "task": "enable_subagents=False",
+        **{name: f"%agent tools off {name}" for name in TOOLS},
+        "guidelines": "enable_memory=False",
         "convert": "%agent tools remove convert",
         "system prompt": 'system_prompt=""',
         "/AGENTS.md": "%memory rm /AGENTS.md",
@@ -123,12 +140,13 @@ def test_what_is_said_takes_it_out():
     s = session()
     before = by_name(s)
     s.tools.remove("convert")
+    s.tools.off(*(off := [item.name for item in before.values() if item.out.startswith("%agent tools off ")]))
     s.skills.disable("plotting")
     s.memory.remove("/MEMORY.md")
     s.new()
     s.run("what now?")
     gone = before.keys() - by_name(s).keys()
-    assert {"convert", "plotting", "/MEMORY.md"} <= gone
+    assert {"convert", "plotting", "/MEMORY.md", *off} <= gone and set(off) == set(TOOLS)
     for option in {item.out for item in before.values() if item.out.endswith("=False")}:
         name = option.partition("=")[0]
         s = session(**{name: False}) if name != "enable_filesystem" else Session(

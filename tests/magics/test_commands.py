@@ -168,6 +168,22 @@ def test_turns_budget_history_tools(shell: Shell) -> None:
     assert "inspect_variable" in shell.ok("%agent tools")
 
 
+def test_tools_are_switched_off_and_on(shell: Shell) -> None:
+    assert "grep, glob: off from the next turn on" in shell.ok("%agent tools off grep glob")
+    assert "off: grep, glob. %agent tools on NAME brings a tool back" in shell.ok("%agent tools")
+    shell.ok("%agent thanks")
+    items = shell.ok("%agent budget --items")
+    assert "%agent tools off ls" in items and "tools off grep" not in items
+    assert "glob: on from the next turn on" in shell.ok("%agent tools on glob")
+    assert shell.session.options.tools_off == ("grep",)
+    for line, told in (
+        ("off", "off needs the name of a tool"),
+        ("off gerp", "there is no tool 'gerp'"),
+        ("on ls", "'ls' is not off"),
+    ):
+        assert told in shell.fails(f"%agent tools {line}")
+
+
 def test_a_panel_in_a_terminal_is_its_static_picture(shell: Shell) -> None:
     shell.ok("%agent thanks")
     out = shell.ok("%agent panel")

@@ -24,7 +24,7 @@ SETTINGS = {
     "max_cost": "0.25",
     "max_subagent_depth": "2",
     "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}",
-    "tool_text": "'full'",
+    "tools": "'full'",
     "offer_explain": "True",
     "clock": "'2026-01-31T09:00:00+00:00'",
 }
@@ -53,7 +53,7 @@ def test_every_setting_is_listed_with_its_help(shell: Shell) -> None:
         ("0", "keep", "a fraction of the window up to 1"),
         ("'sometimes'", "memory_refresh", "'sometimes'"),
         ("'maybe'", "rerun", "'maybe'"),
-        ("'long'", "tool_text", "'long'"),
+        ("'long'", "tools", "'long'"),
         ("1000", "stream_hz", "not be greater than"),
         ("0", "max_steps", "not be less than"),
         ("0", "max_cost", "max_cost can't be 0"),

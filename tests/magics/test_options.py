@@ -416,7 +416,7 @@ USAGES = {
         " export FILE.ipynb|FILE.html|FILE.jsonl [--thread NAME] [--yes];"
         " record [FILE.jsonl|stop] [--yes]; replay [FILE.jsonl] [--pace];"
         " explain; fix; code [N];"
-        " tools [ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME];"
+        " tools [ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME|off NAME|on NAME];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"
         " mount [--yes] [PATH [disk:DIR|store[:NAMESPACE]|state]]; persist [FILE|URL]; package [--yes] DIR [PATH...]; graph; panel [memory|budget|history|skills|prompt|threads|approvals]; dashboard; help [WORD]"
     ),

@@ -118,7 +118,7 @@ def test_without_a_history_there_is_nothing_to_bring():
 def test_what_has_no_room_is_refused():
     model = Phased(profile={"max_input_tokens": 13_000})
     s = Session(model=model, tool_text="full")
-    for prompt in ("words " * 3_000, "words " * 3_000, "c", "words " * 3_000, "d"):
+    for prompt in ("words " * 4_000, "words " * 4_000, "c", "words " * 4_000, "d"):
         s.run(prompt)
     assert len(s.history()) >= 2
     s.bring_back(1, [2])

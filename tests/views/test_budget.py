@@ -206,7 +206,7 @@ ITEMS = replace(
 UNFOLDED = [
     "     item                  tokens  to take it out",
     "  ─  ────────────────────  ──────  ────────────────────────",
-    "  T  grep                   1,500  enable_filesystem=False",
+    "  T  grep                   1,500  %agent tools off grep",
     "  T  mine                     565  %agent tools remove mine",
     '  S  system prompt            512  system_prompt=""',
     "  M  /AGENTS.md               205  %memory rm /AGENTS.md",
@@ -234,4 +234,4 @@ def test_the_items_are_a_fold_that_can_be_open():
 
 
 def test_estimated_items_carry_their_sign():
-    assert "~1,500  enable_filesystem=False" in replace(budget_view(replace(ITEMS, exact=False)), unfolded=True).text()
+    assert "~1,500  %agent tools off grep" in replace(budget_view(replace(ITEMS, exact=False)), unfolded=True).text()
