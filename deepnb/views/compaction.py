@@ -35,6 +35,7 @@ def line(offload: Offload) -> str:
     parts = [f"{went(offload)} → summary{tokens(offload, ', ')}"]
     parts += [flush_line(offload.flush)] if offload.flush and offload.flush.lines else []
     parts += [f"{counted(len(offload.anchors), 'key fact')} kept"] if offload.anchors else []
+    parts += ["the context is no smaller"] if offload.before and offload.after >= offload.before else []
     parts += [] if offload.path else ["the history file could not be written"]
     return f"context compacted ({CAUSES.get(offload.cause, offload.cause)}): {'; '.join(parts)}"
 

@@ -38,6 +38,10 @@ def shown(html: str) -> str:
             "2 facts to /memory/2026-11-22.md (chosen by rules)",
         ),
         ({"flush": None, "messages": 1, "before": 0, "after": 0}, "1 message → summary; 1 key fact kept"),
+        (
+            {"before": 2_739, "after": 2_758},
+            "2,739 → 2,758 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept; the context is no smaller",
+        ),
         ({"path": None}, "; the history file could not be written"),
     ],
 )
