@@ -80,8 +80,9 @@ def learn(model: Any, tokens: int, *, known: bool = True) -> None:
 def ask_anew() -> None:
     """Let each server be asked again, when its model is next looked at: it may have another window by now."""
     global _told
-    _told = dict(_told)
-    _heard.clear()
+    if _heard:
+        _told = dict(_told)  # another object, so that graphs are made anew
+        _heard.clear()
 
 
 def ask_again() -> None:

@@ -84,7 +84,7 @@ def _measured(resolved: Resolved, options: Options, recording: Recording | None,
     if recording is not None:
         model = recording.heard(model, label, "teaching" if counts_as_teaching(model) else "by script", retries)
     meter = meter_of(model, rule, recorded=recording is not None)
-    return Measured(model, label, rule, meter, learned, retries, not is_teaching(model), recording)
+    return Measured(model, label, rule, meter, learned, retries, not counts_as_teaching(asked), recording)
 
 
 def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
