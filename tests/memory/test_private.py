@@ -146,12 +146,12 @@ def test_what_the_main_agent_read_of_it_is_nowhere_for_a_subagent(read):
 
 
 def test_a_subagent_reads_its_own_history_and_long_prompts_and_results():
-    def long_result() -> str:
+    def long_result(n: int) -> str:
         """Give much."""
         return "many words " * 200
 
     task = call("task", id="t1", description="THE TASK", subagent_type="general-purpose")
-    nested = [call("long_result", id=f"n{i}") for i in range(3)]
+    nested = [call("long_result", id=f"n{i}", n=i) for i in range(3)]
     find = call("grep", id="n8", pattern="THE TASK", path="/", output_mode="content")
     paste = call("grep", id="n9", pattern="PASTED", path="/conversation_history/prompts", output_mode="files_with_matches")  # fmt: skip
     s = session(
