@@ -220,6 +220,11 @@ SEEDS += [
     "set token ",
     "login(",
     "abcd_" + "0k" * 12,
+    "  the password of a line of many words:\n",
+    "password,,,,",
+    "<tr><th>password</th>",
+    "password = a.b + ",
+    "key, password = ",
 ]
 
 

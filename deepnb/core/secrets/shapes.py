@@ -227,7 +227,9 @@ def strong_password_like(value: str, *, quoted: bool = False) -> bool:
     return letters and (digits or (signs and len(value) >= 8) or _words_and_sign(value) or _is_encoded(value))
 
 
-_GIVEN = regex(r"(?:[a-z_]{1,40}\d{0,3}|[A-Z_]{1,40}|(?:[A-Z]?[a-z]{2,20}){1,4})=(?!=).")  # random_state=42
+_GIVEN = regex(
+    r"(?:[a-z_]{1,40}\d{0,3}|[A-Z_]{1,40}|[A-Z]?[a-z]{1,40}(?:[A-Z][a-z]{1,20}){0,4})=(?!=)."
+)  # random_state=42
 _MAIL = regex(r"[\w.+-]{1,64}@[\w-]{1,40}\.[A-Za-z]")  # ann@company.dev
 _NO_PASSWORD = regex(
     r"\S{1,64}[a-z]#\d{1,6}\Z"  # owner/repo#12
