@@ -31,18 +31,8 @@ _SECRECY_TEXT = """key keys apikey pat auth sas seed salt pepper hmac cipher sk 
 secrets license licence otp totp mfa psk jwt bearer dsn signing private pw pwd pass passwd password passphrase mnemonic
 webhook apitoken authtoken login schluessel geheimnis clave llave jeton cle secreto zugang appid"""
 _SECRECY = frozenset(_SECRECY_TEXT.split())
-_PLAIN = [
-    "key",
-    "keys",
-    "auth",
-    "seed",
-    "salt",
-    "login",
-    "pass",
-    "license",
-    "licence",
-    "signing",
-]  # alone, they name anything
+_PLAIN_TEXT = "key keys auth seed salt login pass license licence signing"  # alone, they name anything
+_PLAIN = frozenset(_PLAIN_TEXT.split())
 _ENDS = ("key", "token", "secret", "passwd", "creds")
 _NO_ENDS = frozenset(("monkey", "turkey", "whiskey", "hockey", "jockey", "donkey", "hotkey"))
 # What is no credential though chance drew it: public halves, digests, and what is found again by it.
