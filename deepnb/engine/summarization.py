@@ -116,10 +116,10 @@ class SummarizationMiddleware(CompactionSteps):
 
     def _refused(self, failure: Exception) -> _Refused:
         """The refusal of a request that was too long; the window that it tells is learned."""
-        tokens, before = told_window(failure), self.rule.window
-        if tokens is not None and tokens != before:
+        tokens, before = told_window(failure), self.rule
+        if tokens is not None and (tokens != before.window or before.guessed):
             self._go_by(self._learn(tokens, True))
-        if self.rule.window != before:
+        if (self.rule.window, self.rule.guessed) != (before.window, before.guessed):
             tell_notice(f"the window of the model is {self.rule.window:,} tokens, as its server says")
         return _Refused(refusal(failure))
 

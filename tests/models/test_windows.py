@@ -158,6 +158,15 @@ def test_what_the_server_says_is_quoted_and_the_setting_named() -> None:
         assert s.rule.window == 2_000
 
 
+def test_a_refusal_that_tells_what_was_guessed_makes_it_known() -> None:
+    with OpenAIServer([KINDS[0].refuses(9_067, 8_192)]) as server:
+        s = Session(NAME, base_url=server.url, namespace={})
+        assert (s.rule.window, s.rule.guessed) == (8_192, True)
+        with pytest.raises(DeepnbError, match="9067 tokens"):
+            s.run("hi")
+        assert (s.rule.window, s.rule.guessed) == (8_192, False)
+
+
 def test_an_estimate_alone_refuses_nothing() -> None:
     with local_server(KINDS[0], 4_096) as server:
         s = Session(NAME, base_url=server.url, namespace={})
