@@ -62,7 +62,7 @@ def test_settings_are_sent_and_belong_to_the_model(shell: Shell) -> None:
 
 
 def test_settings_of_other_providers_have_their_own_names() -> None:
-    made = resolve("ollama:qwen3", settings={"max_tokens": 300, "temperature": 0.2, "timeout": 90.0}).model
+    made: Any = resolve("ollama:qwen3", settings={"max_tokens": 300, "temperature": 0.2, "timeout": 90.0}).model
     assert (made.num_predict, made.temperature, made.client_kwargs) == (300, 0.2, {"timeout": 90.0})
     made = resolve(
         "anthropic:claude-x", base_url="http://127.0.0.1:9", settings={"max_tokens": 300, "timeout": 90.0}

@@ -98,7 +98,8 @@ def test_one_with_another_window_by_now_is_asked_anew_at_use() -> None:
 
 
 def test_what_a_server_answers_that_is_no_list_is_nothing() -> None:
-    for page in (["no"], "no", 7.5, None, {"data": [None, {"id": 5, "max_model_len": "many"}]}, {"data": {}}):
+    pages: list[Any] = [["no"], "no", 7.5, None, {"data": [None, {"id": 5, "max_model_len": "many"}]}, {"data": {}}]
+    for page in pages:
         with OpenAIServer([Say("ok")], pages={"/v1/models": page}) as server:
             assert Session(NAME, base_url=server.url, namespace={}).rule.guessed
 

@@ -79,7 +79,7 @@ def share(calls: Iterable[Call]) -> float:
 
 
 def share_of(usages: list[Usage]) -> float:
-    return sum(u.cached for u in usages) / sum(u.input for u in usages)
+    return sum(u.cached or 0 for u in usages) / sum(u.input for u in usages)
 
 
 def ran(s: Session, prompt: str) -> Turn:
