@@ -135,7 +135,7 @@ def test_past_the_window_the_thread_goes_on(kind: Kind, window: int, trigger: An
 
 
 def test_where_the_tools_alone_were_too_long_the_second_try_has_short_ones() -> None:
-    with local_server(KINDS[0], 4_096, told=False) as server:
+    with local_server(KINDS[0], 3_000, told=False) as server:
         s = Session(NAME, base_url=server.url, namespace={}, trigger=("tokens", 170_000))
         with pytest.raises(DeepnbError, match="run the cell again, now that the window is known"):
             s.run(FACTS)
@@ -143,7 +143,7 @@ def test_where_the_tools_alone_were_too_long_the_second_try_has_short_ones() -> 
 
 
 def test_without_numbers_all_but_the_last_turn_goes() -> None:
-    with local_server(WORDLESS, 7_000, told=False) as server:
+    with local_server(WORDLESS, 5_000, told=False) as server:
         s = Session(NAME, base_url=server.url, namespace={}, trigger=("messages", 1_000), keep=("messages", 6))
         for _ in range(6):
             assert s.run(FACTS).text == "Noted."
