@@ -51,7 +51,7 @@ _EMPTY = re.compile(
 )
 _NOTHING = re.compile(rf"{_EMPTY.pattern}|\bNO_(?:REPLY|FLUSH)\b")
 """What a model answers where there is nothing to keep, in the forms in which models write it."""
-_BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
+_BULLET = re.compile(r"\A\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _CHATTER = re.compile(
     r"\W*no[_-](?:reply|flush)\b(?!@)|\W*(?:none|n/?a|nothing)\W*\Z|(?:there (?:is|was) )?nothing (?:is |was |else )?(?:to |worth |new\b|important)"
     r"|(?:i(?:'|’)m|i am) (?:sorry|an ai|unable|happy|glad)\b|sorry\b|as an ai\b|i (?:can(?:'|’)t|cannot|could not|couldn(?:'|’)t) (?:help|assist|do that|access|call|use|find|provide|comply|remember|store)"

@@ -284,6 +284,9 @@ def test_an_answer_with_neither_a_call_nor_a_bullet_leaves_it_to_the_rules(answe
 
 def test_the_bullets_of_an_answer_are_lines_of_their_own():
     assert first_flush("- Ada was asked\n- No reply").lines == ("- Ada was asked", "- No reply")
+    assert first_flush("1. Ship on 2026-12-01. Ada - who leads - decides").lines == (
+        "- Ship on 2026-12-01. Ada - who leads - decides",
+    )
 
 
 @every_row("answer", [RuntimeError("down"), "", " \n"])
