@@ -27,10 +27,13 @@ _BETWEEN = " | "
 def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None) -> AnchorBlock:
     """The anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
 
-    What has no room is named by number, with the file that holds it; `path` is that file.
+    What stands in a sentence of the user's is not said again. What has no room is named by number, with the file that
+    holds it; `path` is that file.
     """
     if not anchors:
         return AnchorBlock()
+    said = [a.text for a in anchors if a.kind in SAID]
+    anchors = [a for a in anchors if a.kind in SAID or not any(a.text in sentence for sentence in said)]
     whole = AnchorBlock(_text(anchors, 0, path, phrases=True), tuple(anchors))
     if count(whole.text) <= room:
         return whole
