@@ -42,7 +42,8 @@ _TEXT_TYPE = (
 )
 _ATTRIBUTES = r"(?:\s{1,40}[\w:.-]{1,30}\s?=\s?[\"'][^\"'<>\n]{0,60}[\"']){0,3}?"
 _OPEN_TAGS = r"\s{0,120}(?:<!\[CDATA\[|<(?:value|string|val|text)>)?\s{0,120}"
-_NAME_ATTRIBUTE = regex(r"(?:name|key|id|type|property|variable)\s?=\s?[\"'][\w.:/-]{0,40}\Z", re.IGNORECASE)
+_NAMES = r"(?:name|key|id|type|property|variable)\s?=\s?[\"'][\w.:/-]{0,40}\Z"  # name="
+_NAME_ATTRIBUTE = regex(_NAMES, re.IGNORECASE)
 _SETTERS = (
     r"(?:set|put|add|append|define|header|env|environ|prop|property|with|insert|of|arg|param|update|store|register)"
 )
@@ -68,7 +69,7 @@ _FORMS: tuple[_Form, ...] = (
     # <key>NAME</key> <string>..., <td>NAME</td><td><code>..., <b>NAME</b>: ..., your NAME is <strong>...
     _Form(regex(r"(?:[ ]is)?[: ]{0,2}(?=<)(?:</[\w:.-]{1,30}>[:\s]{0,80}){0,3}(?:<[\w:.-]{1,30}(?:[ ][^<>\n]{0,80})?>[:\s]{0,80}){0,3}"), alone=True),
     # <add key="NAME" value="...">, <NAME value="...">, <string name="NAME">...
-    _Form(regex(rf"[\"']?{_ATTRIBUTES}\s{{1,40}}(?:[\w-]{{0,12}}value|content|default)\s?=\s?{_QUOTE}", re.IGNORECASE), regex(rf"{_NAME_ATTRIBUTE().pattern}|<[\w.:-]{{0,40}}\Z", re.IGNORECASE), strict=False),
+    _Form(regex(rf"[\"']?{_ATTRIBUTES}\s{{1,40}}(?:[\w-]{{0,12}}value|content|default)\s?=\s?{_QUOTE}", re.IGNORECASE), regex(rf"{_NAMES}|<[\w.:-]{{0,40}}\Z", re.IGNORECASE), strict=False),
     _Form(regex(rf"[\"']{_ATTRIBUTES}\s{{0,4}}>{_OPEN_TAGS}"), _NAME_ATTRIBUTE, strict=False),
     # name: NAME \n value: ...
     _Form(regex(rf"\\?[\"']?\s{{0,2}}[,{{]?{_FIELDS}\s{{0,40}}\\?{_VALUE_WORD}", re.IGNORECASE), regex(r"(?:name|key|var|variable|setting|property|id)\\?[\"']?\s{0,3}[:=]?\s{0,3}\\?[\"']?[\w.:/-]{0,40}\Z", re.IGNORECASE), strict=False),
