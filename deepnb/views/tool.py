@@ -59,9 +59,8 @@ def tool_text(tool: Tool) -> tuple[str, list[str]]:
     """The line of the call, and the line of its result if there is one to show."""
     took = "" if tool.seconds is None else f" {seconds(tool.seconds)}"
     first, how = short(_first_line(tool.result or ""), 92), how_called(tool.id)
-    return f"→ {call_line(tool.name, tool.args)}{how and f' {how}'}  {WORDS[tool.status]}{took}", [
-        f"  {first}"
-    ] if first else []
+    line = f"→ {call_line(tool.name, tool.args)}{how and f' {how}'}  {WORDS[tool.status]}{took}"
+    return line, [f"  {first}"] if first else []
 
 
 def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
@@ -81,11 +80,9 @@ def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
         ]
     if tool.traceback:
         body.append(h.fold("traceback", h.pre(tool.traceback, low=True), framed=False))
-    how = how_called(tool.id)
-    return h.fold(
-        h.join(h.code(call_line(tool.name, tool.args)), h.muted(how and f" {how}"), state),
-        *(body or [h.muted("no arguments")]),
-    )
+    how = [h.muted(f" {how}") for how in (how_called(tool.id),) if how]
+    head = h.join(h.code(call_line(tool.name, tool.args)), *how, state)
+    return h.fold(head, *(body or [h.muted("no arguments")]))
 
 
 def long_text(text: str) -> h.Html:
