@@ -82,7 +82,7 @@ def test_what_streams_into_kept_outputs_costs_little_more(kind: str) -> None:
 @pytest.mark.kernel
 def test_a_turn_that_fills_the_cell_leaves_room_for_what_comes_of_the_card(kernel: Kernel, work: Path) -> None:
     looks = [
-        f'AIMessage("Look {n}. " + "word " * 200, tool_calls=[{{"name": "ls", "args": {{"path": "/"}}, "id": "l{n}"}}])'
+        f'AIMessage("Look {n}. " + "word " * 200, tool_calls=[{{"name": "ls", "args": {{"path": "/{n}"}}, "id": "l{n}"}}])'
         for n in range(30)
     ]
     kernel.ok("from langchain_core.messages import AIMessage")

@@ -66,7 +66,8 @@ def test_what_is_a_slip(line: str):
 @every_row(
     ("line", "offers"),
     [
-        ("tools ", ["ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove"]),
+        ("tools ", ["ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove", "off", "on"]),
+        ("tools off wr", ["write_file"]),
         ("tools a", ["ask", "allow", "add"]),
         ("tools deny wr", ["write_file"]),
         ("tools deny write_file ", []),

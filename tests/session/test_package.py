@@ -123,7 +123,7 @@ def test_a_model_object_is_written_with_what_it_was_given(tmp_path: Path, monkey
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIServer([Say("hello")]) as server:
         model = ChatOpenAI(model="my-model", base_url=server.url, temperature=0.3, api_key=SecretStr(OWN), seed=7)
-        s = session(model=model)
+        s = session(model=model, max_input_tokens=200_000)
         made = s.package(tmp_path / "app", ["/MEMORY.md", "/USER.md", "/memory/"], write=True)
         s.run("Hello?")
         say(served(made.directory), "Hello?")

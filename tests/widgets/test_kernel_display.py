@@ -108,7 +108,7 @@ def test_sixty_calls_make_at_most_twenty_outputs(kernel: Kernel) -> None:
     kernel.ok(
         f"{IMPORT_TESTS}from tests.support.scripted import Scripted\nfrom langchain_core.messages import AIMessage\n"
         "many = Scripted(profile={'max_input_tokens': 1_000_000}, answers=[*(AIMessage(f'Look {i}.', tool_calls=["
-        "{'name': 'ls', 'args': {'path': '/'}, 'id': f'c{i}'}]) for i in range(60)), 'That was all.'])"
+        "{'name': 'ls', 'args': {'path': f'/{i}'}, 'id': f'c{i}'}]) for i in range(60)), 'That was all.'])"
     )
     ran = kernel.ok("%agent --model many --max-steps 100 look sixty times")
     assert len(ran.of("display_data")) <= 20
