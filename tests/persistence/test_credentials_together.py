@@ -76,6 +76,7 @@ def talk(s: Session, server: OpenAIServer) -> None:
             s.run(f"and again:\n\n{text}")
     headers = {"X-Gateway-Token": GATE, "Authorization": f"Bearer {BEARER}"}
     s.use(ChatOpenAI(model="m", base_url=server.url, api_key=OWN, max_retries=0, default_headers=headers))  # type: ignore[arg-type]
+    s.configure(max_input_tokens=200_000)
     server.answers[:] = [refuse(status, GATE, BEARER, OWN, FROM_ENV) for status in (400, 401, 403)]
     server.requests.clear()
     for _ in range(3):
@@ -103,6 +104,7 @@ def test_none_of_them_is_in_database_tape_or_export(where, tmp_path):
     with OpenAIServer([Say("ok")]) as server:
         with Session(tools=[note, ask], approve={"note": "allow"}, persist=where) as s:
             s.use("some", base_url=server.url)
+            s.configure(max_input_tokens=200_000)
             s.key("openai")
             s.record(files / "tape.jsonl", note=f"with {TYPED}")
             talk(s, server)
