@@ -85,10 +85,7 @@ def footer_view(turn: Turn, *, filled: Sequence[str] = (), notes: Sequence[str] 
         notes = (*notes, "no tool was called: nothing was remembered or written")
     first = turn.calls[0].request if turn.number == 1 and turn.calls else None
     if first is not None and any(piece.label == MORE_TOOLS for piece in first.head):
-        notes = (
-            *notes,
-            "the window is small: few tools are offered at first. %config DeepNB.tools = 'short' offers all",
-        )
+        notes = (*notes, "few tools are offered, the others by name: %config DeepNB.tools = 'short' offers all")
     return FooterView(tuple(facts), problem, (*filled_lines(filled), *notes))
 
 

@@ -39,7 +39,7 @@ def test_under_a_small_window_seven_tools_are_offered_and_the_others_by_name():
     s.files["/a.md"] = "tea"
     turn = s.run("hi")
     assert offered(s) == LEAN
-    assert "the window is small: few tools are offered at first" in footer_view(turn).text()
+    assert "few tools are offered, the others by name: %config DeepNB.tools" in footer_view(turn).text()
     assert offered(s, 2) == offered(s, 3) == {*LEAN, "grep"}
     assert results(turn)[0].startswith("grep is there from your next step on. Search files")
     assert "/a.md" in results(turn)[1]
