@@ -25,7 +25,7 @@ class Given:
     """The places for files that were passed in."""
 
     root: BackendProtocol | None = None
-    """None for the kernel's state."""
+    """The backend that is the root; None means the kernel's state."""
     mounts: Mapping[str, Mount] = field(default_factory=dict)
     state: tuple[str, ...] = ()
     """Prefixes that are the kernel's state, below a root that is not."""

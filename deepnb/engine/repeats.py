@@ -26,7 +26,7 @@ class Repeats:
             self._made.setdefault(event.path, []).append((event.name, begun.args, event.result))
 
     def repeated(self, path: Path) -> str:
-        """The tool that an agent called too often, as it is about to be asked again; empty where there is none."""
+        """Name the tool that an agent called too often, as its model is about to be asked again; an empty text if none."""
         made = sorted(self._made.pop(path, []), key=repr)
         before, times = self._before.get(path, ([], 0))
         times = times + 1 if made == before else 1

@@ -29,7 +29,7 @@ class Names:
 
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
-    """Those whose key can be entered."""
+    """The providers whose key can be entered."""
     threads: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()

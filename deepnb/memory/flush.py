@@ -181,7 +181,7 @@ class Flusher:
 
 
 def _kept(calls: Sequence[Mapping[str, Any]], text: str) -> list[str]:
-    """The lines that an answer puts down: what its calls hold, else its bullets. Prose, which is mostly chatter, is none."""
+    """The lines that an answer puts down: what its calls hold, else its bullets. Prose is mostly chatter and left out."""
     given = [call.get("text", "") for call in calls]
     if not given:
         given = [line for line in ([] if _EMPTY.match(text) else text.splitlines()) if _BULLET.match(line)]

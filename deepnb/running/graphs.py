@@ -60,7 +60,7 @@ class Graphs:
 
     @property
     def backend(self) -> GuardedBackend:
-        """That of the thread whose files are meant."""
+        """The backend of the thread whose files are meant."""
         return self._home.backend
 
     @cached_property
