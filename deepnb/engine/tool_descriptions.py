@@ -3,10 +3,17 @@
 from collections.abc import Mapping, Sequence
 from inspect import cleandoc, isroutine
 from operator import attrgetter
+from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+
+_SCHEMAS: dict[CodeType, Any] = {}
+"""The arguments of deepnb's own functions by their code: each graph binds them anew, over a namespace of its own."""
+_PARAMETERS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
+"""The shorter JSON schemas, by the class that describes the arguments: making one takes milliseconds."""
 
 
 def described(tools: Sequence[Any]) -> list[Any]:
@@ -16,7 +23,11 @@ def described(tools: Sequence[Any]) -> list[Any]:
 
 def _described(given: Any) -> Any:
     if isroutine(given) and given.__doc__:
-        return tool(description=cleandoc(given.__doc__))(given)
+        code = given.__code__ if given.__module__.startswith("deepnb.") else None
+        made = tool(description=cleandoc(given.__doc__), args_schema=_SCHEMAS.get(code))(given)
+        if code is not None:
+            _SCHEMAS[code] = made.args_schema
+        return made
     if isinstance(given, BaseTool) and (clean := cleandoc(given.description)) != given.description:
         return given.model_copy(update={"description": clean})
     return given
@@ -39,9 +50,17 @@ def shortened(tools: Sequence[Any], texts: Mapping[str, str]) -> list[Any]:
 def _shortened(tool: StructuredTool, text: str | None) -> StructuredTool:
     if text is None:
         return tool
-    schema = convert_to_openai_tool(tool)["function"].get("parameters", {})
     held = {name: getattr(tool, name) for name in type(tool).model_fields}
-    return ShortTool(**{**held, "description": text, "shown": {**_plain(schema), "description": text}})
+    return ShortTool(**{**held, "description": text, "shown": {**_parameters(tool), "description": text}})
+
+
+def _parameters(tool: StructuredTool) -> dict[str, Any]:
+    known = _PARAMETERS.get(tool.args_schema) if isinstance(tool.args_schema, type) else None
+    if known is None:
+        known = _plain(convert_to_openai_tool(tool)["function"].get("parameters", {}))
+        if isinstance(tool.args_schema, type):
+            _PARAMETERS[tool.args_schema] = known
+    return known
 
 
 _SAID = ("description", "default", "additionalProperties")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from deepnb.core.clock import moment
@@ -32,6 +33,7 @@ _GLANCE = 1 << 16
 """Bytes of a file's beginning that a list looks at."""
 
 
+@cache
 def formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
     """(the formats there are, deepnb's own first; what is to be said of entry points that can't be used)."""
     from importlib.metadata import entry_points

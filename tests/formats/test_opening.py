@@ -13,7 +13,7 @@ import pytest
 
 from deepnb.core.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.core.session_file import SessionIndex
-from deepnb.formats.opening import list_sessions, open_session
+from deepnb.formats.opening import formats, list_sessions, open_session
 from tests.support.session_files import Claude, Codex, Pi, jsonl, says
 from tests.support.tables import every_row
 
@@ -169,6 +169,7 @@ def test_formats_of_others(tmp_path, monkeypatch):
     monkeypatch.setattr(EntryPoint, "load", load)
     listed = EntryPoints(EntryPoint(name, "x:y", "deepnb.formats") for name in ("own", "bad", "broken"))
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: listed)
+    monkeypatch.setattr("deepnb.formats.opening.formats", formats.__wrapped__)  # it is read once in a process
     (tmp_path / "a").write_bytes(b"OWN")
     assert open_session(tmp_path / "a", "7").index.id == "7"
     (tmp_path / "a.jsonl").write_bytes(b"OWN")
