@@ -188,6 +188,7 @@ def test_by_a_tool_of_the_users_own(tmp_path: Path):
     refused(s, tried)
 
 
+@pytest.mark.slow
 def test_by_a_nested_agent(tmp_path: Path):
     s, tried = session(tmp_path, max_steps=None), BATCHES[8]
     answers: list[Any] = []
@@ -261,6 +262,7 @@ def test_piece_by_piece_and_with_other_line_ends(tmp_path: Path):
 # -- the user's own files, and what the engine writes down
 
 
+@pytest.mark.slow
 def test_an_ordinary_file_is_asked_about_and_then_written_as_it_was_meant(tmp_path: Path):
     s = session(tmp_path, max_steps=None)
     tried = SAMPLES[::9]

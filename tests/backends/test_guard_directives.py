@@ -51,6 +51,7 @@ def noted(s: Session, i: int, line: str, path: str = "/AGENTS.md") -> Any:
     return call("edit_file", id=f"w{i}", file_path=path, old_string="- first", new_string=f"- first\n{line}")
 
 
+@pytest.mark.slow
 @every_row("lang", PAIRS)
 @every_row("form", ["copied", "reworded"])
 def test_a_tools_instruction_waits_for_the_user(lang: str, form: str):
@@ -87,6 +88,7 @@ def test_a_tools_instruction_waits_for_the_user(lang: str, form: str):
         s.memory.accept(dropped.id)
 
 
+@pytest.mark.slow
 @every_row("lang", PAIRS)
 def test_the_same_words_of_the_user_go_straight_in(lang: str):
     pairs = PAIRS[lang][:15]
@@ -100,6 +102,7 @@ def test_the_same_words_of_the_user_go_straight_in(lang: str):
     assert all(f"- {told}" in text and f"* {reworded}" in text for told, reworded in pairs)
 
 
+@pytest.mark.slow
 def test_facts_go_straight_in():
     s = session(FACTS)
     s.memory.add("first")

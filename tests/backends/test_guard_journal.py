@@ -155,6 +155,7 @@ class Walk:
 HOME, DISK = ("/AGENTS.md", "/memory/n.md"), ("/AGENTS.md", "/memory/n.md", "/memory/m.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, 2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
 )

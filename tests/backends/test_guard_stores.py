@@ -104,7 +104,7 @@ def kept(tmp_path: Path, kind: str, how: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @forks
 @every_row("kind", KINDS)
 def test_processes_on_one_store_or_backend_lose_nothing(tmp_path: Path, kind: str):

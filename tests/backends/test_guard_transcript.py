@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 
 from deepnb import Session
 from tests.support.credentials import SAMPLES
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, unasked
 
 
 def leaks(texts: dict[str, str]) -> list[tuple[str, str]]:
@@ -42,9 +43,11 @@ def test_what_is_typed_said_called_and_returned_is_redacted_in_the_transcript(tm
     s.memory.keep(tmp_path)
     for at in range(0, len(texts), 30):
         batch = texts[at : at + 30]
-        calls = [call("look", id=f"c{at + i}", what=f"{at + i}\n{text}") for i, text in enumerate(batch)]
+        calls = [
+            {"name": "look", "id": f"c{at + i}", "args": {"what": f"{at + i}\n{text}"}} for i, text in enumerate(batch)
+        ]
         said = "I found:\n\n" + "\n\n".join(batch)
-        s.options.model.answers[:] = [*["-"] * len(s.options.model.requests), *calls, said]
+        s.options.model.answers[:] = ["-"] * len(s.options.model.requests) + [AIMessage("", tool_calls=calls), said]
         s.run("here they are:\n\n" + "\n\n".join(batch))
     kept = on_disk(tmp_path)
     print(f"{len(texts)} credentials by 4 ways, {sum(map(len, kept.values()))} characters in {len(kept)} files")

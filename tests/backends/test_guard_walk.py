@@ -139,6 +139,7 @@ MOVES: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 8))])
 @pytest.mark.parametrize("kind", ["disk:d", "store:x"])
 def test_nothing_is_lost_whoever_writes(tmp_path: Path, kind: str, seed: int):

@@ -57,7 +57,7 @@ def counted(root, lock: str, writers: int, each: int) -> int:
     return int((root / "count").read_text() or 0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_eight_writers_lose_nothing(tmp_path):
     assert counted(tmp_path, "directory", 8, 40) == 320
     assert sorted(os.listdir(tmp_path)) == [".deepnb", "count"]
@@ -68,6 +68,7 @@ def test_without_the_lock_they_do(tmp_path):
     assert counted(tmp_path, "none", 4, 40) < 160
 
 
+@pytest.mark.slow
 def test_a_named_lock_counts_as_well(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert counted(tmp_path, "named", 3, 20) == 60

@@ -63,6 +63,7 @@ def test_what_fits_the_bound_outlives_five_lossy_compactions(by_hand: bool):
     assert {c.offload.summary for c in compactions(s)} == {"ok"}
 
 
+@pytest.mark.slow
 def test_past_the_bound_prohibitions_stay_and_every_other_fact_is_in_the_file_that_is_named():
     model = Phased(profile={"max_input_tokens": 40_000})
     s = session(model)
@@ -126,6 +127,7 @@ def test_it_is_not_done_again_on_every_call_once_past_the_trigger():
     assert any("there is nothing to compact: tools" in n for n in notices(s))
 
 
+@pytest.mark.slow
 def test_a_memory_file_that_alone_passes_the_trigger_is_cut_to_its_budget():
     model = Phased(profile={"max_input_tokens": 8_000})
     s = Session(model=model, tool_text="full")
@@ -165,6 +167,7 @@ def test_what_can_not_fit_is_one_line_before_the_model_is_asked():
     assert s.run("b").text == "ok"
 
 
+@pytest.mark.slow
 def test_a_provider_that_says_too_long_is_listened_to():
     overflow = ContextOverflowError("prompt is too long")
     model = Phased(answers=["ok", "ok", "ok", overflow, "after"], profile=None)
@@ -196,6 +199,7 @@ def test_what_the_user_said_outlasts_a_lossy_summary(summary: str):
 # -- exactly once
 
 
+@pytest.mark.slow
 def test_there_is_a_flush_for_every_compaction_of_whatever_cause():
     model = Phased(profile={"max_input_tokens": 30_000}, flush="- a fact worth keeping")
     s = Session(model=model, trigger=("messages", 9), keep=("messages", 2))
@@ -272,11 +276,13 @@ def first_flush(answer: Any):
     return flushes(s)[0].flush
 
 
+@pytest.mark.slow
 @every_row("answer", PUT_DOWN)
 def test_what_an_answer_calls_or_lists_is_the_note_without_what_stands_round_it(answer: str):
     assert (first_flush(answer).how, first_flush(answer).lines) == ("model", ("- Ada leads",))
 
 
+@pytest.mark.slow
 @every_row("answer", TALK)
 def test_an_answer_with_neither_a_call_nor_a_bullet_leaves_it_to_the_rules(answer: str):
     assert (first_flush(answer).how, first_flush(answer).lines) == ("rules", ("- We decided to ship on 2026-12-01.",))

@@ -19,7 +19,15 @@ def talk(folder: Path, phase: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("phase", ["flush", "before", "torn", "after", "summary", "answer"])
+@pytest.mark.parametrize(
+    "phase",
+    [
+        *(pytest.param(phase, marks=pytest.mark.nightly) for phase in ("flush", "before", "after")),
+        "torn",
+        "summary",
+        "answer",
+    ],
+)
 def test_a_killed_kernel_loses_and_doubles_nothing(tmp_path: Path, phase: str):
     killed = talk(tmp_path, phase)
     assert killed.returncode == -signal.SIGKILL, killed.stderr

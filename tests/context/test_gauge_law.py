@@ -119,6 +119,7 @@ def cases(draw: st.DrawFn) -> tuple[str, int, int | None, Any, list[float]]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Parameters")
 @given(cases())
 def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(case):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -335,6 +336,7 @@ def test_no_text_breaks_the_finders(text: str):
         assert anchor.text
 
 
+@pytest.mark.slow
 def test_a_long_text_takes_time_in_proportion(monkeypatch):
     """Hostile runs that make a careless pattern quadratic end at once (a hang would be cut by the runner)."""
     for piece in ("a/", "1,", "a_", "A-", ".", "a.b", "`", "2026-", "-1 ", "aA", "never ", "no a "):

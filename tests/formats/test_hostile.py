@@ -7,6 +7,7 @@ import json
 import os
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,6 +128,7 @@ def test_every_line_is_read_as_it_is(tmp_path, name):
     assert read_all(jsonl(tmp_path / "a.jsonl", *LINES[name])).index.format.startswith(name)
 
 
+@pytest.mark.slow
 @every_row("name", LINES)
 def test_no_value_of_another_type_raises(tmp_path, name):
     lines = LINES[name]

@@ -56,6 +56,7 @@ def test_a_long_answer_streams_below_the_card(kernel: Kernel, work: Path) -> Non
     assert wire.ratio <= 8
 
 
+@pytest.mark.slow
 @every_row("kind", ["prose", "one code block", "one table"])
 def test_what_streams_into_kept_outputs_costs_little_more(kind: str) -> None:
     def ratio(length: int) -> float:
@@ -79,6 +80,7 @@ def test_what_streams_into_kept_outputs_costs_little_more(kind: str) -> None:
     assert short <= 8 and long <= 1.5 * short
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_a_turn_that_fills_the_cell_leaves_room_for_what_comes_of_the_card(kernel: Kernel, work: Path) -> None:
     looks = [

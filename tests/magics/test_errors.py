@@ -258,6 +258,7 @@ def test_code_that_waits_for_approval_can_be_had_as_a_cell(shell: Shell, cells: 
 PANDAS = "import pandas as pd\nsales = pd.DataFrame({'region': ['n', 's'], 'revenue': [1, 2]})"
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_a_misspelt_column_in_a_real_kernel(kernel: Kernel) -> None:
     kernel.ok(f"%config DeepNB.offer_explain = True\n{PANDAS}")

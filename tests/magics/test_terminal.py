@@ -51,6 +51,7 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     terminal.child.close(force=True)
 
 
+@pytest.mark.slow
 def test_a_first_session_and_a_mistake_which_is_one_line(terminal: Terminal) -> None:
     assert terminal.type("%load_ext deepnb").strip() == ""
     out = terminal.type("%%agent", "Remember that I prefer tabs over spaces", "", "")

@@ -122,6 +122,7 @@ def test_mistakes_are_one_line(shell: Shell, line: str, says: str):
     assert shell.fails(f"%agent tools {line}").startswith(says)
 
 
+@pytest.mark.slow
 def test_a_server(shell: Shell):
     told = shell.ok(f"%agent tools add --name calc {REAL}")
     assert told.startswith("11 tools of an MCP server, from the next turn on; their calls need your approval")

@@ -194,6 +194,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_any_text_is_kept_byte_for_byte(place: Place, text: str):
     s = place.s
@@ -372,6 +373,7 @@ def asked(path: str) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and links")
 @every_row("path", HOSTILE)
 def test_no_path_leaves_the_mount(tmp_path: Path, path: str):

@@ -177,6 +177,7 @@ def test_what_is_no_memory_file_is_one_line(work: Path, name: str):
 # -- taking them out again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refresh", ["delta", "call", "thread"])
 @pytest.mark.parametrize("name", ["two/a.md", "/sources/two/a.md", "{work}/two/a.md"])
 def test_what_is_taken_out_leaves_the_prompt_and_nothing_on_the_disk_changes(work: Path, name: str, refresh: str):

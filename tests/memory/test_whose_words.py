@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import Session, open_session
@@ -219,6 +220,7 @@ def questions_of_ordinary_turns(desk: Desk) -> list[str]:
     return asked
 
 
+@pytest.mark.slow
 def test_what_others_say_is_never_the_users_and_what_the_user_says_is(shell: Shell, tmp_path: Path) -> None:
     desk = Desk(shell, tmp_path)
     wrong, missed, asked = foreign_as_the_users(desk), own_words_asked_about(desk), questions_of_ordinary_turns(desk)

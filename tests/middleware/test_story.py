@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.middleware.checks import check
 from tests.support.tables import every_row
 
 STORY = Path(__file__).with_name("story.py")
 
 
+@pytest.mark.slow
 @every_row("kind", ["deep", "plain"])
 def test_the_parts_in_an_agent(kind: str, tmp_path: Path) -> None:
     command = [sys.executable, str(STORY), kind, str(tmp_path / "told")]

@@ -281,6 +281,7 @@ def test_malformed_arguments_run_nothing_and_are_told(row):
     assert told[1] == "Error: ValidationError: file_path: Field required; content: Input should be a valid string"
 
 
+@pytest.mark.slow
 @every_row("row", ROWS)
 @every_row(
     ("name", "sent", "line"),
@@ -304,6 +305,7 @@ def test_a_failure_is_one_line_the_thread_usable_and_nothing_sent_twice_unasked(
         assert one.session.turns[-1].error is None
 
 
+@pytest.mark.slow
 @every_row("row", ROWS)
 @every_row("status", [429, 500, 503, 529])
 def test_a_request_that_is_sent_again_is_one_call(row, status):
@@ -390,6 +392,7 @@ def test_another_provider_is_not_sent_the_thoughts_of_the_first(row, other):
 # -- what holds of any turn of any model
 
 
+@pytest.mark.slow
 @every_row("name", BY_NAME)
 @every_row("row", ROWS)
 def test_the_laws_hold(row, name):

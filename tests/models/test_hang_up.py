@@ -71,6 +71,7 @@ def waiting() -> Iterator[Waiting]:
         yield server
 
 
+@pytest.mark.slow
 @every_row(
     ("provider", "make"),
     [

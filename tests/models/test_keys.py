@@ -237,7 +237,8 @@ def test_keys_of_the_environment_and_of_headers_are_known_word_for_word(monkeypa
     assert "a-team-with-a-long-name" in line
 
 
-@pytest.mark.parametrize("at", [0, *(pytest.param(at, marks=pytest.mark.slow) for at in (1, 2, 3))])
+@pytest.mark.slow
+@pytest.mark.parametrize("at", [0, *(pytest.param(at, marks=pytest.mark.nightly) for at in (1, 2, 3))])
 def test_200_planted_credentials_are_in_no_output_export_or_traceback_of_a_failing_request(
     monkeypatch, shell: Shell, server, tmp_path, at
 ):

@@ -44,6 +44,7 @@ def test_from_the_third_turn_on_at_least_80_percent_of_the_input_is_cached_also_
         assert all(one >= 0.8 for one in shares[2:]), shares
 
 
+@pytest.mark.slow
 @every_row("provider", PROVIDERS)
 def test_after_a_compaction_at_least_80_percent_are_cached_from_the_second_call_on(provider):
     with serving(provider, agent(looks_then_answers), trigger=("tokens", 12_000), keep=("messages", 4)) as (s, _):

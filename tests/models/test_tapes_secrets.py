@@ -61,6 +61,7 @@ def test_there_are_two_hundred_planted_credentials():
     assert len(PLANTED) == 200 and len({sample.kind for sample in PLANTED}) > 30
 
 
+@pytest.mark.slow
 def test_none_of_the_planted_credentials_is_on_a_tape_wherever_it_was(tmp_path):
     found = []
     for i, sample in enumerate(PLANTED):

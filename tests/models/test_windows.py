@@ -115,6 +115,7 @@ def test_a_larger_request_that_was_accepted_raises_a_guess() -> None:
 # -- learned of a refusal
 
 
+@pytest.mark.slow
 @every_row("kind", [KINDS[0], KINDS[2], KINDS[3]])
 @every_row(("window", "trigger"), [(4_096, None), (8_192, ("tokens", 100_000)), (16_384, ("messages", 1_000))])
 def test_past_the_window_the_thread_goes_on(kind: Kind, window: int, trigger: Any) -> None:

@@ -220,6 +220,7 @@ def test_names_and_values_that_only_look_so_are_packaged(notebook: Any) -> None:
     assert not module_of([names["f"]]).left_out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["T{0}", "(1, [{1!r}])", "'a' if {0} else {1!r}", "b'x' + {1!r}.encode()"])
 def test_all_credentials_that_the_gate_knows_stay_in_the_kernel(notebook: Any, form: str) -> None:
     names = notebook("")

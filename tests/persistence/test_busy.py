@@ -92,7 +92,7 @@ def test_edits_of_many_writers_are_all_there(where):
         s.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_eight_kernels_with_fifty_edits_each_lose_none(where):
     with session(where) as s:
         command = [sys.executable, "-m", "tests.support.memory_writer", where]

@@ -35,6 +35,7 @@ def test_the_metadata_of_a_picture_in_a_message_is_not_in_the_database(where):
     assert b64encode(png(3, 2)) in there and data.encode() not in there and secret not in there
 
 
+@pytest.mark.slow
 def test_two_hundred_that_were_planted_are_nowhere(where, monkeypatch):
     assert len(PLANTED) == 200
 

@@ -87,7 +87,7 @@ def talk(s: Session, server: OpenAIServer) -> None:
     s.run("ask about this")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_none_of_them_is_in_database_tape_or_export(where, tmp_path):
     assert len(PLANTED) == 200
 

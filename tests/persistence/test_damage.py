@@ -48,6 +48,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", DAMAGE)
 def test_it_is_refused_and_left_as_it_was(where, tmp_path, what):
     sql, match = DAMAGE[what]

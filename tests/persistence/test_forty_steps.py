@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from deepnb import Session
 from tests.support import forty_steps
 
@@ -27,6 +29,7 @@ def compare(one: dict[str, Any], two: dict[str, Any]) -> None:
             assert two[thread][part] == value[part], (thread, part)
 
 
+@pytest.mark.slow
 def test_the_same_in_memory_and_kept_and_after_a_restart(where):
     with played(Session(forty_steps.model(), **forty_steps.options())) as s:
         in_memory = forty_steps.left(s)

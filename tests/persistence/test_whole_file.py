@@ -128,6 +128,7 @@ if len(sys.argv) > 2:
 """
 
 
+@pytest.mark.slow
 @every_row("how", [(), ("in a turn",)])
 def test_an_ordinary_end_of_the_kernel_leaves_the_file_whole(tmp_path, how):
     file = tmp_path / "k.db"
@@ -250,6 +251,7 @@ def fails_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None, int], Cal
     return arm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.nightly), 19])
 def test_a_failure_at_any_statement_of_a_turn_never_ends_the_thread(tmp_path, fails_at, caplog, every):
     file = tmp_path / "k.db"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
@@ -181,11 +182,13 @@ def play(steps, policy, later, words, between) -> None:
 WORLDS = given(STEPS, POLICIES, POLICIES, WORDS, BETWEEN)
 
 
+@pytest.mark.slow
 @WORLDS
 def test_nothing_runs_but_what_was_shown_and_approved(steps, policy, later, words, between):
     play(steps, policy, later, words, between)
 
 
+@pytest.mark.slow
 @given(MADE, st.data())
 def test_a_word_on_another_call_is_refused(made, data):
     world = World([calls(made, "c"), "done"], "outside")
@@ -201,6 +204,7 @@ def test_a_word_on_another_call_is_refused(made, data):
     assert not [one for one in world.ran if one[0] != "look"]
 
 
+@pytest.mark.slow
 @given(MADE, st.integers(4, 8))
 def test_a_resumed_run_that_comes_with_another_call_asks_again(made, new):
     """The arguments in the state are changed behind our back: the word that was given does not hold for them."""
@@ -221,6 +225,7 @@ def test_a_resumed_run_that_comes_with_another_call_asks_again(made, new):
     assert world.ran == []
 
 
+@pytest.mark.slow
 @given(MADE)
 def test_an_answer_that_was_given_for_another_call_does_not_count(made):
     """Not even where a program gives it to the graph itself, in the place of the one that waits."""

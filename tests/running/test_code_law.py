@@ -6,6 +6,7 @@ import contextlib
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
@@ -102,6 +103,7 @@ def play(steps: list[Any], words: list[str]) -> tuple[int, int]:
     return len(ran), asked
 
 
+@pytest.mark.slow
 @given(STEPS, WORDS)
 def test_no_code_runs_that_was_not_approved(steps: list[Any], words: list[str]) -> None:
     play(steps, words)

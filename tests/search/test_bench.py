@@ -100,7 +100,7 @@ def test_no_passage_is_longer_than_the_protocol_allows() -> None:
             assert "\n".join(talk.files[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_fused_search_finds_more_than_plain_passages() -> None:
     samples = json.loads(TALKS.read_text(encoding="utf-8"))
     found = bench.results(bench.talks([samples[0], *samples[4:12], *samples[28:34]]))

@@ -54,7 +54,9 @@ def test_what_was_removed_is_in_no_file_of_the_index(tmp_path: Path, change: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("library", "change"), [("sqlite3", "gone"), ("apsw", None)])
+@pytest.mark.parametrize(
+    ("library", "change"), [("sqlite3", "gone"), pytest.param("apsw", None, marks=pytest.mark.nightly)]
+)
 def test_no_word_that_only_a_removed_file_had_is_left_after_closing(
     tmp_path: Path, library: Literal["sqlite3", "apsw"], change: str | None
 ) -> None:

@@ -223,6 +223,7 @@ def test_what_cannot_be_undone_is_not_run(tmp_path: Path) -> None:
     assert on_disk(tmp_path) == disk and everything(session) == before
 
 
+@pytest.mark.slow
 @every_row("path", ["/", "/conversation_history", "/memory", "/large_tool_results"])
 def test_nothing_is_written_outside_of_the_kernel(path: str, tmp_path: Path) -> None:
     """Nor by what asks nobody: the offload of a compaction, the note of a flush, a large result."""

@@ -252,6 +252,7 @@ def test_what_code_put_out_is_below_its_cell_and_harmless(tmp_path):
     assert f"data:image/png;base64,{picture}" in page and "onclick" not in page and "<script" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_an_exported_notebook_runs_offline(tmp_path):
     s = Session()

@@ -73,6 +73,7 @@ def test_one_of_the_two_is_checked_against_the_other_in_force() -> None:
     assert s.rule.keep == ("fraction", 0.10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["model", "window", "one turn"])
 def test_a_smaller_window_keeps_the_default_and_says_so_in_one_line(by: str, caplog: pytest.LogCaptureFixture) -> None:
     s = Session(model=scripted(40_000), keep=("tokens", 15_000))

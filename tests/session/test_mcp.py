@@ -178,6 +178,7 @@ def test_an_interrupt_ends_a_slow_call(calc: Session):
     assert given(calc, "calc__add", a=1, b=1) == ("success", "2")
 
 
+@pytest.mark.slow
 def test_a_change_is_noticed_unannounced_and_a_death_in_a_call_is_a_line(session: Session):
     session.tools.add(REAL, name="calc")
     session.configure(approve={"calc__add": "allow"})

@@ -75,6 +75,7 @@ CHANGES: dict[str, Callable[[Any], object]] = {
 }
 
 
+@pytest.mark.slow
 @every_row("change", list(CHANGES)[::2])
 def test_the_figure_is_that_of_the_next_request(change, monkeypatch, tmp_path):
     """What is counted of the next request, less its prompt, is what gauge, status and items said before it."""

@@ -98,6 +98,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @every_row("name", OPTIONS)
 def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_out(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,7 @@ def both(*calls: AIMessage) -> AIMessage:
 EVICTS: dict[str, Any] = {**unasked(rows), "eviction_threshold": 2000}
 
 
+@pytest.mark.slow
 @every_row(
     ("first", "second"),
     [("call_0", "call_0"), ("a/b", "a_b"), ("a.b", "a/b"), ("x", "x-2"), ("call_0-2", "call_0")],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from deepnb import Session
 from deepnb.core.values import ToolEnded
 from deepnb.memory.scope import Scope
@@ -168,6 +170,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.slow
 @every_row("kind", ["kernel", "keep"])
 @every_row("way", WAYS, ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}")
 def test_a_thread_others_read_along_cannot_read_long_term_memory(tmp_path: Path, way, kind: str):

@@ -66,6 +66,7 @@ def named(tasks: tuple, name: str = "n") -> Plan:
     return Plan(name, tuple((agent, named(inner, f"{name}-{i}")) for i, (agent, inner) in enumerate(tasks)))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(tasks=plans, limit=st.integers(1, 4))
 def test_exactly_the_agents_above_the_limit_run(tasks, limit):

@@ -42,6 +42,7 @@ print(found)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_what_one_file_left_behind_is_not_there_for_the_next(kernels: Pool) -> None:
     first = kernels.clean()

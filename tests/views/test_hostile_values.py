@@ -45,7 +45,7 @@ def test_no_field_of_any_view_gets_out_of_its_place(text: str) -> None:
         assert not _UNSEEN.search(view.text()), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @every_row("text", hostile.LONG, ids=[text[:12] for text in hostile.LONG])
 def test_a_line_of_a_million_characters_is_shown(text: str) -> None:
     for view in (Answer(1, [text]), notice_view(text), text_view(text, text)):

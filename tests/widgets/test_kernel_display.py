@@ -24,6 +24,7 @@ def shown(ran: Ran) -> list[dict[str, Any]]:
     return ran.of("display_data", "update_display_data")
 
 
+@pytest.mark.slow
 def test_streamed_text_grows_in_place(kernel: Kernel) -> None:
     kernel.ok(f"{SLOW}\n%config DeepNB.stream_hz = 60")
     ran = kernel.ok("%agent --model slow what can you do?")

@@ -139,6 +139,7 @@ def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing(
     assert {states[-1] for states in cell.drawn[MAX_OUTPUTS // 2 :]} == {""}
 
 
+@pytest.mark.slow
 @every_row("count", range(1, 60))
 def test_no_output_stays_empty_that_need_not(count: int) -> None:
     cell = Cell()
@@ -149,6 +150,7 @@ def test_no_output_stays_empty_that_need_not(count: int) -> None:
     assert -1 not in places and places == sorted(places)
 
 
+@pytest.mark.slow
 @every_row("most", [20, 9])
 @every_row("name", [*ANSWERS, "mixed"])
 def test_no_block_is_left_in_two_outputs(name: str, most: int) -> None:

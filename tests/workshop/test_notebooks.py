@@ -187,6 +187,7 @@ def test_a_fifo_is_not_opened():
     assert read_notebook("a.ipynb").startswith("Error: no notebook") and "no notebooks" in read_notebook()
 
 
+@pytest.mark.slow
 def test_sizes_are_capped(monkeypatch):
     many = [code(f"x = {n}  # " + "long " * 50, display(text_plain="y " * 5_000)) for n in range(200)]
     write("a.ipynb", *many)
