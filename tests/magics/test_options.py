@@ -52,6 +52,12 @@ def test_a_prompt_is_taken_as_typed(prompt):
     assert parse_agent(f"  {prompt} ") == AgentRun(prompt)
 
 
+def use(**given: object) -> Command:
+    """The command of a `use` line that gives these options and no other."""
+    names = ("model", "base_url", "max_tokens", "temperature", "timeout", "messages_key", "header")
+    return Command("use", {**dict.fromkeys(names), **given})
+
+
 @every_row(
     ("line", "command"),
     [
@@ -59,78 +65,23 @@ def test_a_prompt_is_taken_as_typed(prompt):
         ("status", Command("status")),
         (
             "use",
-            Command(
-                "use",
-                {
-                    "model": None,
-                    "base_url": None,
-                    "max_tokens": None,
-                    "temperature": None,
-                    "timeout": None,
-                    "messages_key": None,
-                    "header": None,
-                },
-            ),
+            use(),
         ),
         (
             "use anthropic:claude-sonnet",
-            Command(
-                "use",
-                {
-                    "model": "anthropic:claude-sonnet",
-                    "base_url": None,
-                    "max_tokens": None,
-                    "temperature": None,
-                    "timeout": None,
-                    "messages_key": None,
-                    "header": None,
-                },
-            ),
+            use(model="anthropic:claude-sonnet"),
         ),
         (
             "use http://localhost:2024/agent",
-            Command(
-                "use",
-                {
-                    "model": "http://localhost:2024/agent",
-                    "base_url": None,
-                    "max_tokens": None,
-                    "temperature": None,
-                    "timeout": None,
-                    "messages_key": None,
-                    "header": None,
-                },
-            ),
+            use(model="http://localhost:2024/agent"),
         ),
         (
             "use m --base-url http://h/v1",
-            Command(
-                "use",
-                {
-                    "model": "m",
-                    "base_url": "http://h/v1",
-                    "max_tokens": None,
-                    "temperature": None,
-                    "timeout": None,
-                    "messages_key": None,
-                    "header": None,
-                },
-            ),
+            use(model="m", base_url="http://h/v1"),
         ),
         (
             "use --base-url=http://h/v1 m",
-            Command(
-                "use",
-                {
-                    "model": "m",
-                    "base_url": "http://h/v1",
-                    "max_tokens": None,
-                    "temperature": None,
-                    "timeout": None,
-                    "messages_key": None,
-                    "header": None,
-                },
-            ),
+            use(model="m", base_url="http://h/v1"),
         ),
         ("new", Command("new", {"name": None, "empty": False, "shared": False})),
         ("new york", Command("new", {"name": "york", "empty": False, "shared": False})),
