@@ -32,7 +32,7 @@ _ONLY_TALK = regex(
 )
 _WISHES = regex(
     r"\b(?:remember|note that|keep (?:this |that )?in mind|bear in mind|don(?:'|’)?t forget|do not forget|for the record|for future reference|from now on|in future|important:"
-    r"|call me|always|every time|whenever|(?:make|be) sure (?:to |that |you )?always|we must|you must|must (?:be|always|stay|have))\b"  # always answer in Finnish
+    r"|call me|always|every time|whenever|(?:make|be) sure (?:to |that |you )?always|we must|you must|must (?:be|always|stay|have)|(?:each|every|all|any) .{1,60}? (?:must|shall|ha(?:s|ve) to))\b"  # always answer in Finnish
     r"|(?:\A|[,;:] )(?:please )?(?:answer|reply|respond|write|speak|talk)(?: to me| everything)?(?: only)? in (?:[A-Z]\w+|(?:plain|simple|short))"  # Answer in German
     r"|\b(?:use|write|say|prefer|take|format|choose|keep to)\b.{1,80}?(?:,? not\b|\binstead of\b|\brather than\b|\beverywhere\b|\bthroughout\b|\bby default\b|\bonly\b)"  # Use tabs, not spaces
     r"|\b(?:merke? (?:dir|sich)|notier(?:e|en)|denke? daran|vergiss nicht|behalte?|ab (?:jetzt|sofort|heute)|künftig|in zukunft|immer|stets|jedes ?mal|nenn(?:e)? mich|wichtig:)(?!\w)"  # Antworte immer
@@ -47,7 +47,7 @@ _WISHES = regex(
 _OF_THEMSELVES = regex(
     r"\b(?:my (?:(?:full|first|last|nick|work|home|preferred|favou?rite|native|main|current|own|two|three|older|younger) ?)*(?:name|e-?mail|team|project|boss|manager|goal|preference|birthday|job|role"
     r"|company|employer|address|phone|number|time ?zone|language|wife|husband|partner|son|daughter|kid|child|dog|cat|mother|father|sister|brother|budget|deadline|username|colou?r|food|editor|city|country)"
-    r"(?:s|'s|’s)?(?: \w+)? (?:is|are|was)|(?:i(?:'|’)m|i am) (?:an? (?!bit|little|lot|few)\w+|allergic|vegetarian|vegan|diabetic|colou?r-?blind|left-handed|from|based|called|working (?:on|at|for|with)|\d+\b|responsible|in charge|the \w+)"  # My name is Ida
+    r"(?:s|'s|’s)?(?: \w+)? (?:is|are|was)|my (?:\w+ )?(?:wife|husband|partner|son|daughter|kid|child|mother|father|sister|brother|team|boss|manager)(?: [A-Z]\w+)? \w+s|(?:i(?:'|’)m|i am) (?:an? (?!bit|little|lot|few)\w+|allergic|vegetarian|vegan|diabetic|colou?r-?blind|left-handed|from|based|called|working (?:on|at|for|with)|\d+\b|responsible|in charge|the \w+)"  # My name is Ida
     r"|i (?:really |also |usually |mostly |only |strongly )*(?:prefer|like(?! to (?:see|know))|love|hate|dislike|enjoy|live|work|use|speak|was born|grew up|never|avoid|chose|decided|study|teach|lead|manage|own)"
     r"|i have (?:an? |two |three |\d+ |no )?(?:\w+ ){0,3}?(?:allerg\w+|intolerance|asthma|diabetes|dog|cat|son|daughter|kid|child(?:ren)?|wife|husband|sister|brother|team|house|car)s?|allerg(?:y|ic)\b"  # I have a nut allergy
     r"|we(?:(?:'|’)ve| have)? (?:all )?(?:decided|agreed|chose|chosen|settled|switched|moved|will (?:use|go with|keep)|(?:'|’)ll (?:use|go with|keep)|use|are using|standardi[sz]ed)|let(?:'|’)s (?:use|go with|keep|call|stick)|let us (?:use|go with|keep|call)"  # We decided to use
