@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from inspect import cleandoc, isroutine
 from operator import attrgetter
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,7 @@ def described(tools: Sequence[Any]) -> list[Any]:
 
 def _described(given: Any) -> Any:
     if isroutine(given) and given.__doc__:
-        code = given.__code__ if given.__module__.startswith("deepnb.") else None
+        code = given.__code__ if isinstance(given, FunctionType) and given.__module__.startswith("deepnb.") else None
         made = tool(description=cleandoc(given.__doc__), args_schema=_SCHEMAS.get(code))(given)
         if code is not None:
             _SCHEMAS[code] = made.args_schema

@@ -62,7 +62,7 @@ def written(root: Path, writers: int, each: int, how: str) -> tuple[list[str], J
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @forks
 def test_eight_processes_of_a_hundred_edits_lose_nothing(tmp_path: Path):
     lines, journal = written(tmp_path / "d", WRITERS, EACH, "locked")

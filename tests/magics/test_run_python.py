@@ -228,7 +228,7 @@ HEAVY = {
 
 
 @pytest.mark.kernel
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_turn_ends_in_order_with_few_outputs_and_bytes(kernel: Kernel) -> None:
     failed = []
     for name, code in HEAVY.items():

@@ -18,7 +18,7 @@ from tests.support.kernels import Cell, Kernel
 pytestmark = pytest.mark.kernel
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return place(request, tmp_path)
 

@@ -383,7 +383,7 @@ s.run("count", max_steps=10_000)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("until", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 9))])
+@pytest.mark.parametrize("until", [4, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 9))])
 def test_a_killed_process_loses_at_most_the_line_it_was_writing(tmp_path: Path, until: int) -> None:
     code = IMPORT_TESTS + KILLED.format(where=str(tmp_path))
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=dict(os.environ))

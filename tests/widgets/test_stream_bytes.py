@@ -16,7 +16,7 @@ def test_bytes_grow_with_the_text(kind: str) -> None:
     held(kind, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @every_row("kind", texts())
 @every_row("room", rooms())
 def test_bytes_grow_with_the_text_below_a_card_too(kind: str, room: int) -> None:
