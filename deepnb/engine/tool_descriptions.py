@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-_SCHEMAS: dict[CodeType, Any] = {}
+_SCHEMAS: dict[CodeType | None, Any] = {}
 """The arguments of deepnb's own functions by their code: each graph binds them anew, over a namespace of its own."""
 _PARAMETERS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 """The shorter JSON schemas, by the class that describes the arguments: making one takes milliseconds."""

@@ -1,5 +1,7 @@
 """What a line of %agent, %memory or %skills is read as."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,7 +54,7 @@ def test_a_prompt_is_taken_as_typed(prompt):
     assert parse_agent(f"  {prompt} ") == AgentRun(prompt)
 
 
-def use(**given: object) -> Command:
+def use(**given: Any) -> Command:
     """The command of a `use` line that gives these options and no other."""
     names = ("model", "base_url", "max_tokens", "temperature", "timeout", "messages_key", "header")
     return Command("use", {**dict.fromkeys(names), **given})
