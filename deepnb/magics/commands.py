@@ -1,28 +1,28 @@
 """The subcommands of %agent: session and arguments -> what is shown."""
 
+from __future__ import annotations
+
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from deepnb.core.errors import InvalidError
-from deepnb.core.server_address import is_address
+from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.core.server_address import is_address, server_address
 from deepnb.core.values import Event, ModelStarted, Notice, Retry
-from deepnb.magics.ask import resume, show_asked
-from deepnb.magics.attach_command import attach, attach_server, held_graph
+from deepnb.magics.ask import FORGETS, resume, show_asked
 from deepnb.magics.background import agent_jobs
 from deepnb.magics.code_cells import agent_code
 from deepnb.magics.open_commands import agent_open
-from deepnb.magics.package_command import agent_package
 from deepnb.magics.panel_commands import (
     agent_dashboard,
     agent_graph,
     agent_panel,
 )
-from deepnb.magics.persist_command import agent_persist
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.magics.subagent_commands import agent_subagents
-from deepnb.magics.tape_commands import agent_record, agent_replay
 from deepnb.magics.tool_commands import agent_tools
 from deepnb.views.compaction import compaction_view
 from deepnb.views.features import features_view
@@ -30,11 +30,90 @@ from deepnb.views.models import models_view
 from deepnb.views.notice import notice_view
 from deepnb.views.numbers import counted
 from deepnb.views.opened import found_view, opened_view
+from deepnb.views.package import package_view
 from deepnb.views.table import table_view
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view
 from deepnb.views.xray import xray_view
 from deepnb.widgets.progress import Progress
+from deepnb.wiring.attachment import is_graph
+from deepnb.workshop.open_notebook import notebook_path
+
+# -- `%agent record` and `%agent replay`
+
+
+def agent_record(scene: Scene, args: Args) -> Result:
+    session, file = scene.session, args["file"]
+    running = session.recording
+    if file is None:
+        return notice(running.line if running is not None else "nothing is being recorded")
+    if file == "stop":
+        if running is None or not running.active:
+            raise NotFoundError("nothing is being recorded", "%agent record FILE.jsonl starts a tape")
+        running.stop()
+        return notice(f"{running.line}: %agent replay {running.name} plays it")
+    made = session.record(file.strip("\"'"), overwrite=bool(args["yes"]))
+    return notice(f"recording to {made.name} from the next turn on, without credentials: %agent record stop ends it")
+
+
+def agent_replay(scene: Scene, args: Args) -> Result:
+    from deepnb.session.tapes import played
+
+    session = scene.session
+    if args["file"] is None:
+        tape = played(session.workspace)
+        return notice(f"the model is {tape.label}" if tape is not None else "no tape is being played")
+    tape = session.replay(args["file"].strip("\"'"), pace=bool(args["pace"]))
+    for line in tape.notices:
+        scene.show(notice_view(line, "warning"))
+    of = " and ".join(model.name for model in tape.models)
+    requests = counted(len(tape.exchanges), "request") + (f" of {of}" if of else "")
+    return notice(f"{tape.label} from the next turn on: {requests}, recorded {tape.made[:10]}")
+
+
+# -- `%agent persist`
+
+
+def agent_persist(scene: Scene, args: Args) -> Result:
+    if args["where"]:
+        lines = scene.session.persist(args["where"].strip("\"'")).lines
+        for line in lines:
+            scene.show(notice_view(line, "ok"))
+        show_asked(scene, len(lines))
+        return None
+    kept = scene.session.workspace.persistence
+    if kept is not None:
+        files = f": {kept.database.files}" if kept.database.files else ""
+        return notice(f"this session is kept in {kept.database.where}{files}")
+    name = proposed_file(scene.namespace)
+    quoted = f'"{name}"' if " " in name else name
+    return notice(f"{FORGETS}; to keep them: %agent persist {quoted}")
+
+
+def proposed_file(namespace: Mapping[str, Any]) -> str:
+    """A file beside the notebook, as it is typed in the current directory; `session.deepnb.db` where there is no notebook."""
+    notebook = notebook_path(namespace)
+    if notebook is None:
+        return "session.deepnb.db"
+    file = notebook.with_suffix(".deepnb.db")
+    return os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
+
+
+# -- `%agent package`: this agent as a LangGraph application, listed first, and written once that is confirmed
+
+
+def agent_package(scene: Scene, args: Args) -> Result:
+    directory, include = args["directory"].strip("\"'"), args["include"] or ""
+    made = scene.session.package(directory, include.split(), write=bool(args["yes"]))
+    scene.show(package_view(made, scene.stamp))
+    if made.written:
+        return notice_view(f"in {args['directory']}: {COMMANDS}; README.md says more", "ok")
+    typed = " ".join(filter(None, (args["directory"], include)))
+    return notice_view(f"nothing is written yet: %agent package --yes {typed} writes these files", "hint")
+
+
+COMMANDS = "pip install -r requirements.txt 'langgraph-cli[inmem]', then langgraph dev --no-browser"
+
 
 _RUN = 10_000
 """Messages that one range may name."""
@@ -262,3 +341,40 @@ def _picked(text: str) -> tuple[int, list[int] | None]:
     runs = [run.partition("-") for run in messages.split(",") if run]
     numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
     return int(section), numbers if messages else None
+
+
+# -- `%agent use` with a variable that holds a compiled graph, or with an address
+
+
+def held_graph(scene: Scene, name: str | None) -> Any:
+    """The graph that a variable of this name holds; None where it holds none."""
+    value = scene.namespace.get(name) if name else None
+    return value if is_graph(value) else None
+
+
+def attach_server(scene: Scene, args: Args) -> Result:
+    """Put the agent at an address in the place of the one in use; of an address without one, list them."""
+    from deepnb.session.server_header import enter_header
+    from deepnb.wiring.served import assistants, server
+
+    address, header = server_address(args["model"]), args["header"]
+    if not address.assistant:
+        if header:
+            enter_header(address, header)
+            args = {**args, "header": None}
+        listed = assistants(server(address))
+        if len(listed) != 1:
+            rows = [(one.shown, one.graph, f"%agent use {address.url}/{one.shown}") for one in listed]
+            return table_view(("assistant", "graph", "type"), rows, f"assistants at {address.host}", (), "none")
+        address = replace(address, assistant=listed[0].shown)
+    return attach(scene, {**args, "model": str(address)}, str(address))
+
+
+def attach(scene: Scene, args: Args, graph: Any) -> Result:
+    """Put a graph in the place of the agent in use; what it lacks is said when it is new."""
+    name = args["model"]
+    session, new = scene.sessions.attach(name, graph, args["messages_key"], args["header"])
+    if session.turns or session.snapshot.messages:
+        session.new()
+    scene.show(notice(f"thread {session.thread} on {name}; %agent use MODEL goes back to deepnb's agent"))
+    return features_view(session.features, session.memory.stamp) if new else None

@@ -25,7 +25,6 @@ from deepnb.memory.scoped import ScopedBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.middleware.approvals import ApprovalMiddleware
 from deepnb.middleware.guard import GuardMiddleware
-from deepnb.middleware.seed import SeedMiddleware, shipped_files
 from deepnb.wiring.agent import Files, agent
 from deepnb.wiring.delegation import in_force
 from deepnb.wiring.effects import effects
@@ -38,6 +37,11 @@ from deepnb.workshop.approvals import Effects, state_of
 if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol
     from langgraph.graph.state import CompiledStateGraph
+import asyncio
+
+from langchain.agents.middleware import AgentMiddleware
+
+from deepnb.core.errors import NotFoundError
 
 FOLDER_OF_FILES = "files"
 """The directory of an application in which its memory, skills and subagents are."""
@@ -139,3 +143,30 @@ def _agents(shipped: Mapping[str, bytes], options: Options) -> tuple[Subagent, .
     if broken := next((one for one in found if one.problem), None):
         raise InvalidError(f"{broken.path} can't be used ({broken.problem})", "fix it, or delete the file")
     return tuple(one.agent for one in found)
+
+
+# -- the files that an application ships, put into the store at the first run of each namespace
+
+
+class SeedMiddleware(AgentMiddleware):
+    """Seeds the memory of an application; it stands outside of all that reads memory."""
+
+    def __init__(self, backend: MemoryStoreBackend, files: Mapping[str, bytes]) -> None:
+        super().__init__()
+        self.tools = []
+        self._backend = backend
+        self._files = files
+
+    def before_agent(self, state: Any, runtime: Any) -> None:
+        if runtime.store is None:
+            raise NotFoundError("there is no store for memory", "set graph.store, such as to InMemoryStore()")
+        self._backend.seed(self._files, runtime)
+
+    async def abefore_agent(self, state: Any, runtime: Any) -> None:
+        await asyncio.to_thread(self.before_agent, state, runtime)
+
+
+def shipped_files(directory: Path) -> dict[str, bytes]:
+    """path -> bytes of the files below a directory, by path."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {f"/{path.relative_to(directory).as_posix()}": path.read_bytes() for path in files}

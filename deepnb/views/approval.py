@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from deepnb.core.answers import how_called
 from deepnb.core.approvals import Decision, PendingCall
-from deepnb.core.code import CODE_TOOLS, CodeReview, review
+from deepnb.core.code import CODE_TOOLS, CodeReview, review, shown
 from deepnb.core.diff import FileDiff
-from deepnb.core.notebook_diff import NotebookDiff
+from deepnb.core.notebook_diff import CellDiff, NotebookDiff
 from deepnb.views import html as h
 from deepnb.views.code import POWER, UNREAD, code_html, code_text
-from deepnb.views.notebook_diff import change_html, notebook_lines
+from deepnb.views.diff import diff_html
 from deepnb.views.numbers import counted
 from deepnb.views.text import clean, page, short, title_line
 from deepnb.views.tool import call_line, pretty
@@ -296,3 +296,34 @@ def _card_html(card: CallCard) -> list[h.Child]:
         body = [h.label("ran"), *ran, h.label("what the agent asked for"), *body]
     line = h.code(call_line(card.call.name, card.ran))
     return [head, h.fold(line, *(body or [h.muted("no arguments")]), framed=False)]
+
+
+# -- the cells of a notebook that change, each with its lines
+
+
+def change_html(change: FileDiff | NotebookDiff) -> h.Html:
+    """What a call does to a file or notebook, below the name of it."""
+    label = h.label(_head(change))
+    if isinstance(change, FileDiff):
+        return h.join(label, diff_html(change))
+    cells = (h.join(h.el("div", h.muted(cell.title)), diff_html(_marked(cell).lines)) for cell in change.cells)
+    return h.join(label, *cells)
+
+
+def notebook_lines(change: NotebookDiff) -> list[str]:
+    """The changed cells for a terminal."""
+    marked = NotebookDiff(change.path, tuple(map(_marked, change.cells)))
+    return [_head(change), *(marked.unified().split("\n") if change.cells else ())]
+
+
+def _head(change: FileDiff | NotebookDiff) -> str:
+    problem = change.problem if isinstance(change, NotebookDiff) else ""
+    return problem or f"{change.path} · {change.kind}"
+
+
+def _marked(cell: CellDiff) -> CellDiff:
+    """A cell whose hidden and lookalike characters are written out, as on the card of code."""
+    before, after = (
+        None if source is None else "\n".join(map(shown, review(source).lines)) for source in (cell.before, cell.after)
+    )
+    return CellDiff(cell.number, cell.kind, before, after, cell.outputs)

@@ -113,7 +113,7 @@ class Wire:
 def rooms() -> tuple[int, int]:
     """How many outputs are kept below a card, that of its buttons included: as a rule, and where the turn until then
     took all it may."""
-    from deepnb.magics.cards import FREE_OUTPUTS
+    from deepnb.magics.scene import FREE_OUTPUTS
     from deepnb.widgets.turn import MAX_OUTPUTS
 
     return FREE_OUTPUTS + 1, MAX_OUTPUTS // 2 - 1

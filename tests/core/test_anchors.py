@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.anchors import CLOSE, OPEN, Anchor, anchor_block, find, lost, prohibitions, statements, union
-from deepnb.core.anchors.facts import facts
+from deepnb.core.anchors.find import facts
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count
 from tests.support.tables import every_row

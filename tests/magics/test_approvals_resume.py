@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from deepnb.core.values import TextDelta
-from deepnb.magics.cards import FREE_OUTPUTS
+from deepnb.magics.scene import FREE_OUTPUTS
 from deepnb.views.notice import notice_view
 from deepnb.widgets.screen import Notebook, Reserved
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn

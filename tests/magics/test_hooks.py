@@ -11,8 +11,7 @@ import pytest
 
 import deepnb
 from deepnb import DeepnbError
-from deepnb.magics.extension import complete_names
-from deepnb.magics.preload import Preload
+from deepnb.magics.extension import Preload, complete_names
 from tests.support.shells import Shell
 
 

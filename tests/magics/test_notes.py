@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deepnb.magics import note_commands
+from deepnb.magics import memory_commands
 from deepnb.search import Hit
 from deepnb.views.hits import hits_view
 from deepnb.widgets.progress import Progress
@@ -109,7 +109,7 @@ def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatc
             super()._begin()
             begun.set()
 
-    monkeypatch.setattr(note_commands, "Progress", Impatient)
+    monkeypatch.setattr(memory_commands, "Progress", Impatient)
     hits = shell.session.memory.search_hits
 
     def slow(*args: Any, **options: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
 from deepnb.tour.places import FIRST, notebooks
-from deepnb.tour.story import SKILL, SKILL_NAME, STORY, WINDOW
+from deepnb.tour.show import SKILL, SKILL_NAME, STORY, WINDOW
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
 from tests.support.tables import every_row
 

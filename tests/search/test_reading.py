@@ -10,8 +10,7 @@ import pytest
 
 from deepnb.search import Index
 from deepnb.search.keys import HEAD
-from deepnb.search.postings import FEW, KeptPostings
-from deepnb.search.reading import Reader
+from deepnb.search.reading import FEW, KeptPostings, Reader
 from tests.support.tables import every_row
 
 WORDS = ["bee", "hive", "kiln", "glaze", "boat", "harbour", "tea", "stove", "ferry", "bridge"]

@@ -17,8 +17,7 @@ from deepnb.__main__ import main
 from deepnb.tour import lab
 from deepnb.tour.lab import lab_command, open_copy
 from deepnb.tour.places import FIRST, START, notebooks
-from deepnb.tour.show import run_tour
-from deepnb.tour.story import STORY
+from deepnb.tour.show import STORY, run_tour
 from tests import ROOT
 from tests.support.environments import built
 from tests.support.tables import every_row

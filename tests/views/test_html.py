@@ -28,13 +28,12 @@ from deepnb.core.values import (
     Usage,
 )
 from deepnb.views.budget import budget_view
-from deepnb.views.code_colours import COLOURS, GROUND, INK
 from deepnb.views.compaction import compaction_view
 from deepnb.views.diff import diff_view
 from deepnb.views.footer import footer_view
 from deepnb.views.history import history_view
 from deepnb.views.html import Html, el, esc
-from deepnb.views.markdown import markdown_html
+from deepnb.views.markdown import COLOURS, GROUND, INK, markdown_html
 from deepnb.views.memory import memory_view
 from deepnb.views.notice import notice_view
 from deepnb.views.skills import skill_view, skills_view

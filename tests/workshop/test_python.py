@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.core.values import CodeOutput
-from deepnb.workshop.capture import HEAD, TAIL
 from deepnb.workshop.kernel import Display, PlainKernel, Take
-from deepnb.workshop.python import RICH, CodeResult, Room, run_code
+from deepnb.workshop.python import HEAD, RICH, TAIL, CodeResult, Room, run_code
 from tests.support.images import png
 from tests.support.tables import every_row
 

@@ -1,9 +1,8 @@
 """Finding the anchors of messages, and which of them a summary lost."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from deepnb.core.anchors.facts import facts
 from deepnb.core.anchors.prohibitions import prohibitions, statements
 from deepnb.core.anchors.values import Anchor, Kind
 from deepnb.core.messages import Message
@@ -111,3 +110,120 @@ def _runs_on(neighbour: str, edge: str) -> bool:
 def _continues(after: str) -> bool:
     """Whether a number or a path goes on: `.5` after 37, `.py` after a name."""
     return len(after) == 2 and after[0] in ".,-:" and after[1].isascii() and after[1].isalnum()
+
+
+# -- facts in a text
+
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
+    r"Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:\s?[ap]\.?m\b\.?)?"
+_DATE = (
+    rf"(?<![A-Za-z0-9_./-])(?:\d{{4}}-\d{{2}}-\d{{2}}(?:[T ]{_TIME}(?:Z|[+-]\d{{2}}:?\d{{2}})?)?|\d{{4}}/\d{{1,2}}/\d{{1,2}}"
+    rf"|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}(?:,?\s\d{{4}})?"
+    rf"|{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?|{_MONTH},?\s\d{{4}}|{_TIME})(?![A-Za-z0-9_/-]|\.\d)"
+    r"|(?:\d{4}\s?[年년]\s?)?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号일]|\d{4}\s?[年년]\s?\d{1,2}\s?[月월]|\d{4}\s?[年년]"
+)
+_UNIT = (
+    r"%|‰|°\s?[CFK]?|(?:[num]s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|quarters?"
+    r"|[KMGTP]i?[Bb](?:ps|/s)?|k[Bb](?:ps|/s)?|bytes?|bits?|[kMGT]?Hz|[kMG]?W(?:h)?|[mk]?V|m?A|[kcmnµμ]?m[²³23]?|km/h|mph|mi(?:les?)?"
+    r"|f(?:ee)?t|inch(?:es)?|[kmµμ]?g|lbs?|oz|[mµμ]?[lL]|t(?:ons?)?|mol|Pa|bar|psi|dB|px|pt|em|rem|fps|rpm|dpi|K|s|h|x|×"
+    r"|USD|EUR|GBP|CNY|RMB|JPY|KRW|CHF|INR|dollars?|euros?|pounds?|yuan|yen|cents?|percent|points?|tokens?|people"
+    r"|[a-z]{3,20}s)(?![A-Za-z])"
+    r"|分钟|小时|毫秒|微秒|公里|千米|厘米|毫米|千克|公斤|毫升|百分点|[个個件条條元块万萬亿億秒分时天日周月年米克吨升度岁歲次人名行列页頁台倍位字项項轮輪步层層种種款张張组組家块円本枚回歳冊]"
+    r"|시간|킬로|미터|그램|[원개명초분일년월주회건권장배]"
+)
+_NUMBER = (
+    r"(?<![A-Za-z0-9_.$€£¥₹])(?:[$€£¥₹₩]\s?\d[\d,]{0,20}(?:\.\d{1,10})?(?:\s?(?:[KMB]|million|billion|k|m|bn)\b)?"
+    rf"|(?:[-+±~≈<>≤≥]\s?)?\d[\d,]{{0,20}}(?:\.\d{{1,10}})?(?:[eE][+-]?\d{{1,3}})?\s?(?:{_UNIT}))"
+)
+_FILE = r"[\w@+-][\w.@+-]{0,80}"
+_PATH = (
+    r"https?://[^\s<>\"'`|\\^{}，。；、）】」]{1,300}"
+    r"|(?<![A-Za-z0-9_])[A-Za-z]:\\[^\s<>\"'|?*:，。；]{1,200}"
+    rf"|(?<![A-Za-z0-9_/.:~-])(?:~|\.{{1,2}})?/(?:{_FILE}/){{0,16}}{_FILE}\.[A-Za-z][A-Za-z0-9]{{0,9}}(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9_/.:~-])(?:~|\.{1,2})?/(?:[A-Za-z0-9_.@+-]{1,80}/){0,16}[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,80}/?"
+    r"|(?<![A-Za-z0-9_/.:~-])(?:[A-Za-z0-9_.@+-]{1,80}/){1,16}[A-Za-z0-9_@+-][A-Za-z0-9_@+-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,9}(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9_/.:~-])[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]{0,80}\.(?:py|ipynb|md|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|conf|env|lock|log|sql|db|"
+    r"sqlite|parquet|feather|xlsx?|docx?|pdf|pptx?|html?|css|scss|jsx?|tsx?|vue|java|kt|go|rs|rb|php|c|cc|cpp|h|hpp|cs|swift|sh|bash|"
+    r"zsh|ps1|bat|xml|svg|png|jpe?g|gif|webp|mp[34]|wav|zip|tar|gz|tgz|whl|pkl|npy|npz|pt|pth|onnx|bin|so|dll|exe|pem|crt)(?![A-Za-z0-9])"
+)
+_IDENTIFIER = (
+    r"[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,5}"
+    r"|(?<![A-Za-z0-9_])(?:"
+    r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?"
+    r"|v?\d{1,6}(?:\.\d{1,6}){2,3}(?:[-+.]?[A-Za-z0-9]{1,20}){0,3}"
+    r"|#\d{1,10}"
+    r"|[A-Za-z_][A-Za-z0-9_]{0,80}(?:(?:\.|::|->)[A-Za-z_][A-Za-z0-9_]{0,80}){1,8}(?:\(\))?"
+    r"|[A-Za-z_][A-Za-z0-9_]{0,80}\(\)"
+    r"|[A-Za-z0-9]{1,60}(?:_[A-Za-z0-9]{1,60}){1,12}|__?[A-Za-z][A-Za-z0-9_]{1,80}"
+    r"|[a-z]{1,40}[a-z0-9]{0,40}(?:[A-Z][a-z0-9]{1,40}){1,8}|(?:[A-Z][a-z0-9]{1,40}){2,8}"
+    r"|(?=[A-Za-z0-9.-]{0,60}\d)(?=[\d.-]{0,60}[A-Za-z])[A-Za-z0-9]{1,60}(?:[-.][A-Za-z0-9]{1,60}){0,8}"
+    r"|--?[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?==|\b)"
+    r"|\d{0,20}\.\d{4,30}|\d{1,3},\d{4,30}|\d{4,30}(?:\.\d{1,20})?"
+    r")(?![A-Za-z0-9_])"
+)
+_CODE = r"(?<!`)`([^`\n]{1,80})`(?!`)"
+
+_FINDERS: tuple[tuple[Kind, Callable[[], re.Pattern[str]]], ...] = (
+    ("name", regex(_CODE)),
+    ("path", regex(_PATH)),
+    ("date", regex(_DATE)),
+    ("number", regex(_NUMBER)),
+    ("identifier", regex(_IDENTIFIER)),
+)
+_ORDINARY = regex(r"\d{1,4}(?:st|nd|rd|th)|and/or|e\.g|i\.e|a\.m|p\.m|U\.S|[1-9]\d{0,2}", re.IGNORECASE)
+_NOT_PLURAL = regex(r"\d\s?(?:this|was|has|does|its|as|is|us|his|yes|less|plus|across|versus|always|perhaps)$")
+_BEFORE = regex(r"(?:[^\s.;:!?,，。；：！？、|]{1,24}[ =:]{1,2}){1,5}$")
+
+
+def facts(text: str) -> Iterator[Anchor]:
+    """The facts in a text, each stretch taken once, in the order in which they stand."""
+    found: list[tuple[int, Anchor]] = []
+    for kind, pattern in _FINDERS:
+        spans = []
+        for match in pattern().finditer(text):
+            fact = _trimmed(kind, (match[1] if kind == "name" else match[0]).strip())
+            if _is_fact(kind, fact):
+                phrase = _phrase(text, match.start(), fact) if kind == "number" else ""
+                found.append((match.start(), Anchor(kind, fact, phrase)))
+                spans.append(match.span())
+        text = _blanked(text, spans)
+    found.sort(key=lambda pair: pair[0])
+    yield from (anchor for _, anchor in found)
+
+
+def _trimmed(kind: Kind, text: str) -> str:
+    """The fact without the punctuation of its sentence."""
+    if kind not in ("path", "identifier"):
+        return text
+    text = text.rstrip(".,;:!?'\"]}")
+    return text[:-1] if text.endswith(")") and text.count(")") > text.count("(") else text
+
+
+def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with these stretches taken, its length as it was."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], "\0" * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _is_fact(kind: Kind, text: str) -> bool:
+    if not text or _ORDINARY().fullmatch(text):
+        return False
+    if kind == "name":
+        return text.count(" ") <= 3 and any(c.isalnum() for c in text)
+    if kind == "path":
+        return any(c.isalpha() for c in text)
+    return kind != "number" or not _NOT_PLURAL().search(text)
+
+
+def _phrase(text: str, start: int, fact: str) -> str:
+    """The number with the few words before it that say of what it is."""
+    before = _BEFORE().search(text[max(0, start - 80) : start])
+    return f"{before[0].strip()} {fact}" if before and "\0" not in before[0] else ""
