@@ -224,7 +224,9 @@ def test_a_request_or_talk_is_no_statement(sentence: str):
 
 
 def test_what_a_look_at_the_data_gives_again_is_no_anchor():
-    data = "price float64, year_discovered int64, distance_from_earth object (DataFrame, 1,035 rows)"
+    data = (
+        "price float64, year_discovered int64, distance_from_earth object (DataFrame, 1,035 rows), mass_1e24_kg 142984"
+    )
     messages = [
         Message("1", "user", "What is the mean of year_discovered in DataFrame df? See load_all of utils."),
         Message("2", "assistant", "`year_discovered` of the DataFrame is int64; `orbital_period` is datetime64[ns]."),
@@ -232,8 +234,11 @@ def test_what_a_look_at_the_data_gives_again_is_no_anchor():
         Message("4", "tool", data, name="inspect_variable"),
         Message("5", "tool", "Error: write_file was refused in /srv/x.csv", name="write_file", status="error"),
         Message("6", "assistant", "It is in /AGENTS.md, /memory/2026-01-01.md and /srv/out.csv."),
+        Message("7", "assistant", "mass_1e24_kg is at most 142984, in order ORD-1042."),
     ]
-    assert [a.text for a in find(messages)] == ["load_all", "1,035 rows", "/srv/out.csv"]
+    assert [a.text for a in find(messages)] == ["load_all", "1,035 rows", "/srv/out.csv", "ORD-1042"]
+    asked = Message("8", "user", "And mass_1e24_kg?")
+    assert "mass_1e24_kg" in [a.text for a in find([*messages, asked])]
 
 
 def test_only_the_users_word_is_a_prohibition():

@@ -33,7 +33,7 @@ _OF_DATA = ("list_variables", "inspect_variable", "query_table")
 def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tuple[Anchor, ...]:
     """The anchors of messages, each once, in the order in which they came; `redact` takes credentials out."""
     found: dict[tuple[Kind, str], Anchor] = {}
-    looked_at: list[str] = []
+    looked_at, asked = list[str](), list[str]()
     for message in messages:
         own = redact(message.own)
         said = [
@@ -41,16 +41,23 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
             *(Anchor("statement", one) for one in statements(own)),
         ]
         typed = "" if message.role != "user" else message.text if message.typed is None else message.typed
+        asked.append(typed)
         text = "" if message.status == "error" else redact(message.text)
         looked_at += [text] if message.name in _OF_DATA or (typed != message.text and typed) else []
         for anchor in (*said, *(a for a in facts(f"{text}\n{_arguments(message)}") if _is_lasting(a, typed))):
             found.setdefault((anchor.kind, anchor.text), anchor)
-    return tuple(a for a in found.values() if not (_is_plain(a) and any(a.text in text for text in looked_at)))
+    words = {a.text for a in found.values() if _is_plain(a) or (_may_be_data(a) and not any(a.text in t for t in asked))}
+    return tuple(a for a in found.values() if not (a.text in words and any(a.text in text for text in looked_at)))
 
 
 def _is_plain(anchor: Anchor) -> bool:
     """Whether it is a word as a column or a class may be called."""
     return anchor.kind in ("identifier", "name") and bool(_PLAIN().fullmatch(anchor.text))
+
+
+def _may_be_data(anchor: Anchor) -> bool:
+    """Whether it is a word as a column may be called, digits and all (`mass_1e24_kg`), or a plain figure (`4879`)."""
+    return anchor.kind in ("identifier", "name") and (anchor.text.isidentifier() or anchor.text.isdigit())
 
 
 def _is_lasting(anchor: Anchor, typed: str) -> bool:
