@@ -21,21 +21,23 @@ from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
+from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer, writing
 from deepnb.core.directives import is_directive
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
 from deepnb.core.merge import Conflict, Merged
 from deepnb.core.secrets import redact
-from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.file_extras import append_text
 
 
-class GuardedBackend(protocol.BackendProtocol):
+class GuardedBackend(WrapperBackend):
     """A backend with the guard in front of it."""
 
     def __init__(
         self, inner: protocol.BackendProtocol, roots: Sequence[Root], is_guarded: Callable[[str], bool], facts: Facts
     ) -> None:
+        super().__init__(inner)
         self.is_guarded: Callable[[str], bool] = lambda path: is_guarded(path) and not is_journal(path)
         self._last_read = LastRead(facts)
         self._held_changes = HeldChanges()
@@ -44,11 +46,6 @@ class GuardedBackend(protocol.BackendProtocol):
         self._naming = Lock()
         self._named: set[str] = set()
         """Files of results in this run, which the backend may not show yet."""
-
-    @property
-    def inner(self) -> protocol.BackendProtocol:
-        """The backend behind the guard."""
-        return self.record.inner
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -72,11 +69,8 @@ class GuardedBackend(protocol.BackendProtocol):
 
     # -- reading: passed on, and remembered as seen
 
-    def ls(self, path: str) -> protocol.LsResult:
-        found = self.inner.ls(path)
-        if found.entries is not None:
-            found = replace(found, entries=[e for e in found.entries if not is_journal(e["path"].rstrip("/"))])
-        return found
+    def shown(self, found: Sequence[Any]) -> list[Any]:
+        return [one for one in found if not is_journal(one["path"].rstrip("/"))]
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         if not self.is_guarded(file_path):
@@ -95,30 +89,17 @@ class GuardedBackend(protocol.BackendProtocol):
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
-        found = self.inner.grep(pattern, path, glob, max_count=max_count)
-        if found.matches:
-            found = replace(found, matches=[self._match(m) for m in found.matches if not is_journal(m["path"])])
-        return found
-
-    def _match(self, match: protocol.GrepMatch) -> protocol.GrepMatch:
-        return {**match, "text": _masked(match["text"])} if self.is_guarded(match["path"]) else match
-
-    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
-        found = self.inner.glob(pattern, path)
-        if found.matches:
-            found = replace(found, matches=[m for m in found.matches if not is_journal(m["path"])])
+        found = super().grep(pattern, path, glob, max_count=max_count)
+        for match in found.matches or ():
+            match["text"] = _masked(match["text"]) if self.is_guarded(match["path"]) else match["text"]
         return found
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
-        return [self.record.newest(found) for found in self.inner.download_files(paths)]
+        return [self.record.newest(found) for found in super().download_files(paths)]
 
     def folder_version(self, directory: str, name: str) -> Any:
         """The backend's version of a folder; None while it may not show yet what was written."""
-        return None if self.record.has_unread(directory) else folder_version(self.inner, directory, name)
-
-    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """The entries that the backend left out."""
-        return skipped_entries(self.inner, directory, name, most)
+        return None if self.record.has_unread(directory) else super().folder_version(directory, name)
 
     # -- writing
 
@@ -284,6 +265,7 @@ class GuardedBackend(protocol.BackendProtocol):
 
     def rewire(self, inner: protocol.BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
         """Stand in front of another backend from now on, as `Record.rewire` says."""
+        self.inner = inner
         self.record.rewire(inner, roots, forget_home=forget_home)
 
     def observe(self, paths: Iterable[str]) -> None:

@@ -209,10 +209,10 @@ def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
         for part in (backend.default, *backend.routes.values()):
             yield from (found for found in _locks(part) if _writable(found[0]))
     elif isinstance(backend, SplitBackend):
-        yield from _locks(backend.here)
+        yield from _locks(backend.inner)
         yield from _locks(backend.there)
     elif isinstance(backend, ChosenFiles):
-        yield from _locks(backend.disk)
+        yield from _locks(backend.inner)
     else:
         yield f"here {id(backend)}", _in_process(backend)
 

@@ -13,9 +13,9 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.read_only import ReadOnlyFiles
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import is_control, names
+from deepnb.backends.wrapper import ReadOnlyFiles
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 
 _KINDS = "disk:DIR, store, store:NAMESPACE or state"

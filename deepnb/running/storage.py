@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.backends.attached_files import AttachedFiles
 from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.given import Given
@@ -18,7 +17,7 @@ from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
-from deepnb.backends.split import SplitBackend
+from deepnb.backends.split import AttachedFiles, SplitBackend
 from deepnb.backends.writer import writing
 from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
@@ -212,7 +211,7 @@ class Storage:
         roots += [self._in_state(prefix, JournalFile(inner, prefix), self._own_lock) for prefix in self._given.state]
         self.guard.rewire(inner, roots, forget_home=forget_home)
         for split in self._beside:
-            split.here = inner
+            split.inner = inner
 
     def _indexed_in(self) -> str | None:
         """Where the index is: beside the files, if these are kept on a disk, all of them there."""
