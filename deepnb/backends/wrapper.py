@@ -109,13 +109,19 @@ class WrapperBackend(protocol.BackendProtocol):
 
 
 class ReadOnlyFiles(WrapperBackend):
-    """Another backend whose files can be read and not changed; `why` is the error of every change."""
+    """Another backend whose files can be read and not changed.
+
+    `why` is the error of every change; `note` is what the user should know of it, in one line.
+    """
 
     def __init__(
-        self, inner: protocol.BackendProtocol, why: str = "Error: nothing outside of the kernel is changed here"
+        self,
+        inner: protocol.BackendProtocol,
+        why: str = "Error: nothing outside of the kernel is changed here",
+        note: str = "",
     ) -> None:
         super().__init__(inner)
-        self.why = why
+        self.why, self.note = why, note
 
     def write_refusal(self, path: str) -> str | None:
         return self.why

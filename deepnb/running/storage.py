@@ -18,6 +18,7 @@ from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.split import AttachedFiles, SplitBackend
+from deepnb.backends.wrapper import ReadOnlyFiles
 from deepnb.backends.writer import writing
 from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
@@ -71,6 +72,8 @@ class Storage:
         self._own_lock: Lock = lambda: lock
         self._lock = backend_lock(root) if root and self._shared and not paths.is_attached else self._own_lock
         self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp)
+        if isinstance(root, ReadOnlyFiles) and root.note:
+            self.guard.notices.append(root.note)
         self._rewire()
 
     def beside(self) -> Storage:
