@@ -3,7 +3,6 @@
 import base64
 import errno
 import os
-import re
 import stat
 import time
 from collections.abc import Iterator
@@ -22,16 +21,11 @@ from deepagents.backends.utils import (
 
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
 from deepnb.core.merge import all_crlf
-from deepnb.engine.file_extras import SkippedEntries
+from deepnb.engine.file_extras import SkippedEntries, is_text
 
 GLOB_SECONDS = 5.0
 GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)
 """The bounds of upstream's backend: past them a search gives what it has, and says it is cut."""
-NOT_TEXT = re.compile(
-    r"\.(png|jpe?g|webp|gif|hei[cf]|mp4|mpe?g|mov|avi|flv|mpg|webm|wmv|3gpp|mkv|mp3|wav|aiff|aac|ogg|flac|pdf|pptx?)$",
-    re.IGNORECASE,
-)
-"""Names that end so are read as bytes; the table of upstream's backends."""
 
 _CODES = {
     errno.ENOENT: protocol.FILE_NOT_FOUND,
@@ -53,12 +47,12 @@ class DiskBackend(FilesystemBackend):
     is refused. An edit takes the \\n it is given for \\r\\n in a file whose lines all end so.
 
     Upstream's own methods follow links inside the root, write in place, change line ends, put paths of this
-    machine into errors and search by ripgrep, if it is installed, what .gitignore leaves. What is not
-    overridden here goes through `_resolve_path`.
+    machine into errors, search what .gitignore leaves where there is a ripgrep, and all files beside one where
+    there is none. What is not overridden here goes through `_resolve_path`.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, durable: bool = False, private: bool = False) -> None:
-        self.tree = Tree(root, durable=durable, private=private)
+    def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
+        self.tree = Tree(root, private=private)
         super().__init__(self.tree.root, virtual_mode=True)
 
     def __repr__(self) -> str:
@@ -76,7 +70,7 @@ class DiskBackend(FilesystemBackend):
         """Return a window of lines; the whole in base64 for names that end as those of pictures and films do."""
         try:
             data = self.tree.read(_file(file_path))
-            if NOT_TEXT.search(file_path):
+            if not is_text(file_path):
                 return protocol.ReadResult(
                     file_data=protocol.FileData(content=base64.b64encode(data).decode(), encoding="base64")
                 )

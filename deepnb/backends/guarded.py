@@ -14,7 +14,6 @@ from typing import Any
 from deepagents.backends import protocol
 from deepagents.backends.utils import slice_read_response
 
-from deepnb.backends.disk import NOT_TEXT
 from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
@@ -28,7 +27,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
 from deepnb.core.merge import Conflict, Merged
 from deepnb.core.secrets import redact
-from deepnb.engine.file_extras import append_text
+from deepnb.engine.file_extras import append_text, is_text
 
 
 class GuardedBackend(WrapperBackend):
@@ -76,7 +75,7 @@ class GuardedBackend(WrapperBackend):
         if not self.is_guarded(file_path):
             return self.inner.read(file_path, offset, limit)
         text = self.record.text(file_path)
-        if text is None or NOT_TEXT.search(file_path):
+        if text is None or not is_text(file_path):
             found = self.inner.read(file_path, offset, limit)
             if text is None and found.file_data is not None and found.file_data.get("encoding") == "utf-8":
                 return self.read(file_path, offset, limit)  # it was written just now

@@ -146,12 +146,10 @@ class Tree:
     Operations raise OSError, `Refused` among them, with a `strerror` that names no path of this machine.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, durable: bool = False, private: bool = False) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         """What is made in a `private` one is its owner's alone; in any other that holds for what deepnb keeps there."""
         self.root = Path(root).expanduser().resolve()
         self.private = private
-        self.durable = durable
-        """Whether a write returns only once it is on the disk itself."""
 
     def look(self, at: Names) -> os.stat_result:
         """Return what is there: a regular file or a directory, else it is refused, as is a link on the way."""
@@ -169,10 +167,15 @@ class Tree:
     @contextmanager
     def folder(self, at: Names, *, create: bool = False) -> Iterator[Folder]:
         """Open the directory under these names."""
-        if create:
-            self._make(at)
         path, private = str(self.root.joinpath(*at)), self.private or not PRIVATE.isdisjoint(at)
-        if not stat.S_ISDIR(self.look(at).st_mode):
+        try:
+            found = self.look(at)
+        except FileNotFoundError:
+            if not create:
+                raise
+            self._make(at)
+            found = self.look(at)
+        if not stat.S_ISDIR(found.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if not HELD:
             yield Folder(path, None, private)
@@ -187,24 +190,21 @@ class Tree:
 
     def _make(self, at: Names) -> None:
         """Make a directory that is missing, and those on the way."""
-        with suppress(FileNotFoundError):
-            self.look(at)
-            return
         with suppress(FileExistsError):  # another process was faster
             if at:
                 with self.folder(at[:-1], create=True) as above:
-                    private = self.private or not PRIVATE.isdisjoint(at)
+                    private = above.private or at[-1] in PRIVATE
                     os.mkdir(above.at(at[-1]), 0o700 if private else 0o777, dir_fd=above.fd)
-                return
-            try:
+            elif self.root.parent.is_dir():
                 os.mkdir(self.root, 0o700 if self.private else 0o777)
-            except FileNotFoundError:
-                raise Refused(f"the directory that {self.root.name!r} should be in does not exist") from None
+            else:
+                raise Refused(f"the directory that {self.root.name!r} should be in does not exist")
 
     def open_own(self, at: Names, flags: int = 0) -> int:
-        """Open a file of deepnb's own to read and write; it is made if it is missing."""
+        """Open a file to read and write; it is made if it is missing."""
+        name = _last(at)
         with self.folder(at[:-1], create=True) as folder:
-            return folder.open(at[-1], os.O_RDWR | os.O_CREAT | flags)
+            return folder.open(name, os.O_RDWR | os.O_CREAT | flags)
 
     def read(self, at: Names) -> bytes:
         """Return the bytes of a file."""
@@ -230,9 +230,6 @@ class Tree:
                             with suppress(OSError):  # only the administrator may
                                 os.fchown(fd, before.st_uid, before.st_gid)
                         os.fchmod(fd, stat.S_IMODE(before.st_mode) & 0o777)
-                    if self.durable:
-                        out.flush()
-                        os.fsync(fd)
                 os.replace(folder.at(part), folder.at(name), src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
             except BaseException:
                 with suppress(OSError):
@@ -241,16 +238,12 @@ class Tree:
 
     def append(self, at: Names, data: bytes) -> None:
         """Add `data` to the end of a file, which is made if it is missing; all of it, or nothing."""
-        name = _last(at)
-        with self.folder(at[:-1], create=True) as folder:
-            fd = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        fd = self.open_own(at, os.O_APPEND)
         size = os.fstat(fd).st_size
         try:
             left = memoryview(data)
             while left:
                 left = left[os.write(fd, left) :]
-            if self.durable:
-                os.fsync(fd)
         except OSError:
             os.ftruncate(fd, size)
             raise
@@ -277,7 +270,8 @@ class Tree:
             for entry in listed:
                 with suppress(FileNotFoundError):
                     found = entry.stat(follow_symlinks=False)
-                    if not unfit(entry.name) and (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+                    served = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+                    if served and not _is_link(found) and not unfit(entry.name):
                         out.append((entry.name, found))
         return sorted(out)
 
@@ -288,14 +282,11 @@ class Tree:
             here = todo.pop()
             try:
                 found = self.entries(here) if len(here) <= DEPTH else None
-            except FileNotFoundError:
-                continue
-            except OSError:
-                found = None
+            except OSError as error:
+                found = [] if isinstance(error, FileNotFoundError) else None
             if found is None:
                 yield here, None
-                continue
-            for name, info in found:
+            for name, info in found or ():
                 if stat.S_ISDIR(info.st_mode):
                     todo.append((*here, name))
                 yield (*here, name), info

@@ -182,7 +182,7 @@ def test_mode_and_owner_of_a_file_stay(tmp_path):
 
 
 def test_a_reader_never_sees_half_a_write(tmp_path):
-    backend = DiskBackend(tmp_path, durable=True)
+    backend = DiskBackend(tmp_path)
     texts = ["a" * 200_000, "b" * 300_000]
     backend.write("/a.md", texts[0])
     done = threading.Event()
