@@ -36,7 +36,6 @@ class GuardedBackend(WrapperBackend):
     def __init__(
         self, inner: protocol.BackendProtocol, roots: Sequence[Root], is_guarded: Callable[[str], bool], facts: Facts
     ) -> None:
-        super().__init__(inner)
         self.is_guarded: Callable[[str], bool] = lambda path: is_guarded(path) and not is_journal(path)
         self._last_read = LastRead(facts)
         self._held_changes = HeldChanges()
@@ -45,6 +44,11 @@ class GuardedBackend(WrapperBackend):
         self._naming = Lock()
         self._named: set[str] = set()
         """Files of results in this run, which the backend may not show yet."""
+
+    @property
+    def inner(self) -> protocol.BackendProtocol:  # type: ignore[override]
+        """The backend behind the guard."""
+        return self.record.inner
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -264,7 +268,6 @@ class GuardedBackend(WrapperBackend):
 
     def rewire(self, inner: protocol.BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
         """Stand in front of another backend from now on, as `Record.rewire` says."""
-        self.inner = inner
         self.record.rewire(inner, roots, forget_home=forget_home)
 
     def observe(self, paths: Iterable[str]) -> None:
