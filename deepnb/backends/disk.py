@@ -217,7 +217,7 @@ class DiskBackend(FilesystemBackend):
         unread: list[str] = []
         cut = False
         try:
-            for found in self._search(path, glob, GREP_SECONDS, alone=True):
+            for found in self._search(path, glob or None, GREP_SECONDS, alone=True):
                 if cut := found is None or (max_count is not None and len(matches) > max_count):
                     break
                 at, info = found
