@@ -14,6 +14,7 @@ from typing import Any
 from deepagents.backends import FilesystemBackend, protocol
 from deepagents.backends.utils import (
     InvalidGlobPatternError,
+    _get_backend_read_file_type,
     compile_grep_include_glob,
     perform_string_replacement,
     slice_read_response,
@@ -21,7 +22,7 @@ from deepagents.backends.utils import (
 
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
 from deepnb.core.merge import all_crlf
-from deepnb.engine.file_extras import SkippedEntries, is_text
+from deepnb.engine.file_extras import SkippedEntries
 
 GLOB_SECONDS = 5.0
 GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)
@@ -297,6 +298,11 @@ def _lines(path: str, data: bytes, pattern: str) -> list[protocol.GrepMatch]:
         for n, line in enumerate(lines, 1)
         if pattern in line
     ]
+
+
+def is_text(path: str) -> bool:
+    """Return whether upstream's backends read a file of this name as text."""
+    return _get_backend_read_file_type(path) == "text"
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool) -> tuple[str, int] | str:

@@ -14,6 +14,7 @@ from typing import Any
 from deepagents.backends import protocol
 from deepagents.backends.utils import slice_read_response
 
+from deepnb.backends.disk import is_text
 from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
@@ -27,7 +28,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
 from deepnb.core.merge import Conflict, Merged
 from deepnb.core.secrets import redact
-from deepnb.engine.file_extras import append_text, is_text
+from deepnb.engine.file_extras import append_text
 
 
 class GuardedBackend(WrapperBackend):

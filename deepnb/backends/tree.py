@@ -16,11 +16,10 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
-if TYPE_CHECKING:  # deepagents with it, which nothing loads before the first turn
-    from deepnb.engine.file_extras import SkippedEntries
+from deepnb.engine.file_extras import SkippedEntries
 
 DEPTH = 100
 """Most names in one path; deeper trees are not served."""

@@ -2,8 +2,6 @@
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from deepagents.backends.utils import _get_backend_read_file_type
-
 SkipReason = Literal["link", "link out", "file link", "large"]
 
 SkippedEntries = dict[str, tuple[SkipReason, str | int]]
@@ -23,11 +21,6 @@ class FileExtras(Protocol):
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """What is not listed, or should not be read."""
-
-
-def is_text(path: str) -> bool:
-    """Return whether deepagents' backends read a file of this name as text."""
-    return _get_backend_read_file_type(path) == "text"
 
 
 def append_text(backend: Any, path: str, text: str) -> str | None:
