@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from deepagents.backends import FilesystemBackend, protocol
+from deepagents.backends import protocol
 from deepagents.backends.utils import (
     InvalidGlobPatternError,
-    _get_backend_read_file_type,
     compile_grep_include_glob,
     perform_string_replacement,
     slice_read_response,
@@ -22,6 +21,7 @@ from deepagents.backends.utils import (
 
 from deepnb.backends.tree import LOCK, Names, Refused, Tree, is_control, names
 from deepnb.core.merge import all_crlf
+from deepnb.engine.file_backend import ContainedBackend, is_text
 from deepnb.engine.file_extras import SkippedEntries
 
 GLOB_SECONDS = 5.0
@@ -40,7 +40,7 @@ _MISSING = (FileNotFoundError, IsADirectoryError)
 _FAILED = (OSError, UnicodeError)
 
 
-class DiskBackend(FilesystemBackend):
+class DiskBackend(ContainedBackend):
     """Files below `root` under virtual paths: /a/b.md is root/a/b.md.
 
     Links are not listed and not followed, wherever they point; neither are pipes, devices and names
@@ -49,7 +49,7 @@ class DiskBackend(FilesystemBackend):
 
     Upstream's own methods follow links inside the root, write in place, change line ends, put paths of this
     machine into errors, search what .gitignore leaves where there is a ripgrep, and all files beside one where
-    there is none. What is not overridden here goes through `_resolve_path`.
+    there is none. What is not overridden here goes through `find_path`.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
@@ -59,8 +59,8 @@ class DiskBackend(FilesystemBackend):
     def __repr__(self) -> str:
         return f"DiskBackend({str(self.tree.root)!r})"
 
-    def _resolve_path(self, key: str) -> Path:
-        at = _file(key)
+    def find_path(self, path: str) -> Path:
+        at = _file(path)
         with suppress(FileNotFoundError):
             self.tree.look(at)
         return self.tree.root.joinpath(*at)
@@ -239,7 +239,7 @@ class DiskBackend(FilesystemBackend):
         cut = cut or (max_count is not None and len(matches) > max_count)
         problem = "One or more files could not be fully searched: " + "; ".join(sorted(unread)) if unread else None
         if context_lines:
-            self._add_grep_context(matches[:max_count], context_lines, pattern, newline=None)
+            self.add_context(matches[:max_count], context_lines, pattern)
         return protocol.GrepResult(error=problem, matches=matches[:max_count], truncated=cut)
 
     def _search(
@@ -298,11 +298,6 @@ def _lines(path: str, data: bytes, pattern: str) -> list[protocol.GrepMatch]:
         for n, line in enumerate(lines, 1)
         if pattern in line
     ]
-
-
-def is_text(path: str) -> bool:
-    """Return whether upstream's backends read a file of this name as text."""
-    return _get_backend_read_file_type(path) == "text"
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool) -> tuple[str, int] | str:

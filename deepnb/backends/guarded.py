@@ -14,7 +14,6 @@ from typing import Any
 from deepagents.backends import protocol
 from deepagents.backends.utils import slice_read_response
 
-from deepnb.backends.disk import is_text
 from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
@@ -28,6 +27,7 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
 from deepnb.core.merge import Conflict, Merged
 from deepnb.core.secrets import redact
+from deepnb.engine.file_backend import is_text
 from deepnb.engine.file_extras import append_text
 
 

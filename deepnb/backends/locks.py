@@ -1,7 +1,7 @@
 """Locks between processes: one writer at a time in a directory, or on a store.
 
-A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found by the safe
-walk. The system lets it go when its holder dies. It belongs to a thread: the same thread may take
+A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found as `Tree` finds
+one. The system lets it go when its holder dies. It belongs to a thread: the same thread may take
 it again, so hold it in plain code only, not across an await.
 
 The lock of a backend is found by what its files are in, so that two kernels which came to it by different
