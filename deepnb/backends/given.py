@@ -11,8 +11,8 @@ from deepagents.backends import CompositeBackend, StateBackend, StoreBackend
 from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends.mounts import Mount, mount_prefix, parse_mount
-from deepnb.backends.read_only import ReadOnlyFiles
 from deepnb.backends.stores import ExactStore
+from deepnb.backends.wrapper import ReadOnlyFiles
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.engine.store_backend import store_of, with_store

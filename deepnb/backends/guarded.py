@@ -14,23 +14,24 @@ from typing import Any
 from deepagents.backends import protocol
 from deepagents.backends.utils import slice_read_response
 
-from deepnb.backends.disk import NOT_TEXT
 from deepnb.backends.held_changes import HeldChange, HeldChanges
 from deepnb.backends.journal_file import is_journal
 from deepnb.backends.last_read import LastRead
 from deepnb.backends.record import Facts, Record, Root
 from deepnb.backends.refusals import credential_in, unfit
 from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
+from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer, writing
 from deepnb.core.directives import is_directive
 from deepnb.core.errors import DeepnbError
 from deepnb.core.journal import Entry
 from deepnb.core.merge import Conflict, Merged
 from deepnb.core.secrets import redact
-from deepnb.engine.file_extras import SkippedEntries, append_text, folder_version, skipped_entries
+from deepnb.engine.file_backend import is_text
+from deepnb.engine.file_extras import append_text
 
 
-class GuardedBackend(protocol.BackendProtocol):
+class GuardedBackend(WrapperBackend):
     """A backend with the guard in front of it."""
 
     def __init__(
@@ -46,7 +47,7 @@ class GuardedBackend(protocol.BackendProtocol):
         """Files of results in this run, which the backend may not show yet."""
 
     @property
-    def inner(self) -> protocol.BackendProtocol:
+    def inner(self) -> protocol.BackendProtocol:  # type: ignore[override]
         """The backend behind the guard."""
         return self.record.inner
 
@@ -72,17 +73,14 @@ class GuardedBackend(protocol.BackendProtocol):
 
     # -- reading: passed on, and remembered as seen
 
-    def ls(self, path: str) -> protocol.LsResult:
-        found = self.inner.ls(path)
-        if found.entries is not None:
-            found = replace(found, entries=[e for e in found.entries if not is_journal(e["path"].rstrip("/"))])
-        return found
+    def shown(self, found: Sequence[Any]) -> list[Any]:
+        return [one for one in found if not is_journal(one["path"].rstrip("/"))]
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         if not self.is_guarded(file_path):
             return self.inner.read(file_path, offset, limit)
         text = self.record.text(file_path)
-        if text is None or NOT_TEXT.search(file_path):
+        if text is None or not is_text(file_path):
             found = self.inner.read(file_path, offset, limit)
             if text is None and found.file_data is not None and found.file_data.get("encoding") == "utf-8":
                 return self.read(file_path, offset, limit)  # it was written just now
@@ -95,30 +93,17 @@ class GuardedBackend(protocol.BackendProtocol):
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
-        found = self.inner.grep(pattern, path, glob, max_count=max_count)
-        if found.matches:
-            found = replace(found, matches=[self._match(m) for m in found.matches if not is_journal(m["path"])])
-        return found
-
-    def _match(self, match: protocol.GrepMatch) -> protocol.GrepMatch:
-        return {**match, "text": _masked(match["text"])} if self.is_guarded(match["path"]) else match
-
-    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
-        found = self.inner.glob(pattern, path)
-        if found.matches:
-            found = replace(found, matches=[m for m in found.matches if not is_journal(m["path"])])
+        found = super().grep(pattern, path, glob, max_count=max_count)
+        for match in found.matches or ():
+            match["text"] = _masked(match["text"]) if self.is_guarded(match["path"]) else match["text"]
         return found
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
-        return [self.record.newest(found) for found in self.inner.download_files(paths)]
+        return [self.record.newest(found) for found in super().download_files(paths)]
 
     def folder_version(self, directory: str, name: str) -> Any:
         """The backend's version of a folder; None while it may not show yet what was written."""
-        return None if self.record.has_unread(directory) else folder_version(self.inner, directory, name)
-
-    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """The entries that the backend left out."""
-        return skipped_entries(self.inner, directory, name, most)
+        return None if self.record.has_unread(directory) else super().folder_version(directory, name)
 
     # -- writing
 

@@ -1,7 +1,7 @@
 """Locks between processes: one writer at a time in a directory, or on a store.
 
-A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found by the safe
-walk. The system lets it go when its holder dies. It belongs to a thread: the same thread may take
+A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found as `Tree` finds
+one. The system lets it go when its holder dies. It belongs to a thread: the same thread may take
 it again, so hold it in plain code only, not across an await.
 
 The lock of a backend is found by what its files are in, so that two kernels which came to it by different
@@ -30,7 +30,6 @@ from filelock import lock_descriptor, unlock_descriptor
 from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.chosen_files import ChosenFiles
-from deepnb.backends.disk import DiskBackend
 from deepnb.backends.split import SplitBackend
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import LOCK, Refused, Tree
@@ -165,19 +164,18 @@ def _acquire(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int:
 
 def _try_lock(tree: Tree, at: tuple[str, ...]) -> int | None:
     """A locked descriptor, or None where another holds the lock or the file was replaced meanwhile."""
-    with tree.folder(at[:-1], create=True) as folder:
-        fd = folder.open_own(at[-1])
-        try:
-            if lock_descriptor(fd, blocking=False):
-                with suppress(FileNotFoundError):  # its name is gone: as good as replaced
-                    if os.path.samestat(os.fstat(fd), folder.look(at[-1])):
-                        return fd
-                unlock_descriptor(fd)
-        except BaseException:
-            os.close(fd)
-            raise
+    fd = tree.open_own(at)
+    try:
+        if lock_descriptor(fd, blocking=False):
+            with suppress(FileNotFoundError):  # its name is gone: as good as replaced
+                if os.path.samestat(os.fstat(fd), tree.look(at)):
+                    return fd
+            unlock_descriptor(fd)
+    except BaseException:
         os.close(fd)
-        return None
+        raise
+    os.close(fd)
+    return None
 
 
 def _own_folder() -> Path:
@@ -197,10 +195,7 @@ def _own_folder() -> Path:
 
 def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
     """(name, lock) of each place."""
-    if isinstance(backend, DiskBackend):
-        root = backend.tree.root
-        yield str(root), lambda: directory_lock(root)
-    elif isinstance(backend, FilesystemBackend):
+    if isinstance(backend, FilesystemBackend):
         cwd = backend.cwd
         yield str(cwd), lambda: directory_lock(cwd)
     elif isinstance(backend, StoreBackend) and (store := getattr(backend, "_store", None)) is not None:
@@ -209,10 +204,10 @@ def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
         for part in (backend.default, *backend.routes.values()):
             yield from (found for found in _locks(part) if _writable(found[0]))
     elif isinstance(backend, SplitBackend):
-        yield from _locks(backend.here)
+        yield from _locks(backend.inner)
         yield from _locks(backend.there)
     elif isinstance(backend, ChosenFiles):
-        yield from _locks(backend.disk)
+        yield from _locks(backend.inner)
     else:
         yield f"here {id(backend)}", _in_process(backend)
 

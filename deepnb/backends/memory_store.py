@@ -35,7 +35,9 @@ class MemoryStoreBackend(SplitBackend):
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, if the guard lets it pass; gives the error, if any."""
-        return guard_refusal(path, "", typed or line, writer().heard) or append_text(self._of(path), path, f"{line}\n")
+        return guard_refusal(path, "", typed or line, writer().heard) or append_text(
+            self.owner(path), path, f"{line}\n"
+        )
 
     def mark_read(self, texts: Mapping[str, str]) -> None:
         """Nothing: an edit says which text it replaces."""

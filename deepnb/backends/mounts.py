@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +15,9 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.read_only import ReadOnlyFiles
 from deepnb.backends.stores import ExactStore
 from deepnb.backends.tree import is_control, names
+from deepnb.backends.wrapper import ReadOnlyFiles
 from deepnb.core.errors import InvalidError, NotFoundError, RefusedError
 
 _KINDS = "disk:DIR, store, store:NAMESPACE or state"
@@ -34,6 +36,11 @@ class Mount:
     """The directory, or the namespace with / between its parts; empty for `state`; the class of a backend that was given."""
     backend: BackendProtocol | None
     """None for `state`: back to where the other files are."""
+
+    @property
+    def note(self) -> str:
+        """Give what the user should know of it, in one line."""
+        return self.backend.note if isinstance(self.backend, ReadOnlyFiles) else ""
 
     @property
     def read_only(self) -> Mount:
@@ -60,7 +67,7 @@ def parse_mount(
         if root == root.parent and not whole:
             do = f"%agent mount --yes {prefix} {spec.strip()} if you mean that" if prefix else "type a directory"
             raise RefusedError(f"{root} is all files of this machine", do)
-        return Mount(at, "disk", str(root), DiskBackend(root))
+        return Mount(at, "disk", str(root), _disk(root))
     if kind == "store":
         space = _namespace(rest if colon else None, assistant_id)
         if store is None:
@@ -108,6 +115,25 @@ def _directory(text: str, base: Path) -> Path:
         raise InvalidError(
             f"{text.strip()!r} can't be mounted ({why})", "type a directory, such as disk:./memory"
         ) from None
+
+
+def _disk(root: Path) -> BackendProtocol:
+    """Return the backend of a directory; read-only if others can write to it, who may put a link there at any time."""
+    if os.name == "nt" or not root.exists() or not others_can_write(root.stat()):
+        return DiskBackend(root)
+    note = f"{root} is mounted read-only: others than its owner can write to it (`chmod go-w` takes that from them)"
+    why = (
+        f"Error: not changed: others than its owner can write to the directory {root.name}, so it is mounted read-only"
+    )
+    return ReadOnlyFiles(DiskBackend(root), why, note)
+
+
+def others_can_write(found: os.stat_result) -> bool:
+    """Return whether others than its owner can write to a directory.
+
+    A group whose number is the owner's has nobody else in it, as Linux distributions make them.
+    """
+    return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid != found.st_uid))
 
 
 def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:

@@ -1,10 +1,9 @@
 """A directory on disk that no path leads out of.
 
-Every path is walked name by name from a descriptor of the directory, never following a link, so
-what was checked is what is used: a directory swapped for a link in between is refused, not
-followed. Links are not served at all, not even those that point inside: one file has one path.
-Where the system has no `dir_fd` (Windows) each name is looked at just before it is used, which
-refuses links as well but leaves a moment between the look and the use.
+A path is looked at name by name, and a link on the way is refused. Then its directory is opened, and counted up
+from there the root must be met again: what a link led to that was swapped in meanwhile is not used. A file is opened
+in that directory, through no link. Links are not served at all, not even those that point inside: one file has one
+path. Where the system has no `dir_fd` (Windows) a moment remains between the look and the use.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
+
+from deepnb.engine.file_extras import SkippedEntries
 
 DEPTH = 100
 """Most names in one path; deeper trees are not served."""
 TEMPORARY = ".deepnb-part-"
 """What the name of a file begins with while it is being written."""
-HELD = (
-    hasattr(os, "O_NOFOLLOW") and {os.open, os.mkdir, os.stat, os.unlink, os.rename, os.readlink} <= os.supports_dir_fd
-)
+HELD = hasattr(os, "O_NOFOLLOW") and os.open in os.supports_dir_fd
 """Whether directories are held by descriptor."""
 
 Names = tuple[str, ...]
@@ -37,22 +36,29 @@ PRIVATE = frozenset((".deepnb", "conversation_history", "large_tool_results"))
 LOCK: Names = (".deepnb", "lock")
 """The file that processes agree by (`locks.directory_lock`): replacing it would break the agreement."""
 
+GRANULE = 2_000_000_000
+"""Nanoseconds in which two changes of a file may bear one time: on FAT two seconds, elsewhere a clock's tick."""
+
+Stamp = tuple[int, ...]
+"""Device, inode, mode, size, and the times of the content and of the inode; of a link, and then of its target."""
+
 _FILE = sum(
     {getattr(os, f, 0) for f in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOINHERIT")}
 )
 _FOLDER = sum({getattr(os, f, 0) for f in ("O_RDONLY", "O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")})
+_LINKS = (errno.ELOOP, errno.EMLINK)
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 
 
 class Refused(OSError):
     """A path that is not served; `strerror` says why."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str = "links are not followed") -> None:
         super().__init__(errno.EINVAL, why)
 
 
 def names(path: str, *, folder: bool = False) -> Names:
-    """The names along a virtual path; () is the directory itself. A path with two spellings is refused."""
+    """Return the names along a virtual path; () is the directory itself. A path with two spellings is refused."""
     if not path.startswith("/"):
         raise Refused("a path begins with /")
     if path == "/":
@@ -69,7 +75,7 @@ def names(path: str, *, folder: bool = False) -> Names:
 
 
 def unfit(name: str, *, windows: bool = os.name == "nt") -> str | None:
-    """Why a name is not served; None for one that is."""
+    """Return why a name is not served; None for one that is."""
     if name in ("", ".", ".."):
         return f"a path has no {name!r} in it" if name else "it has an empty name"
     if name.startswith("~"):
@@ -84,114 +90,36 @@ def unfit(name: str, *, windows: bool = os.name == "nt") -> str | None:
 
 
 def is_control(char: str) -> bool:
-    """Whether a character is a control character, ends a line, or stands for a byte that is no text."""
+    """Return whether a character is a control character, ends a line, or stands for a byte that is no text."""
     return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
 
 
-class Folder:
-    """One directory, open: by its descriptor where there are `dir_fd`s, else by its path."""
+class Folder(NamedTuple):
+    """An open directory: its descriptor where there are `dir_fd`s, else its path."""
 
-    def __init__(self, path: str, fd: int | None) -> None:
-        self.path = path
-        self.fd = fd
-        self.private = False
-        """Whether what is made in it is its owner's alone."""
+    path: str
+    fd: int | None
+    private: bool
+    """Whether what is made in it is its owner's alone."""
 
-    @classmethod
-    def open(cls, path: str, fd: int | None = None) -> Folder:
-        """The directory at `path`, which is a name in `fd` where that is given; not through a link."""
-        if HELD:
-            return cls(path, os.open(path, _FOLDER, dir_fd=fd))
-        found = os.lstat(path)
-        if _is_link(found):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        if not stat.S_ISDIR(found.st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        return cls(path, None)
+    def at(self, name: str) -> str:
+        """Return the path of an entry, to be used with `dir_fd=self.fd`."""
+        return name if self.fd is not None else os.path.join(self.path, name)
 
-    def close(self) -> None:
-        """Let the directory go."""
-        if self.fd is not None:
-            os.close(self.fd)
+    def stat(self, name: str, *, follow: bool = False) -> os.stat_result:
+        """Return what is there under a name."""
+        return os.stat(self.at(name), dir_fd=self.fd, follow_symlinks=follow)
 
-    def _at(self, name: str) -> tuple[str, dict[str, Any]]:
-        return (name, {"dir_fd": self.fd}) if self.fd is not None else (os.path.join(self.path, name), {})
+    def scan(self) -> Any:
+        """Return the entries, as `os.scandir` does."""
+        return os.scandir(self.path if self.fd is None else self.fd)
 
-    def look(self, name: str) -> os.stat_result:
-        """What is there under exactly this name, a link as a link."""
-        path, at = self._at(name)
-        found = os.stat(path, **at, follow_symlinks=False)
-        if not self._spelled(name, found):
-            raise Refused("its name is spelled in another case on this disk")
-        return found
-
-    def _spelled(self, name: str, found: os.stat_result) -> bool:
-        """Whether the entry really has this name: a disk that folds case would serve one file under many."""
-        path, at = self._at(name.swapcase())
+    def open(self, name: str, flags: int) -> int:
+        """Open a regular file, not through a link; never wait for a pipe's other end."""
         try:
-            other = os.stat(path, **at, follow_symlinks=False)
-        except (OSError, ValueError):
-            return True
-        if not os.path.samestat(found, other):
-            return True
-        listed = os.listdir(self.path if self.fd is None else self.fd)
-        return unicodedata.normalize("NFC", name) in {unicodedata.normalize("NFC", n) for n in listed}
-
-    def child(self, name: str, *, create: bool = False) -> Folder:
-        """The directory of this name in here; made first, if asked for."""
-        private = self.private or name in PRIVATE
-        path, at = self._at(name)
-        try:
-            found = self.look(name)
-        except FileNotFoundError:
-            if not create:
-                raise
-            with suppress(FileExistsError):
-                os.mkdir(path, 0o700 if private else 0o777, **at)
-            found = self.look(name)
-        if _is_link(found):
-            raise Refused("links are not followed")
-        try:
-            below = Folder.open(path, self.fd)
+            fd = os.open(self.at(name), flags | _FILE, 0o600 if self.private else 0o666, dir_fd=self.fd)
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise Refused("links are not followed") from None
-            raise
-        below.private = private
-        return below
-
-    def file(self, name: str, flags: int) -> int:
-        """A descriptor of the regular file of this name; never waits for a pipe's other end.
-
-        A link to a file beside it (`AGENTS.md -> CLAUDE.md`) is read as that file; a write through one is refused.
-        """
-        found = self.look(name)
-        if _is_link(found) and (beside := self._beside(name)):
-            if flags & (os.O_WRONLY | os.O_RDWR):
-                raise Refused(f"it is a link to {beside}, which is only read here")
-            name, found = beside, self.look(beside)
-        _regular(found)
-        return self._opened(name, flags)
-
-    def _beside(self, name: str) -> str | None:
-        """What a link says, where that is nothing but another name in here; it is then opened as any name is."""
-        path, at = self._at(name)
-        try:
-            target = os.readlink(path, **at)
-        except OSError:
-            return None
-        return None if unfit(target) else target
-
-    def open_own(self, name: str, flags: int = 0) -> int:
-        """A descriptor of a file of our own, made if it is missing."""
-        return self._opened(name, os.O_RDWR | os.O_CREAT | flags)
-
-    def _opened(self, name: str, flags: int) -> int:
-        path, at = self._at(name)
-        try:
-            fd = os.open(path, flags | _FILE, 0o600 if self.private else 0o666, **at)
-        except OSError as error:
-            raise Refused("links are not followed") if error.errno in (errno.ELOOP, errno.EMLINK) else error from None
+            raise Refused() if error.errno in _LINKS else error from None
         try:
             _regular(os.fstat(fd))
         except BaseException:
@@ -199,76 +127,17 @@ class Folder:
             raise
         return fd
 
-    def put(self, name: str, data: bytes, *, durable: bool) -> None:
-        """Make `data` the whole content of the file, at once; mode and owner of an existing one stay."""
-        before: os.stat_result | None = None
-        with suppress(FileNotFoundError):
-            fd = self.file(name, os.O_WRONLY)
-            before = os.fstat(fd)
-            os.close(fd)
-        part = f"{TEMPORARY}{uuid4().hex}"
-        fd = self._opened(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
-            with os.fdopen(fd, "wb") as out:
-                out.write(data)
-                if before is not None:
-                    _like(fd, before)
-                if durable:
-                    out.flush()
-                    os.fsync(fd)
-            self._replace(part, name)
-        except BaseException:
-            with suppress(OSError):
-                path, at = self._at(part)
-                os.unlink(path, **at)
-            raise
-
-    def append(self, name: str, data: bytes, *, durable: bool) -> None:
-        """Add `data` to the end of the file, which is made where it is missing; all of it, or nothing."""
-        with suppress(FileNotFoundError):
-            _regular(self.look(name))
-        fd = self._opened(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        size = os.fstat(fd).st_size
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(fd, left) :]
-            if durable:
-                os.fsync(fd)
-        except OSError:
-            os.ftruncate(fd, size)
-            raise
-        finally:
-            os.close(fd)
-
-    def _replace(self, old: str, new: str) -> None:
-        if self.fd is None:
-            os.replace(os.path.join(self.path, old), os.path.join(self.path, new))
-        else:
-            os.replace(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
-
-    def remove(self, name: str) -> None:
-        """Remove a file, or a directory with all that is in it; links in there go, what they point to stays."""
-        found = self.look(name)
-        path, at = self._at(name)
-        if not stat.S_ISDIR(found.st_mode):
-            _regular(found)
-            os.unlink(path, **at)
-        else:
-            shutil.rmtree(path, **at)
-
-    def entries(self) -> list[tuple[str, os.stat_result]]:
-        """The files and directories in here by name; links, pipes and names not served are left out."""
-        out = []
-        with os.scandir(self.path if self.fd is None else self.fd) as listed:
-            for entry in listed:
-                if unfit(entry.name):
-                    continue
-                with suppress(FileNotFoundError):
-                    found = entry.stat(follow_symlinks=False)
-                    if not _is_link(found) and (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-                        out.append((entry.name, found))
-        return sorted(out)
+    def open_existing(self, name: str, flags: int) -> int:
+        """Open a file that is there. A link to a file beside it (`AGENTS.md -> CLAUDE.md`) is read as that file."""
+        if _is_link(self.stat(name)):
+            target = os.readlink(self.at(name), dir_fd=self.fd)
+            if unfit(target):
+                raise Refused()
+            if flags & (os.O_WRONLY | os.O_RDWR):
+                raise Refused(f"it is a link to {target}, which is only read here")
+            name = target
+        _regular(_look(self.at(name), self.fd))
+        return self.open(name, flags)
 
 
 class Tree:
@@ -277,99 +146,251 @@ class Tree:
     Operations raise OSError, `Refused` among them, with a `strerror` that names no path of this machine.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, durable: bool = False, private: bool = False) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         """What is made in a `private` one is its owner's alone; in any other that holds for what deepnb keeps there."""
         self.root = Path(root).expanduser().resolve()
+        self._root = str(self.root)  # joined at each operation: a Path takes half as long again
         self.private = private
-        self.durable = durable
-        """Whether a write returns only once it is on the disk itself."""
-
-    @contextmanager
-    def folder(self, at: Names, *, create: bool = False) -> Iterator[Folder]:
-        """The directory under these names, open."""
-        here = self._top(create)
-        try:
-            for name in at:
-                below = here.child(name, create=create)
-                here.close()
-                here = below
-            yield here
-        finally:
-            here.close()
-
-    def _top(self, create: bool) -> Folder:
-        if create and not self.exists():
-            try:
-                with suppress(FileExistsError):  # another process was faster
-                    os.mkdir(self.root, 0o700 if self.private else 0o777)
-            except FileNotFoundError:
-                raise Refused(f"the directory that {self.root.name!r} should be in does not exist") from None
-        top = Folder.open(str(self.root))
-        top.private = self.private
-        return top
-
-    def exists(self) -> bool:
-        """Whether the directory itself is there."""
-        return os.path.lexists(self.root)
-
-    def read(self, at: Names) -> bytes:
-        """The bytes of a file."""
-        with self.folder(at[:-1]) as folder, os.fdopen(folder.file(_last(at), os.O_RDONLY), "rb") as file:
-            return file.read()
-
-    def write(self, at: Names, data: bytes) -> None:
-        """Make `data` the whole content of a file, directories on the way included."""
-        name = _last(at)
-        with self.folder(at[:-1], create=True) as folder:
-            folder.put(name, data, durable=self.durable)
-
-    def append(self, at: Names, data: bytes) -> None:
-        """Add `data` to the end of a file, directories on the way included."""
-        name = _last(at)
-        with self.folder(at[:-1], create=True) as folder:
-            folder.append(name, data, durable=self.durable)
-
-    def remove(self, at: Names) -> None:
-        """Remove a file, or a directory with all in it; never the directory itself."""
-        if not at:
-            raise Refused("it is the mounted directory itself")
-        with self.folder(at[:-1]) as folder:
-            folder.remove(at[-1])
 
     def look(self, at: Names) -> os.stat_result:
-        """What is there: a regular file or a directory, else it is refused."""
-        if not at:
-            with self.folder(()) as folder:
-                return os.stat(folder.path if folder.fd is None else folder.fd)
-        with self.folder(at[:-1]) as folder:
-            found = folder.look(at[-1])
-        if not stat.S_ISDIR(found.st_mode) or _is_link(found):
+        """Return what is there: a regular file or a directory, else it is refused, as is a link on the way."""
+        path = self._root
+        found = os.stat(path, follow_symlinks=False)
+        if _is_link(found):
+            raise Refused()
+        for name in at:
+            path = os.path.join(path, name)
+            found = _look(path)
+        if not stat.S_ISDIR(found.st_mode):
             _regular(found)
         return found
 
+    @contextmanager
+    def folder(self, at: Names, *, create: bool = False) -> Iterator[Folder]:
+        """Open the directory under these names."""
+        path, private = os.path.join(self._root, *at), self.private or not PRIVATE.isdisjoint(at)
+        try:
+            found = self.look(at)
+        except FileNotFoundError:
+            if not create:
+                raise
+            self._make(at)
+            found = self.look(at)
+        if not stat.S_ISDIR(found.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not HELD:
+            yield Folder(path, None, private)
+            return
+        fd = os.open(path, _FOLDER)
+        try:
+            if not os.path.samestat(os.stat("/".join([".", *[".."] * len(at)]), dir_fd=fd), os.stat(self._root)):
+                raise Refused()
+            yield Folder(path, fd, private)
+        finally:
+            os.close(fd)
+
+    def _make(self, at: Names) -> None:
+        """Make a directory that is missing, and those on the way."""
+        with suppress(FileExistsError):  # another process was faster
+            if at:
+                with self.folder(at[:-1], create=True) as above:
+                    private = above.private or at[-1] in PRIVATE
+                    os.mkdir(above.at(at[-1]), 0o700 if private else 0o777, dir_fd=above.fd)
+            elif self.root.parent.is_dir():
+                os.mkdir(self.root, 0o700 if self.private else 0o777)
+            else:
+                raise Refused(f"the directory that {self.root.name!r} should be in does not exist")
+
+    def open_own(self, at: Names, flags: int = 0) -> int:
+        """Open a file to read and write; it is made if it is missing."""
+        name = _last(at)
+        with self.folder(at[:-1], create=True) as folder:
+            return folder.open(name, os.O_RDWR | os.O_CREAT | flags)
+
+    def read(self, at: Names) -> bytes:
+        """Return the bytes of a file."""
+        with self.folder(at[:-1]) as folder, os.fdopen(folder.open_existing(_last(at), os.O_RDONLY), "rb") as file:
+            return file.read()
+
+    def write(self, at: Names, data: bytes) -> None:
+        """Make `data` the whole content of a file, at once; mode and owner of an existing one stay."""
+        name, part = _last(at), f"{TEMPORARY}{uuid4().hex}"
+        with self.folder(at[:-1], create=True) as folder:
+            before: os.stat_result | None = None
+            with suppress(FileNotFoundError):
+                fd = folder.open_existing(name, os.O_WRONLY)
+                before = os.fstat(fd)
+                os.close(fd)
+            fd = folder.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            try:
+                with os.fdopen(fd, "wb") as out:
+                    out.write(data)
+                    if before is not None and hasattr(os, "fchown"):
+                        now = os.fstat(fd)
+                        if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+                            with suppress(OSError):  # only the administrator may
+                                os.fchown(fd, before.st_uid, before.st_gid)
+                        os.fchmod(fd, stat.S_IMODE(before.st_mode) & 0o777)
+                os.replace(folder.at(part), folder.at(name), src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(folder.at(part), dir_fd=folder.fd)
+                raise
+
+    def append(self, at: Names, data: bytes) -> None:
+        """Add `data` to the end of a file, which is made if it is missing; all of it, or nothing."""
+        fd = self.open_own(at, os.O_APPEND)
+        size = os.fstat(fd).st_size
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(fd, left) :]
+        except OSError:
+            os.ftruncate(fd, size)
+            raise
+        finally:
+            os.close(fd)
+
+    def remove(self, at: Names) -> None:
+        """Remove a file, or a directory with all in it (of links the links alone); never the directory itself."""
+        if not at:
+            raise Refused("it is the mounted directory itself")
+        with self.folder(at[:-1]) as folder:
+            path = folder.at(at[-1])
+            found = _look(path, folder.fd)
+            if stat.S_ISDIR(found.st_mode):
+                shutil.rmtree(path, dir_fd=folder.fd)
+            else:
+                _regular(found)
+                os.unlink(path, dir_fd=folder.fd)
+
     def entries(self, at: Names) -> list[tuple[str, os.stat_result]]:
-        """The files and directories in a directory, by name."""
-        with self.folder(at) as folder:
-            return folder.entries()
+        """Return the files and directories in a directory by name; links, pipes and names not served are left out."""
+        out = []
+        with self.folder(at) as folder, folder.scan() as listed:
+            for entry in listed:
+                with suppress(FileNotFoundError):
+                    found = entry.stat(follow_symlinks=False)
+                    served = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+                    if served and not _is_link(found) and not unfit(entry.name):
+                        out.append((entry.name, found))
+        return sorted(out)
 
     def walk(self, at: Names) -> Iterator[tuple[Names, os.stat_result | None]]:
-        """Every directory and file below, with None for a directory that can't be read."""
+        """Yield every directory and file below, with None for a directory that can't be read."""
         todo = [at]
         while todo:
             here = todo.pop()
             try:
                 found = self.entries(here) if len(here) <= DEPTH else None
-            except FileNotFoundError:
-                continue
-            except OSError:
-                found = None
+            except OSError as error:
+                found = [] if isinstance(error, FileNotFoundError) else None
             if found is None:
                 yield here, None
-                continue
-            for name, info in found:
+            for name, info in found or ():
                 if stat.S_ISDIR(info.st_mode):
                     todo.append((*here, name))
                 yield (*here, name), info
+
+    def stamps(self, at: Names, name: str, now: int) -> dict[str, Stamp] | None:
+        """Return name -> stamp of each entry of a directory; of a directory in it, that of the file `name` there, if any.
+
+        None while something is so new that its next change could bear the same time. `now` is in nanoseconds
+        since 1970. A time set back by hand is seen by the time of the inode (not on Windows, which keeps none).
+        """
+        with self.folder(at) as folder, folder.scan() as entries:
+            found = {"": _stamp(folder.stat("."))}
+            for entry in entries:
+                inner = f"{entry.name}/{name}"
+                with suppress(FileNotFoundError):
+                    found[entry.name] = _stamp(folder.stat(entry.name))
+                    if entry.is_dir(follow_symlinks=False):
+                        info = folder.stat(inner)
+                        linked = _stamp(folder.stat(inner, follow=True)) if stat.S_ISLNK(info.st_mode) else ()
+                        found[entry.name] = _stamp(info) + linked
+        return None if any(max(one[4:6] + one[10:12]) > now - GRANULE for one in found.values()) else found
+
+    def skipped(self, at: Names, name: str, most: int) -> SkippedEntries:
+        """Return the entries of a directory that are not to be read, as `deepnb.engine.file_extras` says."""
+        found: SkippedEntries = {}
+        with self.folder(at) as folder, os.scandir(folder.path) as entries:
+            for entry in entries:
+                if unfit(entry.name):
+                    continue
+                with suppress(OSError):
+                    if entry.is_symlink():
+                        if not os.path.isfile(entry.path):
+                            inside = _inside(Path(folder.path), entry.path)
+                            found[entry.name] = ("link", inside) if inside else ("link out", "")
+                    elif entry.is_dir(follow_symlinks=False):
+                        file = os.path.join(entry.path, name)
+                        if os.path.islink(file) and unfit(os.readlink(file)):
+                            found[entry.name] = ("file link", "")
+                        elif (size := os.stat(file).st_size) > most:
+                            found[entry.name] = ("large", size)
+        return found
+
+
+class AppendFile:
+    """A file below a directory that lines are appended to, by several processes at once; a crash loses at most one.
+
+    Both are made when the first line is written. Operations raise OSError.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], at: Names) -> None:
+        self._tree = Tree(directory)
+        self._at = at
+
+    def append(self, lines: bytes) -> bool:
+        """Write whole lines (each with its end) behind what is there, in one call to the system.
+
+        The system has them when this returns: they outlive the process. A line that was cut short,
+        by whomever, gets an end first. If another put a new file in its place meanwhile, they are
+        written to that one, too, so that they may stand there twice. Return whether there was a cut line.
+        """
+        while True:
+            fd = self._tree.open_own(self._at, os.O_APPEND)
+            try:
+                os.lseek(fd, max(os.fstat(fd).st_size - 1, 0), os.SEEK_SET)
+                cut = os.read(fd, 1) not in (b"", b"\n")
+                data = b"\n" + lines if cut else lines
+                if os.write(fd, data) < len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                if os.path.samestat(os.fstat(fd), self._tree.look(self._at)):
+                    return cut
+            finally:
+                os.close(fd)
+
+    def read(self) -> bytes:
+        """Return all of it; nothing if there is no file."""
+        try:
+            return self._tree.read(self._at)
+        except FileNotFoundError:
+            return b""
+
+    def replace(self, data: bytes) -> None:
+        """Make `data` the whole content, at once."""
+        self._tree.write(self._at, data)
+
+
+def _look(path: str, fd: int | None = None) -> os.stat_result:
+    """Return what is there under exactly this name, which is no link's.
+
+    A disk that folds case would serve one file under many names.
+    """
+    found = os.stat(path, dir_fd=fd, follow_symlinks=False)
+    if _is_link(found):
+        raise Refused()
+    folder, name = os.path.split(path)
+    try:
+        other = os.stat(os.path.join(folder, name.swapcase()), dir_fd=fd, follow_symlinks=False)
+    except (OSError, ValueError):
+        return found
+    if os.path.samestat(found, other):
+        listed = os.listdir(folder or fd)
+        if unicodedata.normalize("NFC", name) not in {unicodedata.normalize("NFC", n) for n in listed}:
+            raise Refused("its name is spelled in another case on this disk")
+    return found
 
 
 def _last(at: Names) -> str:
@@ -385,19 +406,18 @@ def _is_link(found: os.stat_result) -> bool:
 
 def _regular(found: os.stat_result) -> None:
     if _is_link(found):
-        raise Refused("links are not followed")
+        raise Refused()
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(found.st_mode):
         raise Refused("it is not a regular file")
 
 
-def _like(fd: int, before: os.stat_result) -> None:
-    """Give a new file the owner and mode of the one it replaces, as far as we may."""
-    if not hasattr(os, "fchown"):
-        return
-    now = os.fstat(fd)
-    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        with suppress(OSError):
-            os.fchown(fd, before.st_uid, before.st_gid)
-    os.fchmod(fd, stat.S_IMODE(before.st_mode) & 0o777)
+def _stamp(info: os.stat_result) -> Stamp:
+    return (info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+
+
+def _inside(base: Path, link: str) -> str:
+    """Return the path below `base` that a link leads to; empty if it leads elsewhere, or nowhere."""
+    to = Path(os.path.realpath(link))
+    return to.relative_to(base).as_posix() if to != base and to.is_relative_to(base) and to.exists() else ""

@@ -286,6 +286,8 @@ def agent_mount(scene: Scene, args: Args) -> Result:
     rows = [(m.prefix, m.kind, m.where) for m in mounts]
     if made and made.kind == "disk" and not Path(made.where).exists():
         scene.show(notice_view(f"{made.where} does not exist yet: the first file written below {made.prefix} makes it"))
+    if made and made.note:
+        scene.show(notice_view(made.note))
     return table_view(
         ("path", "kind", "where"), rows, title="mounts", empty="no mounts: all files are in the kernel's state"
     )

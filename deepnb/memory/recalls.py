@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from deepnb.backends.append_file import AppendFile
+from deepnb.backends.tree import AppendFile
 from deepnb.memory.daily import NoteEntry, entries
 
 FILE = (".deepnb", "recalls.jsonl")

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnb.backends.attached_files import AttachedFiles
 from deepnb.backends.chosen_files import ChosenFiles
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.given import Given
@@ -18,7 +17,8 @@ from deepnb.backends.journal_file import JournalFile
 from deepnb.backends.locks import Lock, backend_lock, directory_lock
 from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
-from deepnb.backends.split import SplitBackend
+from deepnb.backends.split import AttachedFiles, SplitBackend
+from deepnb.backends.wrapper import ReadOnlyFiles
 from deepnb.backends.writer import writing
 from deepnb.core.errors import InvalidError, RefusedError
 from deepnb.engine.state_backend import CheckpointFiles, KernelBackend
@@ -72,6 +72,8 @@ class Storage:
         self._own_lock: Lock = lambda: lock
         self._lock = backend_lock(root) if root and self._shared and not paths.is_attached else self._own_lock
         self.guard = GuardedBackend(self._default, [self._root_of_home()], paths.is_guarded, current.stamp)
+        if isinstance(root, ReadOnlyFiles) and root.note:
+            self.guard.notices.append(root.note)
         self._rewire()
 
     def beside(self) -> Storage:
@@ -212,7 +214,7 @@ class Storage:
         roots += [self._in_state(prefix, JournalFile(inner, prefix), self._own_lock) for prefix in self._given.state]
         self.guard.rewire(inner, roots, forget_home=forget_home)
         for split in self._beside:
-            split.here = inner
+            split.inner = inner
 
     def _indexed_in(self) -> str | None:
         """Where the index is: beside the files, if these are kept on a disk, all of them there."""

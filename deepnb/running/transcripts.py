@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from deepnb.backends.append_file import AppendFile
+from deepnb.backends.tree import AppendFile
 from deepnb.context.chain import Chain, Told
 from deepnb.context.transcript import COST, VERSION, Line, read, safe_id, to_json
 from deepnb.core.forgetting import blot_out, pattern

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from deepnb.backends.attached_files import NoFiles
+from deepnb.backends.wrapper import no_files
 from deepnb.core.budget import Rule, Size, headroom, rule_for
 from deepnb.core.cached import UNKNOWN
 from deepnb.core.errors import RefusedError
@@ -34,7 +34,7 @@ def attached_options(given: Mapping[str, Any]) -> Options:
     graph, messages = given["graph"], given["messages_key"]
     own = {one: value for one, value in given.items() if one not in OF_THE_GRAPH | {"graph"}}
     made = attachment(graph, messages, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
-    where = NoFiles() if made.backend is None else made.backend
+    where = no_files() if made.backend is None else made.backend
     found: dict[str, Any] = {"backend": where, "store": own.get("store") or graph.store}
     if own.get("checkpointer") is None and has_checkpointer(graph):
         found["checkpointer"] = graph.checkpointer

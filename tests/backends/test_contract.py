@@ -283,13 +283,3 @@ def test_disk_agrees_with_upstreams_where_that_can_be_trusted(tmp_path):
         one, other = ours.grep(*args), theirs.grep(*args)
         assert (one.error, one.truncated) == (other.error, other.truncated)
         assert sorted(map(str, one.matches or ())) == sorted(map(str, other.matches or ()))
-
-
-def test_names_read_as_bytes_are_upstreams():
-    from deepagents.backends.utils import _EXTENSION_TO_FILE_TYPE, _VIDEO_EXTRA_EXTENSIONS
-
-    from deepnb.backends.disk import NOT_TEXT
-
-    known = {*_EXTENSION_TO_FILE_TYPE, *_VIDEO_EXTRA_EXTENSIONS}
-    assert all(NOT_TEXT.search(f"/x{ending}") for ending in known), "upstream reads more endings as bytes"
-    assert not any(NOT_TEXT.search(f"/x{e}") for e in (".md", ".txt", ".py", ".svg", "png", ".pngx", ".json", ""))

@@ -384,9 +384,14 @@ class Folding:
     def __init__(self) -> None:
         self.real = {name: getattr(os, name) for name in ("stat", "open", "mkdir", "unlink", "replace")}
 
-    def found(self, name: str, fd: int | None) -> str:
-        listed = os.listdir(fd) if fd is not None else []
-        return next((n for n in listed if n.lower() == name.lower()), name)
+    def found(self, path: Any, fd: int | None) -> str:
+        folder, name = os.path.split(path)
+        folder = self.found(folder, fd) if folder not in ("", "/") else folder
+        try:
+            listed = os.listdir(folder or fd)
+        except OSError:
+            listed = []
+        return os.path.join(folder, next((n for n in listed if n.lower() == name.lower()), name))
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.real:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
-from deepnb import DeepnbError
+from deepnb import DeepnbError, Session
 from deepnb.backends import stores
 from deepnb.backends.composite import MountedBackend
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.mounts import Mount, mount_all, mount_prefix, parse_mount
+from deepnb.backends.mounts import Mount, mount_all, mount_prefix, others_can_write, parse_mount
 from tests.support.backend_contract import kernel, mount, store
 from tests.support.tables import every_row
 
@@ -31,6 +32,35 @@ def test_a_directory(tmp_path, monkeypatch):
     assert parse_mount("disk:~/x", base=tmp_path).where == str(tmp_path / "home/x")
     assert parse_mount(f" disk:{tmp_path}/a b ", base=Path("/")).where == f"{tmp_path}/a b"
     assert not list(tmp_path.iterdir()), "nothing is made before a file is"
+
+
+@every_row(
+    ("mode", "group", "others"),
+    [(0o700, 1, False), (0o755, 1, False), (0o775, 0, False), (0o775, 1, True), (0o777, 0, True), (0o1777, 0, True)],
+)
+def test_who_can_write_to_a_directory(mode, group, others):
+    """In the group of its owner's own number there is nobody else (`group` 0); in another there are others."""
+    assert others_can_write(os.stat_result((0o040000 | mode, 0, 0, 1, 1000, 1000 + group, 0, 0, 0, 0))) == others
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_a_directory_that_others_can_write_to_is_read_only_and_a_line_says_so(tmp_path, shell):
+    root = tmp_path / "d"
+    root.mkdir()
+    (root / "a.md").write_text("before")
+    root.chmod(0o777)
+    note = f"{root} is mounted read-only: others than its owner can write to it (`chmod go-w` takes that from them)"
+    out = shell.ok(f"%agent mount /d disk:{root}")
+    assert note in out
+    backend = shell.session.backend
+    assert backend.download_files(["/d/a.md"])[0].content == b"before"
+    for error in (backend.write("/d/b.md", "x").error, backend.delete("/d/a.md").error):
+        assert str(error).endswith("directory d, so it is mounted read-only") and str(tmp_path) not in str(error)
+    assert os.listdir(root) == ["a.md"]
+    assert Session(backend=f"disk:{root}").backend.notices == [note]
+    root.chmod(0o755)
+    assert note not in shell.ok(f"%agent mount /d disk:{root}")
+    assert shell.session.backend.write("/d/b.md", "x").error is None
 
 
 @every_row(

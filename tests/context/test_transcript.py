@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnb.backends.append_file import AppendFile
+from deepnb.backends.tree import AppendFile
 from deepnb.context.chain import Chain
 from deepnb.context.transcript import Line, from_json, live_messages, read, to_json
 from deepnb.core.messages import Added, Message, ToolCall

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deepnb import Session
-from deepnb.backends.directory import GRANULE
+from deepnb.backends.tree import GRANULE
 from tests.support.scripted import Scripted
 
 TURNS = 60

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from deepnb import Session
-from deepnb.backends.directory import GRANULE, stamps
 from deepnb.backends.disk import DiskBackend
-from deepnb.backends.tree import Tree
+from deepnb.backends.tree import GRANULE, Tree
 from deepnb.engine.file_extras import folder_version
 from deepnb.skills.catalog import DISABLED, Catalog
 
@@ -136,9 +135,8 @@ def test_a_source_that_is_not_there_yet(tmp_path: Path, later: None):
 
 def test_an_inode_may_have_any_number(folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Some file systems give numbers above any time in nanoseconds: they are no times."""
-    monkeypatch.setattr("deepnb.backends.directory._stamp", lambda info: (2**63, 2**63, info.st_mode, 2**63, 1, 1))
-    with Tree(folder / "skills").folder(()) as opened:
-        assert stamps(opened, "SKILL.md", 10**18) is not None
+    monkeypatch.setattr("deepnb.backends.tree._stamp", lambda info: (2**63, 2**63, info.st_mode, 2**63, 1, 1))
+    assert Tree(folder).stamps(("skills",), "SKILL.md", 10**18) is not None
 
 
 def test_what_is_spread_over_mounts_is_read(folder: Path, later: None):

@@ -14,6 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.mounts import Mount, mount_all, parse_mount
+from deepnb.backends.wrapper import WrapperBackend
 from tests.support.scripted import Scripted
 
 
@@ -84,6 +85,7 @@ def given(name: str, tmp: Path, base: str = "") -> Place:
 PLACES: dict[str, Callable[[Path], Place]] = {
     "kernel": lambda tmp: Place(kernel()),
     "disk": lambda tmp: Place(DiskBackend(tmp / "new")),
+    "wrapped disk": lambda tmp: Place(WrapperBackend(DiskBackend(tmp / "new"))),
     "store": lambda tmp: Place(store()),
     "disk in kernel": lambda tmp: Place(mount_all(kernel(), {"/box": mount("disk:d", tmp)}), "/box"),
     "store in disk": lambda tmp: Place(mount_all(DiskBackend(tmp), {"/a/box": mount("store:x/y", tmp)}), "/a/box"),
