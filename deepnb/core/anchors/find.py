@@ -46,7 +46,9 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
         looked_at += [text] if message.name in _OF_DATA or (typed != message.text and typed) else []
         for anchor in (*said, *(a for a in facts(f"{text}\n{_arguments(message)}") if _is_lasting(a, typed))):
             found.setdefault((anchor.kind, anchor.text), anchor)
-    words = {a.text for a in found.values() if _is_plain(a) or (_may_be_data(a) and not any(a.text in t for t in asked))}
+    words = {
+        a.text for a in found.values() if _is_plain(a) or (_may_be_data(a) and not any(a.text in t for t in asked))
+    }
     return tuple(a for a in found.values() if not (a.text in words and any(a.text in text for text in looked_at)))
 
 
