@@ -36,6 +36,8 @@ class Conversation:
     tools: frozenset[str] = frozenset()
     agents: tuple[str, ...] = ()
     """The subagents that the tool `task` names."""
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Tool -> parameter -> its schema."""
     memory: tuple[MemoryFile, ...] = ()
     """Memory as the prompt and the updates in the thread tell it: may be older than the files."""
     memory_path: str = DEFAULT_PATH
@@ -57,7 +59,10 @@ class Conversation:
 
 
 def conversation(
-    messages: Sequence[BaseMessage], tools: Iterable[str] = (), agents: Iterable[str] = ()
+    messages: Sequence[BaseMessage],
+    tools: Iterable[str] = (),
+    agents: Iterable[str] = (),
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Conversation:
     """What can be read out of a model's input."""
     seen = [to_message(m) for m in messages]
@@ -79,6 +84,7 @@ def conversation(
         turn=_steps(talk[begin:]),
         tools=frozenset(tools),
         agents=tuple(agents),
+        parameters=parameters or {},
         memory=memory,
         memory_path=prompt.memory_path,
         skills=prompt.skills,

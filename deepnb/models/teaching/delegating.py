@@ -1,6 +1,9 @@
-"""Handing a task to a subagent, one that is named or any."""
+"""Handing a task to a subagent, one that is named or any; and calling a tool of the user's by its name."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from deepnb.core.subagents import GENERAL_PURPOSE, TASK
 from deepnb.models.teaching.conversation import Conversation
@@ -21,6 +24,8 @@ _NAMED = (
     r"^\s*(?:让|请|叫|派)子(?:代理|智能体)\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
 )
 _BY_NAME = _ASK + r"(?:the )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)"
+_QUOTED = 40
+"""Lines of a report."""
 _NO_NAMES = ("a", "the", "an", "another", "your", "my", "this", "that", "some")
 
 
@@ -57,6 +62,54 @@ def delegate(c: Conversation, handed: Handed) -> Script:
     general = GENERAL_PURPOSE.name
     name = handed.name or (general if general in c.agents or not c.agents else c.agents[0])
     step = yield Use(TASK, {"description": handed.task, "subagent_type": name})
-    quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:10] if line.strip())
+    quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:_QUOTED] if line.strip())
     who, wer = (f"The subagent {name}", f"子代理 {name} ") if handed.name else ("The subagent", "子代理")
     return c.tell(f"{who} reported:\n{quote}", f"{wer}的报告：\n{quote}")
+
+
+_CALL = (
+    r"^\s*(?:please )?(?:call|run|use) (?:the |my )?(?:tool |function )?[`\"']?(?P<name>\w+)[`\"']?(?: tool| function)?"
+    r"(?:\s*(?:with|on|for|:)\s+(?P<args>.+?)|\((?P<args2>.*)\))?\s*[.!?]?$",
+    r"^\s*(?:请)?(?:调用|运行)\s*(?:工具|函数)?\s*[`“\"]?(?P<name>\w+)[`”\"]?\s*(?:[，,:：]?\s*(?:参数|用|以)?\s*(?P<args>.+?)|\((?P<args2>.*)\))?[。.]?$",
+)
+
+
+def wants_call(c: Conversation) -> tuple[str, str] | None:
+    """(tool, its arguments as they were typed) of `call sales with region North`."""
+    found = first_match(c.request, *_CALL)
+    return (found["name"], found["args"] or found["args2"] or "") if found and found["name"] in c.parameters else None
+
+
+def call(c: Conversation, wanted: tuple[str, str]) -> Script:
+    """Call the tool with the arguments that are named, or the only one; say what it gave."""
+    name, typed = wanted
+    parameters = c.parameters[name]
+    args: dict[str, Any] = {}
+    at = [
+        (m.start(), m.end(), m[1])
+        for m in re.finditer(rf"\b({'|'.join(map(re.escape, parameters)) or '$'})\b\s*(?:=|:|is|是|为)?\s*", typed)
+    ]
+    for i, (_, end, parameter) in enumerate(at):
+        text = typed[end : at[i + 1][0] if i + 1 < len(at) else len(typed)]
+        args[parameter] = _argument(re.sub(r"(?:\s*,|\s+and|，|和)\s*$", "", text.strip()), parameters[parameter])
+    if not at and typed and len(parameters) == 1:
+        args = {(only := next(iter(parameters))): _argument(typed, parameters[only])}
+    if (typed and not args) or (at and typed[: at[0][0]].strip(" ,")):
+        takes = ", ".join(parameters) or "-"
+        return c.tell(
+            f'I can\'t place "{short(typed, 60)}": `{name}` takes {takes}.',
+            f"我无法理解“{short(typed, 60)}”：`{name}` 的参数是 {takes}。",
+        )
+    step = yield Use(name, args)
+    return c.tell(f"`{name}` gave: {short(step.result, 400)}", f"`{name}` 返回：{short(step.result, 400)}")
+
+
+def _argument(text: str, schema: Mapping[str, Any]) -> Any:
+    """A value as the schema has it."""
+    plain = text.strip("\"'“”`")
+    kind = schema.get("type")
+    if kind == "boolean":
+        return plain.lower() in ("true", "yes", "1")
+    if kind in ("integer", "number") and re.fullmatch(r"-?\d+(?:\.\d+)?", plain):
+        return int(plain) if kind == "integer" and plain.lstrip("-").isdecimal() else float(plain)
+    return plain

@@ -1,17 +1,15 @@
 """All that the teaching model can do, in the order in which it is tried: one row each."""
 
 from deepnb.models.teaching import (
-    code_request,
-    computing,
+    answers,
+    code,
     delegating,
-    explaining,
+    errors,
     files,
-    frames,
     memory,
     notes,
     skills,
     summary,
-    table_questions,
     talk,
 )
 from deepnb.models.teaching.moves import Intent
@@ -19,7 +17,7 @@ from deepnb.models.teaching.moves import Intent
 INTENTS = (
     Intent("compact", summary.wants_compaction, summary.compact),
     Intent("flush", summary.wants_flush, summary.put_down),
-    Intent("explain an error", explaining.wants_explanation, explaining.explain),
+    Intent("explain an error", errors.wants_explanation, errors.explain),
     Intent("delegate by name", delegating.wants_named, delegating.delegate),
     Intent("remember a file", memory.wants_remember_file, memory.remember_file),
     Intent("add to a memory file", memory.wants_add, memory.add),
@@ -37,13 +35,14 @@ INTENTS = (
     Intent("list skills", skills.wants_skills, skills.list_skills),
     Intent("recall", memory.wants_recall, memory.recall),
     Intent("who", talk.wants_who, talk.who),
+    Intent("call a tool", delegating.wants_call, delegating.call),
     Intent("use a skill", skills.wants_skill, skills.follow_skill),
-    Intent("compute", code_request.wants_code, computing.compute),
-    Intent("ask of a table", table_questions.wants_figures, table_questions.ask),
-    Intent("look at data", frames.wants_frame, frames.look),
+    Intent("compute", code.wants_code, code.compute),
+    Intent("ask of a table", answers.wants_table, answers.ask),
     Intent("recall about the user", memory.wants_own, memory.recall),
-    Intent("find in data", frames.wants_superlative, frames.look),
     Intent("recall by words", memory.wants_matching, memory.recall),
     Intent("courtesy", talk.wants_courtesy, talk.courtesy),
+    Intent("ask of any table", answers.wants_any_table, answers.ask),
+    Intent("knowledge", talk.wants_knowledge, talk.nothing),
     Intent("confess", lambda c: c.request, talk.confess),
 )

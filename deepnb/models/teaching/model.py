@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.language_models.chat_models import generate_from_stream
+from langchain_core.language_models.chat_models import LangSmithParams, generate_from_stream
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -62,6 +62,13 @@ class TeachingModel(BaseChatModel):
         """The model with tools it may call. `tool_choice` is not followed: rules decide."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
 
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[LanguageModelInput, Any]:
+        """Raise NotImplementedError: rules fill no schema."""
+        raise NotImplementedError("the teaching model follows rules and can't fill a schema: use a model of a provider")
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return LangSmithParams(ls_provider="deepnb", ls_model_name=NAME, ls_model_type="chat")
+
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -79,7 +86,7 @@ class TeachingModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         tools = kwargs.get("tools") or ()
-        move = plan(conversation(messages, map(_tool_name, tools), _agents(tools)), INTENTS)
+        move = plan(conversation(messages, map(_tool_name, tools), _agents(tools), _parameters(tools)), INTENTS)
         written = 0
         for chunk, text in _chunks(move, messages):
             written += text
@@ -126,6 +133,11 @@ def _agents(tools: Sequence[dict[str, Any]]) -> list[str]:
     task: dict[str, Any] = next((tool.get("function", tool) for tool in tools if _tool_name(tool) == TASK), {})
     listed = str(task.get("description", "")).partition("Available agent types")[2]
     return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE)
+
+
+def _parameters(tools: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    schemas = {_tool_name(tool): tool.get("function", tool).get("parameters") or {} for tool in tools}
+    return {name: dict(schema.get("properties") or {}) for name, schema in schemas.items()}
 
 
 def _tool_name(tool: dict[str, Any]) -> str:

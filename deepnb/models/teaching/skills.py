@@ -1,17 +1,28 @@
-"""Skills: list them out of the prompt, read one before following it."""
+"""Skills: list them out of the prompt, read one before following it, and do those of its steps that a rule can do."""
 
 import re
+from collections.abc import Iterator
 
 from deepnb.core.values import Skill
-from deepnb.models.teaching.code_request import wants_code
-from deepnb.models.teaching.computing import compute
+from deepnb.models.teaching.answers import answer, tables_asked
+from deepnb.models.teaching.code import compute, wants_code
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.files import parse
-from deepnb.models.teaching.frames import look, wants_frame
-from deepnb.models.teaching.moves import Script, Use
+from deepnb.models.teaching.grammar import Unplaced, read
+from deepnb.models.teaching.moves import MAX_CALLS, Script, Use
+from deepnb.models.teaching.tables import Frame
 from deepnb.models.teaching.words import chinese, first_match, short, words
 
 _LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
+_LOOK = r"(?:look at|describe|inspect|explore|查看|看看|描述)\b|查看|看看|描述"
+_VERBS = (
+    r"(?P<x>count .+)",
+    r"(?:say|tell|name|give|find|report|list|check for|look for)(?: which| what)?\s+(?P<x>.+)",
+    r"(?:说出|数一数|统计|找出|列出)(?P<x>.+)",
+)
+"""The verbs of steps that a question follows."""
+_CODE = ("plot", "tail", "corr")
+_LINE = r"^(?:write|add|end with|begin with)\s+(?:a|one|the) (?:line|sentence)\b[^\"“:]*[:\"“]\s*(?P<x>[^\"”]+)"
 
 
 def wants_skills(c: Conversation) -> bool | None:
@@ -46,8 +57,9 @@ def _about(skill: Skill) -> frozenset[str]:
 
 
 def follow_skill(c: Conversation, skill: Skill) -> Script:
+    """Read the skill, do what a rule can do of each step, and name the steps that are left."""
     step = yield Use("read_file", {"file_path": skill.path})
-    steps = _instructions("\n".join(parse(step.result)[0]))
+    steps = instructions("\n".join(parse(step.result)[0]))
     told = "\n".join(f"{i}. {s}" for i, s in enumerate(steps, 1)) or c.tell("(no steps)", "（没有步骤）")
     lead = c.tell(
         f"I read the skill {skill.name} ({skill.path}). Its steps are:\n{told}",
@@ -55,18 +67,48 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
     )
     if wanted := wants_code(c):
         done = yield from compute(c, wanted)
-        return lead + c.tell("\n\nWith the data:\n\n", "\n\n用这些数据：\n\n") + done
-    name = wants_frame(c) if "inspect_variable" in c.tools else None
-    if name is None:
-        return lead
-    seen = yield from look(c, name)
-    return lead + c.tell("\n\nWhat they are about:\n\n", "\n\n所涉及的数据：\n\n") + seen
+        return f"{lead}\n\n{done}"
+    frames: list[Frame] = []
+    if "inspect_variable" in c.tools and any(_questions(s) for s in steps):
+        found = yield from tables_asked(c, c.request)
+        frames = found if isinstance(found, list) and len(found) == 1 else []
+    results: list[str] = []
+    left = MAX_CALLS - 3  # after the skill, the list of variables and the table
+    for number, text in enumerate(steps, 1):
+        if line := first_match(text, _LINE):
+            results.append(f"{number}. {line['x'].strip()}")
+        for question in _questions(text) if frames else ():
+            try:
+                asked = read(question, frames[0])
+            except Unplaced:
+                continue
+            described = asked.what in ("describe", "columns", "size", "missing")
+            if asked.what in _CODE or not (described or (left and "query_table" in c.tools)):
+                continue
+            left -= not described
+            results.append(f"{number}. " + (yield from answer(c, frames[0], asked)))
+    done = "\n".join(dict.fromkeys(results))
+    if not done:
+        return lead + c.tell("\n\nNo rule of mine can do any of them.", "\n\n这些步骤我都没有规则可做。")
+    return lead + c.tell(f"\n\nWhat I did of them:\n{done}", f"\n\n我做到的：\n{done}")
 
 
-def _instructions(text: str) -> list[str]:
-    """Up to six steps of a SKILL.md: its numbered lines, else its bullets, else its first lines."""
+def _questions(step: str) -> Iterator[str]:
+    """The questions in a step: its parts without their verb, or with that of the part before."""
+    named = False
+    for part in re.split(r"[;.:,，；。、]\s*|\s+(?:and|then)\s+", step):
+        found = next((m for pattern in _VERBS if (m := re.match(pattern, part, re.IGNORECASE))), None)
+        if re.match(_LOOK, part, re.IGNORECASE):
+            yield "describe"
+        elif found or named:
+            yield (found["x"] if found else part).strip()
+        named = bool(found) or named
+
+
+def instructions(text: str) -> list[str]:
+    """Up to ten steps of a SKILL.md: its numbered lines, else its bullets, else its first lines."""
     body = re.sub(r"\A---\n.*?\n---[ \t]*(?:\n|\Z)", "", text, flags=re.DOTALL)
     for pattern in (r"^\s*\d+[.)]\s+(.+)$", r"^\s*[-*+]\s+(.+)$", r"^\s*([^#\s].*)$"):
         if found := re.findall(pattern, body, re.M):
-            return [short(line, 140) for line in found[:6]]
+            return [short(line, 140) for line in found[:10]]
     return []

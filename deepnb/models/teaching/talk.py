@@ -5,18 +5,23 @@ from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.words import first_match, short
 
 _CAN = (
-    "I can demonstrate: remember, forget and recall (memory); add to today's note and search all notes; list, read and write files; read a skill; look at a DataFrame; "
-    "keep a to-do list; delegate a task to a subagent; summarize."
+    "I can demonstrate: remember, forget and recall (memory); add to today's note and search all notes; list, read and write "
+    "files; follow a skill; answer questions about tables; call a tool of yours by its name; keep a to-do list; delegate a "
+    "task to a subagent; summarize."
 )
-_CAN_ZH = "我能演示：记住、忘记和回忆（记忆）；记今天的笔记，搜索所有笔记；列出、读取和写入文件；读取技能；查看 DataFrame；待办清单；委派子代理；总结对话。"
+_CAN_ZH = "我能演示：记住、忘记和回忆（记忆）；记今天的笔记，搜索所有笔记；列出、读取和写入文件；照技能去做；回答关于表格的问题；按名字调用你的工具；待办清单；委派子代理；总结对话。"
 _COMPUTES = (
-    " In a table I filter, group, sort and join, and I draw bars, lines, points and histograms: by query_table, or by "
+    " In a table I filter, count, group and sort by query_table, and I draw bars, lines, points and histograms by "
     "Python code that runs once you approve it; I put code into the next cell, too."
 )
-_COMPUTES_ZH = "对表格我能筛选、分组、排序和连接，画柱状图、折线图、散点图和直方图：用 query_table，或用你批准后才运行的 Python 代码；也能把代码放进下一个单元格。"
-TRIES = ("Remember that I prefer metric units", "What do you know about me?", "Write a file /plan.md with: buy milk")
-TRIES_ZH = ("记住我喜欢公制单位", "你记得什么？", "写文件 /plan.md：买牛奶")
-"""What a request that it has no rule for is answered with: prompts to copy, each of which it has one for."""
+_COMPUTES_ZH = "对表格我用 query_table 筛选、计数、分组和排序，用你批准后才运行的 Python 代码画柱状图、折线图、散点图和直方图；也能把代码放进下一个单元格。"
+TRIES = ("Remember that I prefer metric units", "What do you know about me?")
+TRIES_ZH = ("记住我喜欢公制单位", "你记得什么？")
+"""What a request that it has no rule for is answered with: prompts that it has one for."""
+_QUESTION = (
+    r"^\s*(?:who|whose|whom|what|which|where|when|why|how|is|are|was|were|do|does|did|has|have|can|could|will|would|should)\b|[?？]\s*$",
+    r"[?？]\s*$|什么|哪|谁|多少|吗\s*$|怎么|为什么",
+)
 _WHO = (
     r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"
     r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
@@ -57,15 +62,28 @@ def courtesy(c: Conversation, kind: str) -> str:
     )
 
 
-def confess(c: Conversation, request: str) -> str:
-    asked = short(request, 60)
-    english, han = (f' I have no rule for: "{asked}"', f"我没有对应的规则：“{asked}”") if asked else ("", "")
-    told = _instructions(c)
-    tries = "\n".join(f"%agent {prompt}" for prompt in (TRIES if c.tell("en", "zh") == "en" else TRIES_ZH))
+def wants_knowledge(c: Conversation) -> bool | None:
+    """A question that no rule before has an answer for."""
+    return True if first_match(c.request, *_QUESTION) else None
+
+
+def nothing(c: Conversation, _: bool = True) -> str:
+    """That the prompt does not say what is asked."""
     return c.tell(
-        f"I am a rule-based teaching model.{english}{told}\nThree prompts to copy:\n\n```\n{tries}\n```\n\n{_can(c)}",
-        f"我是基于规则的教学模型。{han}{told}\n可以复制的三条提示：\n\n```\n{tries}\n```\n\n{_can(c)}",
-    )
+        "Nothing in my prompt says that. I am a rule-based model: I know what my prompt and my tools say, and no more.",
+        "我的提示词里没有提到这个。我是基于规则的模型：只知道提示词和工具告诉我的内容。",
+    ) + _instructions(c)
+
+
+def confess(c: Conversation, request: str) -> str:
+    """One line: that no rule fits, and two prompts that one does."""
+    asked = short(request, 60)
+    english, han = (f' for "{asked}"', f"“{asked}”") if asked else ("", "")
+    one, other = TRIES_ZH if c.chinese else TRIES
+    return c.tell(
+        f'I am a rule-based model and have no rule{english}. Try "{one}" or "{other}".',
+        f"我是基于规则的模型，没有对应的规则{han}。可以试试“{one}”或“{other}”。",
+    ) + _instructions(c)
 
 
 def _instructions(c: Conversation) -> str:
