@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 import pytest
+from deepnb.models.teaching.tracebacks import read_failure
 
 from deepnb.magics.error_prompts import explain_prompt, fix_prompt
 from deepnb.magics.last_error import CellCode
 from deepnb.models.teaching.moves import Say
-from deepnb.models.teaching.tracebacks import read_failure
 from deepnb.workshop.error_text import error_text
 from tests.support.error_cases import KINDS, LATER, OTHERS, ErrorCase, cell_label, failure
 from tests.support.tables import every_row

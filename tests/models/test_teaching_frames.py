@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from deepnb.models.teaching.frames import answer as frame_answer
+from deepnb.models.teaching.frames import parse_frame
 
 from deepnb import Session
 from deepnb.core.values import ToolStarted
-from deepnb.models.teaching.frames import answer as frame_answer
-from deepnb.models.teaching.frames import parse_frame
 from deepnb.workshop.describe import describe
 from tests.support.tables import every_row
 from tests.support.teaching import asked

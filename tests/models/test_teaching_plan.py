@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from deepnb.models.teaching.frames import parse_frame
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb.core.values import Skill
-from deepnb.models.teaching.conversation import Step, conversation
-from deepnb.models.teaching.facts import bullet, looks_secret
-from deepnb.models.teaching.frames import parse_frame
+from deepnb.models.teaching.conversation import MemoryFile, Step, conversation
 from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.memory import bullet, looks_secret
 from deepnb.models.teaching.moves import MAX_CALLS, Say, Use, plan
-from deepnb.models.teaching.prompt import MemoryFile
 from deepnb.models.teaching.words import words
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move

@@ -7,7 +7,7 @@ What a figure leaves out is a sentence of its own, out of the same result.
 import csv
 import math
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -15,44 +15,123 @@ from typing import Any
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, read
 from deepnb.models.teaching.moves import Script, Use, failure
+from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, without_tables
 from deepnb.models.teaching.talk import nothing
-from deepnb.models.teaching.tables import (
-    Column,
-    Frame,
-    listed_tables,
-    mentioned,
-    parse_frame,
-    without_tables,
-)
-from deepnb.models.teaching.vocabulary import unknown_words
+from deepnb.models.teaching.vocabulary import speaks_of_tables, unknown_words
 from deepnb.models.teaching.words import first_match, short
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
-_SHOWN = 12
-"""Lines of an answer."""
-_LOOKED_AT, _PROBED = 3, 2
-"""Tables that are looked at if none is named, and columns in which unknown words are looked for."""
-_STRONG = (
-    r"\b(?:how many|mean|average|avg|median|total|sum|highest|largest|biggest|greatest|most|fewest|least|lowest|smallest|max(?:imum)?"
-    r"|min(?:imum)?|heaviest|lightest|longest|shortest|tallest|oldest|youngest|newest|latest|earliest|cheapest|hottest|coldest|warmest"
-    r"|coolest|fastest|slowest|rows?|records|columns?|dataframe|data ?set|per|each|duplicates?|repeated|distinct|unique|missing values?"
-    r"|nulls?|percentage|proportion|share of|sort(?:ed)?|top \w+|std|standard deviation|correlat\w+|monthly|daily|yearly)\b",
-    r"每|平均|总和|合计|最[大小高低多少重轻热冷贵长短新早晚]|多少|几[行个]|行数|缺失|重复|排序|数据|哪个|占比|中位数|不同",
-)
-_WEAK = (r"^\s*(?:what|which|how|is|are|does|do|has|have|show|list|give|find|count|display|describe|tell me about|when)\b", r"什么|哪|描述|看看|列出|吗|查看")  # fmt: skip
+_SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2
+"""Lines of an answer; tables that are looked at if none is named; columns in which unknown words are looked for."""
+_WEAK = (r"^\s*(?:what|which|how|is|are|does|do|has|have|show|list|give|find|display|when)\b", r"什么|哪|看看|列出|吗")
+_SENTENCES = r"""
+shape = {t} is a DataFrame of {n} rows and {m} columns. || {t} 是一个 {n} 行 {m} 列的 DataFrame。
+column = `{k}` in {t}: {x}. || {t} 的 `{k}`：{x}。
+lacks = , {n} missing || ，缺失 {n}
+columns = - and {n} more columns{x} || - 另有 {n} 列{x}
+more = - and {n} more || - 另有 {n} 条
+more rows = - and {n} more rows || - 另有 {n} 行
+sample = I only see a part of {t}, so I can't tell. || 我只看到 {t} 的一部分，无法回答。
+none missing = No value is missing in {x}{t}: 0. || {t} 没有缺失值：0。
+missing in = {n} of {m} values of {k} are missing in {t}. || {t} 的 {k} 缺失 {n} 个（共 {m} 行）。
+missing = {n} values are missing in {t}: || {t} 共缺失 {n} 个值：
+unseen =  {n} columns were not looked at. || 另有 {n} 列没有查看。
+rows = {n} rows of {t}{w} || {t}{w}：{n} 行
+first = The first {n} rows of {t} || {t} 的前 {n} 行
+sorted = {t}{w} by {k}, from {x} || {t}{w} 按 {k} {x}
+yes = Yes, {n} rows of {t}{w}. || 有：{t}{w} {n} 行。
+no = No, 0 rows of {t}{w}. || 没有：{t}{w} 0 行。
+by = {x} by {k} in {t}{w}: || {t}{w} 按 {k} 的 {x}：
+no value = No row of {t}{w} has a value of {k}. || {t}{w} 没有 {k} 的值。
+figure = The {x} {k} in {t}{w} is {v}. || {t}{w} 的 {k} {x}是 {v}。
+nunique = There are {v} different values of {k} in {t}{w}. || {t}{w} 的 {k} 有 {v} 个不同的值。
+no row = There is no row of {t}{w}. || {t}{w} 没有这样的行。
+value = The {k} in {t}{w} is {v}. || {t}{w} 的 {k} 是 {v}。
+distinct = {k} in {t}{w} has {n} different values: {v}. || {t}{w} 的 {k} 有 {n} 个不同的值：{v}。
+not unique = {k} is not unique in {t}: {n} rows repeat a value of an earlier one. || {t} 的 {k} 有重复：{n} 行与前面的值相同。
+unique = {k} is unique in {t}: 0 duplicates. || {t} 的 {k} 没有重复：0。
+no duplicates = No, {t} has 0 duplicate rows. || {t} 没有重复的行：0。
+duplicates = Yes, {n} rows of {t} are duplicates of an earlier one. || 有：{t} 有 {n} 行重复。
+share by = Share of {x} by {k} in {t}: || {t} 按 {k} 占{x}的比例：
+share = {v} % of {x} in {t}{w} ({n} of {m}). || {t}{w} 占{x}的 {v} %（{n} / {m}）。
+of rows = the rows || 行数
+of total = the total {k} || {k} 总和
+no group = \n\nRows without `{k}` are no group here: {n}. || \n\n没有 `{k}` 的行不算一组：{n}。
+top = The {n} of {k} with the {x} in {t}{w}: || {t}{w} 中 {x}的 {n} 个 {k}：
+best of = {v} {has} the {x} in {t}{w} by {k}: {n}{tie}. || {t}{w} 按 {k} 计算，{v} 的{x}{tie}：{n}。
+best = {v} {has} the {x} {k} in {t}{w}: {n}. || {t}{w} 中 {k} 的{x}值是 {n}，属于 {v}。
+best rows = The {n} rows with the {x} {k} in {t}{w}: || {t}{w} 中 {k} {x}的 {n} 行：
+tied = \n\n{n} are shown, since the last ones are level. || \n\n末位并列，共 {n} 个。
+level = , level || （并列）
+maybe = \n\nMore rows may be level with the last one. || \n\n可能还有并列的行。
+left out = \n\nRows left out: {x}. || \n\n未计入：{x}。
+without = {n} without `{k}` || {n} 行没有 `{k}`
+without key = (no {k}) || （没有 {k}）
+unplaced = I can't place "{v}" in that{x}. Try "{k}" or "{n}". || 我无法理解“{v}”{x}。可以试试“{k}”或“{n}”。
+try mean = mean {k} by {v} in {t} || {t} 里每个 {v} 的平均 {k}
+try count = how many rows are there per {v} in {t}? || {t} 里每个 {v} 有多少行？
+try describe = what is in {t}? || {t} 里有什么？
+try rows = how many rows are in {t}? || {t} 有多少行？
+why tables = : there are {x} || ：有 {x}
+why two = : it may mean two things || ：它可以有两种意思
+why id = : it names rows, and is no figure || ：它是编号，不是数值
+why text = : it is no figure to compute with || ：它不是可以计算的数值
+why number = : I group by no such figures || ：不能按这样的数值分组
+why how = : say total, mean, median, highest or lowest || ：请说明总和、平均、中位数、最大或最小
+why dates = : there is not one column of dates || ：没有唯一的日期列
+why and = : say or, or ask of one at a time || ：请用“或”，或逐个询问
+why of what = : it does not say of what || ：没有说明是什么的
+why missing = : some rows have no value there || ：有的行没有值
+why values = : there are too many values to choose from || ：值太多，无法选择
+why agree = : it may mean a total, a mean or one row, which differ here || ：可以指总和、平均或单行，这里不同
+high = highest || 最大
+low = lowest || 最小
+most = most || 最多
+fewest = fewest || 最少
+latest = latest || 最晚
+earliest = earliest || 最早
+down = high to low || 从高到低
+up = low to high || 从低到高
+row count = rows || 行数
+ > = is above || 大于
+ >= = is at least || 至少为
+ < = is below || 小于
+ <= = is at most || 至多为
+ == = is || 为
+ not = is not || 不为
+ in = is one of || 为
+ and = is one of || 为
+ contains = contains || 包含
+ missing = is missing || 缺失
+ present = is not missing || 不缺失
+ sum = total || 总和
+ mean = mean || 平均值
+ median = median || 中位数
+ max = highest || 最大值
+ min = lowest || 最小值
+ std = standard deviation of || 标准差
+"""
+_SAYS = dict(line.split(" = ", 1) for line in _SENTENCES.strip("\n").splitlines())
+
+
+def says(c: Conversation, key: str, **values: Any) -> str:
+    """A sentence in the language of the request."""
+    english, _, chinese = _SAYS[key].replace("\\n", "\n").partition(" || ")
+    return c.tell(english, chinese).format(
+        **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
+    )
 
 
 def wants_table(c: Conversation) -> str | None:
     """A question that has the words of one about a table."""
-    near = LIST in c.tools or parse_frame(c.base) is not None
-    asks = parse_frame(c.request) is not None or (near and first_match(c.request, *_STRONG) is not None)
+    given = parse_frame(c.request) is not None
+    asks = given or ((LIST in c.tools or parse_frame(c.base) is not None) and speaks_of_tables(c.request))
     return c.request if asks and len(c.request) < 20_000 else None
 
 
 def wants_any_table(c: Conversation) -> str | None:
     """Any other question that may be about one."""
-    near = LIST in c.tools and len(c.request) < 300
-    return c.request if near and first_match(c.request, *_WEAK) else None
+    return c.request if LIST in c.tools and len(c.request) < 300 and first_match(c.request, *_WEAK) else None
 
 
 def ask(c: Conversation, request: str) -> Script:
@@ -114,7 +193,7 @@ def with_values(c: Conversation, frame: Frame, request: str) -> Generator[Use, S
     words = unknown_words(request, frame)
     open_columns = [column for column in frame.columns if column.is_text and not column.listed]
     seen = [value for column in frame.columns for value in column.values if value.casefold() in request.casefold()]
-    if not words and not seen or len(words) > 12 or QUERY not in c.tools:
+    if (not words and not seen) or len(words) > 12 or QUERY not in c.tools:
         return frame
     wanted = [*words, *(value for value in seen if isinstance(value, str))]
     forms = list(dict.fromkeys(form for word in wanted for form in _forms(word)))
@@ -138,44 +217,20 @@ def _forms(word: str) -> list[str]:
 
 
 def refusal(c: Conversation, error: Unplaced, frame: Frame, tables: Sequence[str] = ()) -> str:
-    """One line: the word that has no place, and two prompts that have."""
-    why_en, why_zh = _WHYS.get(error.why, ("", ""))
-    one, other = _prompts(c, frame)
-    if tables:
-        why_en, why_zh = f": there are {', '.join(tables[:4])}", f"：有 {'、'.join(tables[:4])}"
-    return c.tell(
-        f'I can\'t place "{error.word}" in that{why_en}. Try "{one}" or "{other}".',
-        f"我无法理解“{error.word}”{why_zh}。可以试试“{one}”或“{other}”。",
+    """One line: the word that has no place, and two prompts that have, made of the names of the table."""
+    numbers, texts = ([k.name for k in frame.columns if test(k)] for test in (_is_figure, lambda k: k.is_text))
+    full = bool(numbers and texts)
+    names = {"t": frame.name, "k": full and numbers[0], "v": full and texts[0]}
+    one, other = (
+        says(c, key, **names) for key in (("try mean", "try count") if full else ("try describe", "try rows"))
     )
+    why = "tables" if tables else error.why
+    reason = says(c, f"why {why}", x=", ".join(tables[:4])) if why else ""
+    return says(c, "unplaced", v=error.word, x=reason, k=one, n=other)
 
 
-_WHYS = {
-    "two": (": it may mean two things", "：它可以有两种意思"),
-    "id": (": it names rows, and is no figure", "：它是编号，不是数值"),
-    "text": (": it is no figure to compute with", "：它不是可以计算的数值"),
-    "number": (": I group by no such figures", "：不能按这样的数值分组"),
-    "how": (": say total, mean, median, highest or lowest", "：请说明总和、平均、中位数、最大或最小"),
-    "dates": (": there is not one column of dates", "：没有唯一的日期列"),
-    "and": (": say or, or ask of one at a time", "：请用“或”，或逐个询问"),
-    "of what": (": it does not say of what", "：没有说明是什么的"),
-    "missing": (": some rows have no value there", "：有的行没有值"),
-    "values": (": there are too many values to choose from", "：值太多，无法选择"),
-    "agree": (": it may mean a total or a single row, which differ here", "：可以指总和，也可以指单行，两者在这里不同"),
-}
-
-
-def _prompts(c: Conversation, frame: Frame) -> tuple[str, str]:
-    """Two questions with the names of the table and of its columns."""
-    numbers = [k.name for k in frame.columns if k.is_number and not k.is_id]
-    texts = [k.name for k in frame.columns if k.is_text]
-    name = frame.name
-    if numbers and texts:
-        return (
-            c.tell(f"mean {numbers[0]} by {texts[0]} in {name}", f"{name} 里每个 {texts[0]} 的平均 {numbers[0]}"),
-            c.tell(f"how many rows are there per {texts[-1]} in {name}?", f"{name} 里每个 {texts[-1]} 有多少行？"),
-        )
-    first = c.tell(f"what is in {name}?", f"描述 {name}")
-    return first, c.tell(f"how many rows are in {name}?", f"{name} 有多少行？")
+def _is_figure(column: Column) -> bool:
+    return column.is_number and not column.is_id
 
 
 # -- results of query_table
@@ -190,42 +245,38 @@ class Result:
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     hidden: int
-    missing: dict[str, int]
+    missing: Mapping[str, int]
+
+
+class _Failed(Exception):
+    """Raise where a call failed: its text is the answer."""
 
 
 def _result(step: Step) -> Result:
     lines = step.result.splitlines()
     head = re.search(r": ([\d,]+) rows?(?: match)?(?:, ([\d,]+) groups?)?", lines[0] if lines else "")
-    hidden = next((int(f[1]) for line in lines if (f := re.fullmatch(r"(\d+) more rows? not shown", line))), 0)
-    noted = next((line.removeprefix("missing values: ") for line in lines if line.startswith("missing values: ")), "")
-    missing = {
-        name: int(n) for name, _, n in (one.rpartition(" ") for one in noted.split(", ") if noted) if n.isdecimal()
-    }
-    body = [row for row in csv.reader(lines[1:]) if row]
+    notes = re.compile(r"(\d+) more (?:rows?|columns) not shown|missing values: (.*)")
+    noted = [m for line in lines[1:] if (m := notes.fullmatch(line))]
+    body = [row for row in csv.reader(line for line in lines[1:] if not notes.fullmatch(line)) if row]
+    gaps = [one.rpartition(" ") for m in noted if m[2] for one in m[2].split(", ")]
     names = tuple(body[0]) if body else ()
-    rows = tuple(
-        tuple(row) for row in body[1:] if len(row) == len(names) and not (len(row) == 1 and _NOTE.fullmatch(row[0]))
+    return Result(
+        matched=int(head[1].replace(",", "")) if head else 0,
+        groups=int((head[2] or "0").replace(",", "")) if head else 0,
+        names=names,
+        rows=tuple(tuple(row) for row in body[1:] if len(row) == len(names)),
+        hidden=sum(int(m[1]) for m in noted if m[1] and "row" in m[0]),
+        missing={name: int(number) for name, _, number in gaps if number.isdecimal()},
     )
-    matched, groups = (int((head[i] or "0").replace(",", "")) for i in (1, 2)) if head else (0, 0)
-    return Result(matched, groups, names, rows, hidden, missing)
 
 
-_NOTE = re.compile(r"\d+ more (?:rows?|columns) not shown|missing values: .*")
-
-
-class _No(Exception):
-    """Raise where a call failed: its text is the answer."""
-
-
-def _query(c: Conversation, frame: Frame, where: dict[str, Any], **args: Any) -> Generator[Use, Step, Result]:
-    given = {
-        "table": frame.name,
-        **({"where": where} if where else {}),
-        **{k: v for k, v in args.items() if v not in ("", [], {})},
-    }
-    step = yield Use(QUERY, given, may_fail=True)
+def _query(c: Conversation, frame: Frame, where: Sequence[Condition], **args: Any) -> Generator[Use, Step, Result]:
+    """Ask `query_table`; arguments that are empty are left out."""
+    conditions = yield from _where(c, frame, where)
+    given = {"where": conditions, **args}
+    step = yield Use(QUERY, {"table": frame.name, **{k: v for k, v in given.items() if v not in ("", [], {})}}, True)
     if step.failed:
-        raise _No(failure(c, step))
+        raise _Failed(failure(c, step))
     return _result(step)
 
 
@@ -233,53 +284,45 @@ def _where(c: Conversation, frame: Frame, conditions: Sequence[Condition]) -> Ge
     """The conditions as `query_table` takes them: its ranges hold their ends, and it has no `not`."""
     where: dict[str, Any] = {}
     for one in conditions:
-        column = frame.column(one.column)
-        value: Any = one.value
-        if one.sign in ("not", "contains", "present") and not (one.sign == "present" and not column.is_text):
-            values = yield from _values(c, frame, column, one)
+        column, value = frame.column(one.column), one.value
+        if one.sign in ("not", "contains") or (one.sign == "present" and column.is_text):
             if one.sign == "not" and frame.lacking(column):
                 raise Unplaced(str(one.value[0]), "missing")
+            known = list(column.values) if column.listed else (yield from _values(c, frame, column, one))
             text = str(one.value).casefold()
-            value = [
-                v
-                for v in values
-                if (text in v.casefold() if one.sign == "contains" else one.sign == "present" or v not in one.value)
-            ]
+            keeps: Callable[[str], bool] = lambda v, one=one, text=text: text in v.casefold() if one.sign == "contains" else v not in (one.value or ())  # noqa: E731  # fmt: skip
+            value = [v for v in known if keeps(v)]
         elif one.sign in ("in", "and"):
             value = list(one.value)
-        elif one.sign == "missing":
-            value = None
         elif one.sign == "present":
             value = {"min": "1700-01-01" if column.is_date else -1e308}
-        elif one.sign != "==":
+        elif one.sign not in ("==", "missing"):
             value = _limit(column, one)
-        other = where.get(one.column)
-        if other is not None and not (isinstance(other, dict) and isinstance(value, dict)):
+        other = where.get(one.column, {})
+        if other and not (isinstance(other, dict) and isinstance(value, dict)):
             raise Unplaced(one.column, "two")
-        where[one.column] = {**other, **value} if other is not None else value
+        where[one.column] = {**other, **value} if other else value
     return where
 
 
 def _values(c: Conversation, frame: Frame, column: Column, one: Condition) -> Generator[Use, Step, list[str]]:
-    if column.listed:
-        return list(column.values)
-    result = yield from _query(c, frame, {}, by=[column.name], head=100)
+    result = yield from _query(c, frame, (), by=[column.name], head=100)
     if result.hidden or any(row[0].endswith("...") for row in result.rows):
         raise Unplaced(str(one.value), "values")
     return [row[0] for row in result.rows if row[0]]
 
 
 def _limit(column: Column, one: Condition) -> dict[str, Any]:
-    side = "min" if one.sign[0] == ">" else "max"
-    if column.is_date:
-        before = one.sign == "<" and f"{date.fromisoformat(one.value[:10]) - timedelta(days=1)} 23:59:59.999999"
-        return {side: before or one.value}
-    number = one.value
-    if len(one.sign) == 1:
-        whole = "int" in column.type.lower()
-        up = side == "min"
-        number = (math.floor(number) + 1 if up else math.ceil(number) - 1) if whole else math.nextafter(number, math.inf if up else -math.inf)  # fmt: skip
-    return {side: int(number) if float(number).is_integer() and "int" in column.type.lower() else number}
+    up, strict, whole = one.sign[0] == ">", len(one.sign) == 1, "int" in column.type.lower()
+    value = one.value
+    if column.is_date and one.sign == "<":
+        value = f"{date.fromisoformat(value[:10]) - timedelta(days=1)} 23:59:59.999999"
+    elif not column.is_date and strict and whole:
+        value = math.floor(value) + 1 if up else math.ceil(value) - 1
+    elif not column.is_date:
+        value = math.nextafter(value, math.inf if up else -math.inf) if strict else value
+        value = int(value) if whole and float(value).is_integer() else value
+    return {"min" if up else "max": value}
 
 
 # -- answers
@@ -288,330 +331,245 @@ def _limit(column: Column, one: Condition) -> dict[str, Any]:
 def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:
     """Answer a question about a table."""
     if asked.what in ("plot", "tail", "corr"):
-        from deepnb.models.teaching.code import run
+        from deepnb.models.teaching.code import run  # which needs the tables of this module
 
         return (yield from run(c, frame, asked, "", ()))
     try:
-        return (yield from _ANSWERS[asked.what](c, frame, asked))
+        return (
+            yield from _ANSWERS[asked.what](c, frame, asked, {"t": frame.name, "w": _told(c, asked), "k": asked.column})
+        )
     except Unplaced as error:
         return refusal(c, error, frame)
-    except _No as no:
-        return str(no)
+    except _Failed as failed:
+        return str(failed)
 
 
 def _told(c: Conversation, asked: Ask) -> str:
     """The conditions in words."""
-    parts = [_one(c, one) for one in asked.where]
+    parts = []
+    for one in asked.where:
+        values = () if one.value is None else one.value if isinstance(one.value, tuple) else (one.value,)
+        text = ", ".join(
+            f"{v:.10g}" if isinstance(v, float) else str(v).removesuffix(" 23:59:59.999999") for v in values
+        )
+        parts.append(f"{one.column} {says(c, f' {one.sign}')}{' ' if text else ''}{text}")
     return c.tell(f" where {' and '.join(parts)}", f"（{'，'.join(parts)}）") if parts else ""
 
 
-_SIGNS = {
-    ">": ("is above", "大于"), ">=": ("is at least", "至少为"), "<": ("is below", "小于"), "<=": ("is at most", "至多为"), "==": ("is", "为"),
-    "not": ("is not", "不为"), "in": ("is one of", "为"), "and": ("is one of", "为"), "contains": ("contains", "包含"),
-}  # fmt: skip
-
-
-def _one(c: Conversation, one: Condition) -> str:
-    if one.sign in ("missing", "present"):
-        return f"{one.column} {c.tell('is missing' if one.sign == 'missing' else 'is not missing', '缺失' if one.sign == 'missing' else '不缺失')}"
-    sign = c.tell(*_SIGNS[one.sign])
-    value = one.value if isinstance(one.value, tuple) else (one.value,)
-    text = ", ".join(f"{v:g}" if isinstance(v, float) else str(v).replace(" 23:59:59.999999", "") for v in value)
-    return f"{one.column} {sign} {text}"
-
-
-def _left_out(c: Conversation, found: dict[str, int]) -> str:
+def _left_out(c: Conversation, found: Mapping[str, int]) -> str:
     """How many rows were left out since a column has no value there."""
-    en = ", ".join(f"{number:,} without `{name}`" for name, number in found.items() if number)
-    zh = "，".join(f"{number:,} 行没有 `{name}`" for name, number in found.items() if number)
-    return c.tell(f"\n\nRows left out: {en}.", f"\n\n未计入：{zh}。") if en else ""
+    gaps = c.tell(", ", "，").join(says(c, "without", n=number, k=name) for name, number in found.items() if number)
+    return says(c, "left out", x=gaps) if gaps else ""
 
 
-def _label(c: Conversation, key: str, text: str) -> str:
-    return text or c.tell(f"(no {key.partition('.')[0]})", f"（没有 {key.partition('.')[0]}）")
+def _named(c: Conversation, key: str, label: str) -> str:
+    return label or says(c, "without key", k=key.rpartition(".")[0] or key)
 
 
-def _listing(lines: Sequence[str], more: int, c: Conversation) -> str:
-    left = len(lines) - _SHOWN + more if len(lines) > _SHOWN else more
-    rest = [c.tell(f"- and {left:,} more", f"- 另有 {left:,} 条")] if left else []
-    return "\n".join([*(f"- {line}" for line in lines[:_SHOWN]), *rest])
+def _key(by: str) -> str:
+    """`month of packed` for `packed.month`."""
+    column, _, period = by.rpartition(".")
+    return f"{period} of {column}" if column else by
 
 
-def _describe(c: Conversation, frame: Frame, asked: Ask) -> Script:
+def _list(c: Conversation, head: str, lines: Sequence[str], more: int = 0) -> str:
+    left = max(0, len(lines) - _SHOWN) + more
+    return "\n".join([head, *(f"- {line}" for line in lines[:_SHOWN]), *([says(c, "more", n=left)] if left else [])])
+
+
+def _described(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    """What the description of the table says."""
     yield from ()
+
+    def said(k: Column, limit: int) -> str:
+        lacks = says(c, "lacks", n=frame.lacking(k)) if frame.lacking(k) else ""
+        return f"{k.type}, {short(k.summary, limit)}{lacks}"
+
     if asked.column:
-        k = frame.column(asked.column)
-        lacks = c.tell(f", {frame.lacking(k):,} missing", f"，缺失 {frame.lacking(k):,}") if frame.lacking(k) else ""
-        return c.tell(
-            f"`{k.name}` in {frame.name}: {k.type}, {k.summary}{lacks}.",
-            f"{frame.name} 的 `{k.name}`：{k.type}，{k.summary}{lacks}。",
-        )
-
-    def gap(k: Column) -> str:
-        return c.tell(f", {frame.lacking(k):,} missing", f"，缺失 {frame.lacking(k):,}") if frame.lacking(k) else ""
-
-    lines = [f"{k.name} ({k.type}): {short(k.summary, 70)}{gap(k)}" for k in frame.columns]
-    return _columns_text(c, frame, lines)
+        return says(c, "column", x=said(frame.column(asked.column), 400), **names)
+    head = says(c, "shape", n=str(frame.rows), m=str(frame.width), **names)
+    if asked.what in ("size", "count"):
+        return head
+    lines = [f"{k.name} ({k.type})" if asked.what == "columns" else f"{k.name} ({k.type}): {said(k, 70).partition(', ')[2]}" for k in frame.columns]  # fmt: skip
+    rest = [k.name for k in frame.columns[_SHOWN:]]
+    left = max(0, frame.width - len(frame.columns)) + len(rest)
+    named = f": {short(', '.join(rest), 200)}" if rest else ""
+    more = [says(c, "columns", n=left, x=named)] if left else []
+    return "\n".join([head, *(f"- {line}" for line in lines[:_SHOWN]), *more])
 
 
-def _columns_text(c: Conversation, frame: Frame, lines: list[str]) -> str:
-    names = [column.name for column in frame.columns[_SHOWN:]]
-    left = max(0, frame.width - len(frame.columns)) + len(names)
-    named = f": {short(', '.join(names), 200)}" if names else ""
-    more = [c.tell(f"- and {left:,} more columns{named}", f"- 另有 {left:,} 列{named}")] if left else []
-    return "\n".join([_shape(c, frame), *(f"- {line}" for line in lines[:_SHOWN]), *more])
-
-
-def _shape(c: Conversation, frame: Frame) -> str:
-    return c.tell(
-        f"{frame.name} is a DataFrame of {frame.rows} rows and {frame.width} columns.",
-        f"{frame.name} 是一个 {frame.rows} 行 {frame.width} 列的 DataFrame。",
-    )
-
-
-def _size(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    yield from ()
-    return _shape(c, frame)
-
-
-def _columns(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    yield from ()
-    return _columns_text(c, frame, [f"{k.name} ({k.type})" for k in frame.columns])
-
-
-def _missing(c: Conversation, frame: Frame, asked: Ask) -> Script:
+def _missing(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     yield from ()
     columns = [k for k in frame.columns if not asked.column or k.name == asked.column]
     if frame.sampled or any(not k.present.isdecimal() for k in columns):
-        return c.tell(
-            f"I only see a sample of {frame.name}, so I can't tell.", f"我只看到 {frame.name} 的样本，无法回答。"
-        )
-    gaps = [(k.name, frame.lacking(k)) for k in columns if frame.lacking(k)]
-    hidden = frame.width - len(frame.columns)
-    unseen = (
-        c.tell(f" {hidden} columns were not looked at.", f"另有 {hidden} 列没有查看。")
-        if hidden > 0 and not asked.column
-        else ""
-    )
-    of = asked.column and f"{asked.column} in "
+        return says(c, "sample", **names)
+    gaps = {k.name: frame.lacking(k) for k in columns if frame.lacking(k)}
+    hidden = 0 if asked.column else max(0, frame.width - len(frame.columns))
+    unseen = says(c, "unseen", n=hidden) if hidden else ""
     if not gaps:
-        return c.tell(f"No value is missing in {of}{frame.name}: 0.", f"{frame.name} 没有缺失值：0。") + unseen
+        return says(c, "none missing", x=asked.column and f"{asked.column} in ", **names) + unseen
     if asked.column:
-        return c.tell(f"{gaps[0][1]:,} of {frame.rows} values of {asked.column} are missing in {frame.name}.", f"{frame.name} 的 {asked.column} 缺失 {gaps[0][1]:,} 个（共 {frame.rows} 行）。")  # fmt: skip
-    head = c.tell(f"Missing values in {frame.name}:", f"{frame.name} 的缺失值：")
-    return f"{head}\n{_listing([f'{name}: {number:,}' for name, number in gaps], 0, c)}{unseen}"
+        return says(c, "missing in", n=gaps[asked.column], m=frame.rows, **names)
+    head = says(c, "missing", n=sum(gaps.values()), **names)
+    return _list(c, head, [f"{name}: {number:,}" for name, number in gaps.items()]) + unseen
 
 
-def _rows(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    head = asked.head or _SHOWN
-    result = yield from _query(c, frame, (yield from _where(c, frame, asked.where)), head=head)
-    return _table(c, frame, asked, result, c.tell(f"{result.matched:,} rows of {frame.name}{_told(c, asked)}", f"{frame.name}{_told(c, asked)}：{result.matched:,} 行") if asked.where else _first_rows(c, frame, asked))  # fmt: skip
+def _rows(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    """Rows below the names of the columns; in an order if one is asked for."""
+    sort = f"{'-' if asked.most else ''}{asked.column}" if asked.what == "sort" else ""
+    result = yield from _query(c, frame, asked.where, sort=sort, head=asked.head or _SHOWN)
+    head = says(c, "rows", n=result.matched, **names) if asked.where else says(c, "first", n=asked.head, **names)
+    if sort:
+        head = says(c, "sorted", x=says(c, "down" if asked.most else "up"), **names)
+    left = min(asked.head or result.matched, result.matched) - len(result.rows)
+    return _row_lines(c, head, result.names, result.rows, left)
 
 
-def _first_rows(c: Conversation, frame: Frame, asked: Ask) -> str:
-    return c.tell(f"The first {asked.head} rows of {frame.name}", f"{frame.name} 的前 {asked.head} 行")
+def _row_lines(c: Conversation, head: str, names: Sequence[str], rows: Sequence[Sequence[str]], left: int = 0) -> str:
+    more = [says(c, "more rows", n=left)] if left > 0 else []
+    lines = [f"- {', '.join(row)}" for row in (names, *rows)] if rows else []
+    return "\n".join([f"{head}{':' if rows else '.'}" if head[-1] not in ":：" else head, *lines, *more])
 
 
-def _table(c: Conversation, frame: Frame, asked: Ask, result: Result, head: str) -> str:
-    """Rows, a line each, below the names of the columns."""
-    if not result.rows:
-        return f"{head}."
-    lines = [", ".join(result.names), *(", ".join(row) for row in result.rows)]
-    left = min(asked.head, result.matched) - len(result.rows) if asked.head else result.matched - len(result.rows)
-    rest = [c.tell(f"- and {left:,} more rows", f"- 另有 {left:,} 行")] if left > 0 else []
-    return "\n".join([f"{head}:", *(f"- {line}" for line in lines), *rest])
+def _count(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    if asked.by:
+        result = yield from _query(c, frame, asked.where, by=list(asked.by))
+        return _groups(c, asked, result, says(c, "row count"), names)
+    if not asked.where:
+        return (yield from _described(c, frame, asked, names))
+    result = yield from _query(c, frame, asked.where, head=0, columns=[frame.columns[0].name])
+    if asked.what == "exists":
+        return says(c, "yes" if result.matched else "no", n=result.matched, **names)
+    return says(c, "rows", n=result.matched, **names) + c.tell(".", "。")
 
 
-def _sort(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    sort = f"{'-' if asked.most else ''}{asked.column}"
-    result = yield from _query(c, frame, (yield from _where(c, frame, asked.where)), sort=sort, head=_SHOWN)
-    down = c.tell("from high to low" if asked.most else "from low to high", "从高到低" if asked.most else "从低到高")
-    head = c.tell(
-        f"{frame.name}{_told(c, asked)} by {asked.column}, {down}",
-        f"{frame.name}{_told(c, asked)} 按 {asked.column} {down}",
-    )
-    return _table(c, frame, asked, result, head)
-
-
-def _count(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    where = yield from _where(c, frame, asked.where)
-    told = _told(c, asked)
-    if not asked.by and not asked.where:
-        return c.tell(f"{frame.name} is a DataFrame of {frame.rows} rows and {frame.width} columns.", f"{frame.name} 有 {frame.rows} 行。")  # fmt: skip
-    result = yield from _query(c, frame, where, by=list(asked.by), head=0 if not asked.by else 20, columns=[] if asked.by else [frame.columns[0].name])  # fmt: skip
-    if not asked.by:
-        return c.tell(f"{result.matched:,} rows of {frame.name}{told}.", f"{frame.name}{told}：{result.matched:,} 行。")
-    return _of_groups(c, frame, asked, result, c.tell("rows", "行数"))
-
-
-def _exists(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    result = yield from _query(
-        c, frame, (yield from _where(c, frame, asked.where)), head=0, columns=[frame.columns[0].name]
-    )
-    told, number = _told(c, asked), result.matched
-    if not number:
-        return c.tell(f"No, 0 rows of {frame.name}{told}.", f"没有：{frame.name}{told} 0 行。")
-    return c.tell(f"Yes, {number:,} rows of {frame.name}{told}.", f"有：{frame.name}{told} {number:,} 行。")
-
-
-def _of_groups(c: Conversation, frame: Frame, asked: Ask, result: Result, what: str) -> str:
+def _groups(c: Conversation, asked: Ask, result: Result, what: str, names: dict[str, str]) -> str:
     """A line for each group, and what they leave out."""
-    keys, counted = len(asked.by), _counted(result, asked)
-    hidden = [
-        i for i, name in enumerate(result.names) if name == f"{asked.column} (count)" and "count" not in asked.hows
-    ]
+    keys = len(asked.by)
+    hows = [name.rpartition(" (")[2].rstrip(")") for name in result.names[keys:]]
+    shown = [i for i, how in enumerate(hows, keys) if how != "count" or "count" in asked.hows]
     lines = []
     for row in result.rows:
-        figures = [f"{result.names[i].rpartition(' (')[2].rstrip(')')} {v or '-'}" if len(asked.hows) > 1 else v or "-" for i, v in enumerate(row) if i >= keys and i not in hidden]  # fmt: skip
-        label = ", ".join(_label(c, key, text) for key, text in zip(asked.by, row, strict=False))
-        lines.append(f"{label}: {', '.join(figures)}")
-    by = ", ".join(asked.by)
-    head = c.tell(
-        f"{what} by {by} in {frame.name}{_told(c, asked)}:", f"{frame.name}{_told(c, asked)} 按 {by} 的 {what}："
+        figures = [f"{hows[i - keys]} {row[i] or '-'}" if len(shown) > 1 else row[i] or "-" for i in shown]
+        lines.append(f"{', '.join(map(_named, [c] * keys, asked.by, row))}: {', '.join(figures)}")
+    left = (
+        {asked.column: result.matched - _counted(result, asked)} if len(shown) < len(hows) and not result.hidden else {}
     )
-    left = {asked.column: result.matched - counted} if hidden and not result.hidden else {}
-    return f"{head}\n{_listing(lines, result.hidden, c)}{_left_out(c, left)}"
+    head = says(c, "by", x=what, **{**names, "k": ", ".join(map(_key, asked.by))})
+    return _list(c, head, lines, result.hidden) + _left_out(c, left)
 
 
 def _counted(result: Result, asked: Ask) -> int:
-    """How many rows have a value of the column, as far as it was asked."""
-    at = next((i for i, name in enumerate(result.names) if name == f"{asked.column} (count)"), None)
-    return sum(int(row[at]) for row in result.rows if row[at].isdecimal()) if at is not None else 0
+    """How many rows have a value of the column."""
+    at = result.names.index(f"{asked.column} (count)")
+    return sum(int(row[at]) for row in result.rows if row[at].isdecimal())
 
 
-def _figure(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    column = frame.column(asked.column)
-    hows = [*asked.hows, *(["count"] if frame.lacking(column) else [])]
-    where = yield from _where(c, frame, asked.where)
+def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    hows = [*asked.hows, *(["count"] if frame.lacking(frame.column(asked.column)) else [])]
     aggregate = {asked.column: hows if len(hows) > 1 else hows[0]}
-    result = yield from _query(c, frame, where, by=list(asked.by), aggregate=aggregate)
-    named = " and ".join(_NAMES.get(how, how) for how in asked.hows)
+    sort = f"{'-' if asked.kind == 'max' else ''}{asked.column} ({hows[0]})" if asked.kind else ""
+    result = yield from _query(c, frame, asked.where, by=list(asked.by), aggregate=aggregate, sort=sort)
     if asked.by:
-        return _of_groups(c, frame, asked, result, f"{asked.column} ({', '.join(asked.hows)})")
-    if not result.rows or not any(result.rows[0]):
-        return c.tell(f"No row of {frame.name}{_told(c, asked)} has a value of {asked.column}.", f"{frame.name}{_told(c, asked)} 没有 {asked.column} 的值。")  # fmt: skip
-    values = " and ".join(value for name, value in zip(result.names, result.rows[0], strict=True) if name.endswith(tuple(f"({h})" for h in asked.hows)))  # fmt: skip
+        return _groups(c, asked, result, f"{asked.column} ({', '.join(asked.hows)})", names)
+    values = [value for name, value in zip(result.names, result.rows[0] if result.rows else (), strict=False) if name.endswith(tuple(f"({how})" for how in asked.hows))]  # fmt: skip
+    if not any(values):
+        return says(c, "no value", **names)
     left = _left_out(c, {asked.column: result.matched - _counted(result, asked)}) if "count" in hows else ""
-    if asked.hows == ("nunique",):
-        return c.tell(f"There are {values} different values of {asked.column} in {frame.name}{_told(c, asked)}.", f"{frame.name}{_told(c, asked)} 的 {asked.column} 有 {values} 个不同的值。") + left  # fmt: skip
-    are = "is" if len(asked.hows) == 1 else "are"
-    zh = "和".join(_HAN.get(how, how) for how in asked.hows)
-    return c.tell(f"The {named} {asked.column} in {frame.name}{_told(c, asked)} {are} {values}.", f"{frame.name}{_told(c, asked)} 的 {asked.column} {zh}是 {values}。") + left  # fmt: skip
+    key, both = ("nunique" if asked.hows == ("nunique",) else "figure"), c.tell(" and ", "和")
+    what = both.join(says(c, f" {how}") for how in asked.hows if how != "nunique")
+    return says(c, key, x=what, v=both.join(values), **names) + left
 
 
-_NAMES = {"sum": "total", "max": "highest", "min": "lowest", "std": "standard deviation of"}
-_HAN = {"sum": "总和", "mean": "平均值", "median": "中位数", "max": "最大值", "min": "最小值", "std": "标准差"}
-
-
-def _value(c: Conversation, frame: Frame, asked: Ask) -> Script:
+def _value(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     """The value of one row, or one that all have."""
-    result = yield from _query(c, frame, (yield from _where(c, frame, asked.where)), columns=[asked.column], head=20)
-    values = {row[0] for row in result.rows} or ({""} if result.matched else set())
-    if result.matched > 1 and (len(values) != 1 or result.hidden or result.matched > 20):
+    result = yield from _query(c, frame, asked.where, columns=[asked.column])
+    values = {row[0] for row in result.rows} or {""}
+    if len(values) > 1 or result.matched > 20:
         raise Unplaced(asked.word, "how")
-    if not result.matched:
-        return c.tell(f"There is no row of {frame.name}{_told(c, asked)}.", f"{frame.name} 没有{_told(c, asked)}的行。")
-    (value,) = values
-    return c.tell(f"The {asked.column} in {frame.name}{_told(c, asked)} is {value or 'missing'}.", f"{frame.name}{_told(c, asked)} 的 {asked.column} 是 {value or '缺失'}。")  # fmt: skip
+    return says(c, "value" if result.matched else "no row", v=values.pop() or says(c, " missing"), **names)
 
 
-def _distinct(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    result = yield from _query(c, frame, (yield from _where(c, frame, asked.where)), by=[asked.column], head=30)
-    lines = [row[0] for row in result.rows if row[0]]
+def _distinct(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    result = yield from _query(c, frame, asked.where, by=[asked.column], head=30)
     lacking = sum(int(row[1]) for row in result.rows if not row[0])
-    more = c.tell(f" and {result.hidden} more", f" 等另外 {result.hidden} 个") if result.hidden else ""
-    number = result.groups - (1 if lacking else 0)
-    text = c.tell(f"{asked.column} in {frame.name}{_told(c, asked)} has {number} different values: {', '.join(lines)}{more}.", f"{frame.name}{_told(c, asked)} 的 {asked.column} 有 {number} 个不同的值：{'、'.join(lines)}{more}。")  # fmt: skip
-    return text + _left_out(c, {asked.column: lacking})
+    values = [row[0] for row in result.rows if row[0]] + ([f"+{result.hidden}"] if result.hidden else [])
+    number = result.groups - bool(lacking)
+    return says(c, "distinct", n=number, v=", ".join(values), **names) + _left_out(c, {asked.column: lacking})
 
 
-def _duplicates(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    dates = [k.name for k in frame.columns if k.type != "index" and not (k.is_date and not k.summary)]
-    by = [asked.column] if asked.column else dates
+def _duplicates(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    by = [asked.column] if asked.column else [k.name for k in frame.columns if k.summary]
     if not asked.column and frame.width > len(by):
-        return c.tell(
-            f"I don't see all columns of {frame.name}, so I can't tell.",
-            f"我没有看到 {frame.name} 的所有列，无法回答。",
-        )
-    result = yield from _query(c, frame, {}, by=by, sort="-rows", head=5)
+        return says(c, "sample", **names)
+    result = yield from _query(c, frame, (), by=by, sort="-rows", head=5)
     number = result.matched - result.groups
     if asked.column:
-        repeated = c.tell(f"{asked.column} is not unique in {frame.name}: {number:,} rows repeat a value of an earlier one.", f"{frame.name} 的 {asked.column} 有重复：{number:,} 行与前面的值相同。")  # fmt: skip
-        return repeated if number else c.tell(f"{asked.column} is unique in {frame.name}: 0 duplicates.", f"{frame.name} 的 {asked.column} 没有重复：0。")  # fmt: skip
-    if not number:
-        return c.tell(f"No, {frame.name} has 0 duplicate rows.", f"{frame.name} 没有重复的行：0。")
-    return c.tell(
-        f"Yes, {number:,} rows of {frame.name} are duplicates of an earlier one.",
-        f"有：{frame.name} 有 {number:,} 行重复。",
-    )
+        return says(c, "not unique" if number else "unique", n=number, **names)
+    return says(c, "duplicates" if number else "no duplicates", n=number, **names)
 
 
-def _share(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    aggregate: dict[str, Any] = {asked.column: "sum"} if asked.column else {}
-    what = c.tell(
-        f"the total {asked.column}" if asked.column else "the rows", f"{asked.column} 总和" if asked.column else "行数"
-    )
-    whole = yield from _query(c, frame, {}, by=list(asked.by), aggregate=aggregate)
+def _share(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    """The part of the rows, or of a total, that conditions keep, of those that have a value there."""
+    args: dict[str, Any] = {"aggregate": {asked.column: "sum"}} if asked.column else {}
+    what = says(c, "of total" if asked.column else "of rows", **names)
     if asked.by:
-        values = [(row[0], float(row[1] or 0)) for row in whole.rows]
-        total = sum(value for _, value in values)
-        if whole.hidden or not total or len(asked.by) > 1:
+        result = yield from _query(c, frame, (), by=list(asked.by), **args)
+        values = [float(row[-1] or 0) for row in result.rows]
+        if result.hidden or not sum(values) or len(asked.by) > 1:
             raise Unplaced(asked.by[0], "values")
-        lines = [f"{_label(c, asked.by[0], label)}: {100 * value / total:.1f} %" for label, value in values]
-        head = c.tell(
-            f"Share of {what} by {asked.by[0]} in {frame.name}:", f"{frame.name} 按 {asked.by[0]} 占{what}的比例："
-        )
-        return f"{head}\n{_listing(lines, 0, c)}"
-    where = yield from _where(c, frame, asked.where)
-    part = yield from _query(c, frame, where, aggregate=aggregate, head=20 if aggregate else 0, columns=[] if aggregate else [frame.columns[0].name])  # fmt: skip
-    some, all_ = (float(r.rows[0][0] or 0) if aggregate else r.matched for r in (part, whole))
-    if not all_:
-        raise Unplaced(asked.column, "of what")
-    lacking = {one.column: frame.lacking(frame.column(one.column)) for one in asked.where} if not aggregate else {}
-    gaps = ", ".join(f"{n:,} `{name}`" for name, n in lacking.items() if n)
-    counted = (
-        c.tell(f" Rows without a value are counted in the whole: {gaps}.", f"没有值的行也计入总数：{gaps}。")
-        if gaps
-        else ""
-    )
-    figures = f"{some:,.10g} of {all_:,.10g}"
-    return c.tell(f"{100 * some / all_:.1f} % of {what} in {frame.name}{_told(c, asked)} ({figures}).{counted}", f"{frame.name}{_told(c, asked)} 占{what}的 {100 * some / all_:.1f} %（{some:,.10g} / {all_:,.10g}）。{counted}")  # fmt: skip
+        lines = [f"{_named(c, asked.by[0], row[0])}: {100 * v / sum(values):.1f} %" for row, v in zip(result.rows, values, strict=True)]  # fmt: skip
+        return _list(c, says(c, "share by", x=what, **{**names, "k": _key(asked.by[0])}), lines)
+    args = args or {"head": 0, "columns": [frame.columns[0].name]}
+    column = frame.column(asked.where[0].column)
+    lacking = 0 if asked.where[0].sign == "missing" else frame.lacking(column)
+    known = (Condition(column.name, "present"),) if lacking else ()
+    results = []
+    for where in (known, asked.where):
+        result = yield from _query(c, frame, where, **args)
+        results.append(float(result.rows[0][0] or 0) if asked.column else float(result.matched))
+    whole, part = results
+    if not whole:
+        raise Unplaced(asked.column or column.name, "of what")
+    text = says(c, "share", v=f"{100 * part / whole:.1f}", x=what, n=f"{part:,.10g}", m=f"{whole:,.10g}", **names)
+    return text + _left_out(c, {column.name: lacking})
 
 
-def _top(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    """The groups with the most, or the least: all that are level with the last one."""
-    key, how = asked.by[0], asked.hows[0] if asked.hows else ""
-    where = yield from _where(c, frame, asked.where)
-    column = frame.column(asked.column)
+def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    """The groups with the most, or the least, and those that are level with the last of them."""
+    key, column = asked.by[0], frame.column(asked.column)
+    if len(asked.hows) > 1 and frame.column(key).is_id:
+        result = yield from _query(c, frame, (), aggregate={key: ["nunique", "count"]})
+        if len(set(result.rows[0])) == 1:  # each row has its own
+            return (yield from _best(c, frame, replace(asked, by=(), against=key), names))
     hows = [*asked.hows, *(["count"] if asked.column and frame.lacking(column) else [])]
     aggregate: dict[str, Any] = {asked.column: hows if len(hows) > 1 else hows[0]} if asked.column else {}
-    sort = ("-" if asked.most else "") + (f"{asked.column} ({how})" if aggregate else "rows")
-    result = yield from _query(c, frame, where, by=[key], aggregate=aggregate, sort=sort, head=200 if len(asked.hows) > 1 else asked.head + 12)  # fmt: skip
+    sort = ("-" if asked.most else "") + (f"{asked.column} ({hows[0]})" if hows else "rows")
+    many = 200 if len(asked.hows) > 1 else asked.head + 12
+    result = yield from _query(c, frame, asked.where, by=[key], aggregate=aggregate, sort=sort, head=many)
     rows = [row for row in result.rows if row[0] and row[1]]
     if not rows:
-        return c.tell(f"No row of {frame.name}{_told(c, asked)} has a value of {asked.column or key}.", f"{frame.name}{_told(c, asked)} 没有值。")  # fmt: skip
+        return says(c, "no value", **{**names, "k": asked.column or key})
     best = _level(rows, 1, asked.head)
     if len(asked.hows) > 1:
-        other = sorted(rows, key=lambda row: float(row[2]) if _is_number(row[2]) else 0, reverse=asked.most)
-        if result.hidden or [row[0] for row in _level(other, 2, asked.head)] != [row[0] for row in best]:
+        other = sorted((row for row in rows if row[2]), key=lambda row: float(row[2]), reverse=asked.most)
+        if result.hidden or {row[0] for row in _level(other, 2, asked.head)} != {row[0] for row in best}:
             raise Unplaced(asked.word, "agree")
-    unnamed = result.matched and any(not row[0] for row in result.rows)
-    note = c.tell(f"\n\nRows without `{key.partition('.')[0]}` are no group here.", f"\n\n没有 `{key.partition('.')[0]}` 的行不算一组。") if unnamed else ""  # fmt: skip
-    left = {asked.column: result.matched - _counted(result, asked)} if "count" in hows and not result.hidden else {}
-    note = _left_out(c, left) + note
-    what = f"{asked.column}" if aggregate else c.tell("rows", "行数")
-    english, han = ("highest", "最大") if asked.most else ("lowest", "最小")
-    english = english if aggregate and "most" not in asked.kind else ("most" if asked.most else "fewest")
-    figure = best[0][1]
-    said = f" ({how})" if how else ""
-    if len(best) > 1 and asked.head > 1:
-        head = c.tell(f"The {asked.head} of {key} with the {english} {what}{said} in {frame.name}{_told(c, asked)}:", f"{frame.name}{_told(c, asked)} 中 {what}{said} {han}的 {asked.head} 个 {key}：")  # fmt: skip
-        tied = c.tell(f"\n\n{len(best)} are shown, since the last ones are level.", f"\n\n末位并列，共 {len(best)} 个。") if len(best) > asked.head else ""  # fmt: skip
-        return f"{head}\n{_listing([f'{row[0]}: {row[1]}' for row in best], 0, c)}{tied}{note}"
-    labels = " and ".join(row[0] for row in best)
-    has = "have" if len(best) > 1 else "has"
-    tie = c.tell(", level", "（并列）") if len(best) > 1 else ""
-    return c.tell(f"{labels} {has} the {english} {what} in {frame.name}{_told(c, asked)} by {key}: {figure}{said}{tie}.", f"{frame.name}{_told(c, asked)} 按 {key} 计算 {what}{said}，{labels} {han}{tie}：{figure}。") + note  # fmt: skip
+    unnamed = sum(int(row[-1]) for row in result.rows if not row[0] and (not hows or hows[-1] == "count"))
+    left = {asked.column: result.matched - _counted(result, asked)} if hows and hows[-1] == "count" and not result.hidden else {}  # fmt: skip
+    note = _left_out(c, left) + (says(c, "no group", k=key.rpartition(".")[0] or key, n=unnamed) if unnamed else "")
+    what = asked.column or says(c, "row count")
+    end = says(c, ("high" if asked.most else "low") if hows else ("most" if asked.most else "fewest"))
+    extreme = c.tell(f"{end} {what}", f"{what} {end}")
+    figures = [", ".join(f"{v} ({how})" for v, how in zip(row[1:], asked.hows, strict=False)) or row[1] for row in best]
+    names = {**names, "k": _key(key)}
+    if asked.head > 1:
+        lines = [f"{row[0]}: {figure}" for row, figure in zip(best, figures, strict=True)]
+        tied = says(c, "tied", n=len(best)) if len(best) > asked.head else ""
+        return _list(c, says(c, "top", n=asked.head, x=extreme, **names), lines) + tied + note
+    has, tie = ("have", says(c, "level")) if len(best) > 1 else ("has", "")
+    labels = c.tell(" and ", "和").join(row[0] for row in best)
+    return says(c, "best of", v=labels, has=has, x=extreme, n=figures[0], tie=tie, **names) + note
 
 
 def _level(rows: Sequence[tuple[str, ...]], at: int, head: int) -> list[tuple[str, ...]]:
@@ -620,45 +578,42 @@ def _level(rows: Sequence[tuple[str, ...]], at: int, head: int) -> list[tuple[st
     return [row for i, row in enumerate(rows) if i < head or row[at] == last]
 
 
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"-?[\d.]+(?:e[+-]?\d+)?", text) is not None
-
-
-def _best(c: Conversation, frame: Frame, asked: Ask) -> Script:
-    """The rows with the largest, or the smallest, value."""
-    where = yield from _where(c, frame, asked.where)
+def _best(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
+    """The rows with the largest, or the smallest, value, and those that are level with the last of them."""
     label = asked.against or frame.label
-    names = list(dict.fromkeys([label, asked.column])) if label else [k.name for k in frame.columns[:6]]
-    if asked.head > 1 or not label:
-        names = list(dict.fromkeys([*([label] if label else []), asked.column, *(k.name for k in frame.columns[:6])]))
+    single = asked.head == 1 and label != ""
+    others = [] if single else [k.name for k in frame.columns[:6]]
+    columns = [name for name in dict.fromkeys([label, asked.column, *others]) if name]
     sort = f"{'-' if asked.most else ''}{asked.column}"
-    result = yield from _query(c, frame, where, columns=names, sort=sort, head=asked.head + 12)
-    at = result.names.index(asked.column) if asked.column in result.names else len(result.names) - 1
+    result = yield from _query(c, frame, asked.where, columns=columns, sort=sort, head=asked.head + 12)
+    at = columns.index(asked.column)
     rows = [row for row in result.rows if row[at]]
     if not rows:
-        return c.tell(f"No row of {frame.name}{_told(c, asked)} has a value of {asked.column}.", f"{frame.name}{_told(c, asked)} 没有 {asked.column} 的值。")  # fmt: skip
+        return says(c, "no value", **names)
     best = _level(rows, at, asked.head)
-    more = c.tell("\n\nMore rows may be level with the last one.", "\n\n可能还有并列的行。") if len(best) == asked.head + 12 else ""  # fmt: skip
-    left = _left_out(c, {asked.column: result.missing.get(asked.column, 0)})
-    english, han = ("highest", "最大") if asked.most else ("lowest", "最小")
-    if frame.column(asked.column).is_date:
-        english, han = ("latest", "最晚") if asked.most else ("earliest", "最早")
-    if asked.head == 1 and label and len(result.names) <= 2:
-        at_label = result.names.index(label)
-        found = list(dict.fromkeys(row[at_label] or c.tell(f"(no {label})", f"（没有 {label}）") for row in best))
-        said = " and ".join(found)
-        said = f"{label} {said}" if not frame.column(label).is_text else said
-        value = best[0][at]
-        has = "have" if len(found) > 1 else "has"
-        return c.tell(f"{said} {has} the {english} {asked.column} in {frame.name}{_told(c, asked)}: {value}.", f"{frame.name}{_told(c, asked)} 中 {asked.column} 的{han}值是 {value}，属于 {said}。") + more + left  # fmt: skip
-    number = len(best)
-    head = c.tell(f"The {number} rows with the {english} {asked.column} in {frame.name}{_told(c, asked)}:" if number > 1 else f"The row with the {english} {asked.column} in {frame.name}{_told(c, asked)}:", f"{frame.name}{_told(c, asked)} 中 {asked.column} {han}的 {number} 行：")  # fmt: skip
-    lines = [", ".join(result.names), *(", ".join(row) for row in best)]
-    return "\n".join([head, *(f"- {line}" for line in lines)]) + more + left
+    note = says(c, "maybe") if len(best) == asked.head + 12 else ""
+    note += _left_out(c, {asked.column: result.missing.get(asked.column, 0)})
+    ends = ("latest", "earliest") if frame.column(asked.column).is_date else ("high", "low")
+    extreme = says(c, ends[0] if asked.most else ends[1])
+    if not single:
+        return _row_lines(c, says(c, "best rows", n=len(best), x=extreme, **names), result.names, best) + note
+    labels = list(dict.fromkeys(_named(c, label, row[0]) for row in best))
+    said = c.tell(" and ", "和").join(labels)
+    said = said if frame.column(label).is_text or frame.column(label).is_date else f"{label} {said}"
+    has = "have" if len(labels) > 1 else "has"
+    return says(c, "best", v=said, has=has, x=extreme, n=best[0][at], **names) + note
 
 
-_ANSWERS = {
-    "describe": _describe, "size": _size, "columns": _columns, "missing": _missing, "rows": _rows, "sort": _sort, "count": _count,
-    "exists": _exists, "figure": _figure, "value": _value, "distinct": _distinct, "duplicates": _duplicates, "share": _share,
-    "top": _top, "best": _best,
-}  # fmt: skip
+_ANSWERS: Mapping[str, Callable[[Conversation, Frame, Ask, dict[str, str]], Script]] = {
+    **dict.fromkeys(("describe", "size", "columns"), _described),
+    **dict.fromkeys(("rows", "sort"), _rows),
+    **dict.fromkeys(("count", "exists"), _count),
+    "missing": _missing,
+    "figure": _figure,
+    "value": _value,
+    "distinct": _distinct,
+    "duplicates": _duplicates,
+    "share": _share,
+    "top": _top,
+    "best": _best,
+}

@@ -7,7 +7,7 @@ line. An error of another kind has no rule, and the answer says so.
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from deepnb.models.teaching.conversation import Conversation
@@ -126,16 +126,6 @@ def explain(c: Conversation, f: Failure) -> str:
     return f"{where}\n\n{which}:\n\n```python\n{lines}\n```"
 
 
-def _finding(f: Failure) -> Finding:
-    if found := next((one for rule in _RULES if (one := rule(f)) is not None), None):
-        return found
-    are = "are" if len(f.variables) > 1 else "is"
-    why = f"On this line {are} {f.all_shown}." if f.variables else "No variable is on this line."
-    if f.text.strip().startswith("raise"):
-        return Finding(f"Your own code raises this error here. {why}")
-    return Finding(f"{why} I am a rule-based model and have no rule for this error.")
-
-
 def _cell(f: Failure, finding: Finding) -> str:
     """The corrected cell; the reason, if the error does not say how to correct it."""
     if not finding.lines:
@@ -152,180 +142,108 @@ def _cell(f: Failure, finding: Finding) -> str:
     return f"I can't give a corrected cell: the line that fails is in {f.place.removeprefix('File ')}. Write {right} there."
 
 
-# -- rules: each looks at the kind and the message, and gives a finding or None
+# -- rules
+
+_SAYINGS = r"""
+name '(\w+)' is not defined :: `{0}` is not defined. :: Run the cell that defines `{0}` first.
+local variable '(\w+)' :: `{0}` is a variable of this function, and has no value yet. :: Set it first; `global {0}` is the notebook's.
+No module named '(\w+) :: There is no module `{0}` here. :: Check its spelling; install a package only if you know its name.
+'?NoneType'? :: A value here is None. :: Methods such as `list.sort()` change their list and return None.
+unsupported operand|not supported between|can only concatenate :: Values of two types meet here. :: Convert one, as by `int(...)`.
+No such file or directory: (.+) :: There is no file {0}. :: `import os; os.getcwd()` is the folder that a path starts from.
+Can only use \.dt accessor :: `.dt` needs dates, and the column holds other values. :: Convert it first: `pd.to_datetime(...)`.
+float NaN to integer|convert non-finite :: A missing value (NaN) can't be a whole number. :: Use `fillna(0)`, or the type `Int64`.
+(?:invalid literal|could not convert string) .*: (.+) :: The text {0} is no number. :: `pd.to_numeric(..., errors="coerce")` leaves out such.
+shapes \(|core dimension|same length|match length of|cannot reshape :: The sizes don't fit. :: `.shape` and `len(...)` tell them.
+truth value of :: It is true or false for each value, and one answer is needed. :: Use `&` and `|` with brackets, or `.any()`.
+out of (?:range|bounds) :: There is no item with that number. :: Numbers of items begin with 0: the last is one less than the length.
+values to unpack :: The number of values and of names differ. :: Write as many names as there are values.
+maximum recursion depth :: A function calls itself again and again. :: Return a value for the smallest case first.
+'(\w+)' object is not callable :: A {0} is called like a function. :: A variable may hide a function: `del NAME` brings it back.
+is not (?:subscriptable|iterable)|indices must be integers :: It has no items that are asked for so. :: Check what it holds.
+missing \d+ required|takes \d+ positional|unexpected keyword :: The function takes other arguments. :: Call it with those it takes.
+division by zero|modulo by zero|divide by zero :: The divisor is 0. :: Make sure that it is not 0 before this line.
+"""
+"""What a message means, and what to do about it."""
+_RULES = [tuple(line.split(" :: ")) for line in _SAYINGS.strip().splitlines()]
+
+
+def _finding(f: Failure) -> Finding:
+    here = f" Here: {f.all_shown}." if f.variables else ""
+    if found := _syntax(f) or _imports(f) or _nearest(f) or _corrected(f):
+        return found
+    for pattern, why, advice in _RULES:
+        if found := re.search(pattern, f.message):
+            said = [group or "" for group in found.groups()]
+            return Finding(why.format(*said) + here, advice=advice.format(*said) if said else advice)
+    if f.kind == "KeyError":
+        return Finding(f"There is no key {f.message}.{here}", advice="Check it against those that are there.")
+    if f.text.strip().startswith("raise"):
+        return Finding(f"Your own code raises this error here.{here}")
+    return Finding(f"{here.strip()} I am a rule-based model and have no rule for this error.".strip())
 
 
 def _nearest(f: Failure) -> Finding | None:
     """A key, column, name, attribute, parameter or file that is nearly one there is; never a module."""
-    for near in f.near:
-        word, name = near.word.strip("'\""), near.name.strip("'\"")
-        kind = near.what.removeprefix("a ").removeprefix("an ")
-        if kind == "module" and f.kind in ("ModuleNotFoundError", "ImportError"):
-            return None
-        has = (
-            f"{f.shown(near.owner)} has no {kind}" if near.owner and f.kind != "ImportError" else f"There is no {kind}"
-        )
-        why = f"{has} `{word}`; the nearest is {near.name}."
-        for old, new in (
-            (f'"{word}"', f'"{name}"'),
-            (f"'{word}'", f"'{name}'"),
-            (f".{word}", f".{name}"),
-            (word, name),
-        ):
-            if lines := f.replaced(old, new):
-                return Finding(why, lines)
-        return Finding(why)
-    return None
-
-
-def _name(f: Failure) -> Finding | None:
-    found = re.search(r"name '(\w+)' is not defined", f.message)
-    if found is None:
+    near = next((one for one in f.near if f.kind != "ModuleNotFoundError"), None)
+    if near is None:
         return None
-    name = found[1]
-    if name in _ALIASES or (name in sys.stdlib_module_names and f"{name}." in f.text):
+    word, name = near.word.strip("'\""), near.name.strip("'\"")
+    kind = near.what.removeprefix("a ").removeprefix("an ")
+    has = f"{f.shown(near.owner)} has no {kind}" if near.owner and "import" not in f.message else f"There is no {kind}"
+    pairs = ((f'"{word}"', f'"{name}"'), (f"'{word}'", f"'{name}'"), (f".{word}", f".{name}"), (word, name))
+    lines = next((lines for old, new in pairs if (lines := f.replaced(old, new))), {})
+    return Finding(f"{has} `{word}`; the nearest is {near.name}.", lines)
+
+
+def _imports(f: Failure) -> Finding | None:
+    """A library that was not imported, or is not installed."""
+    name = next(iter(re.findall(r"name '(\w+)' is not defined|No module named '(\w+)", f.message)), ("", ""))
+    if package := _PACKAGES.get(name[1]):
+        why = f"`{name[1]}` is not installed here; its package is called {package}."
+        return Finding(why, advice=f"Install it: `%pip install {package}`.")
+    if name[0] in _ALIASES or (name[0] in sys.stdlib_module_names and f"{name[0]}." in f.text):
         first = min(f.code, default=f.line)
         line = f.code.get(first, "")
-        new = f"{_indent(line)}import {_ALIASES.get(name, name)}\n{line}"
-        return Finding(f"`{name}` is not imported in this notebook.", {first: new})
-    return _nearest(f) or Finding(f"`{name}` is not defined.", advice=f"Run the cell that defines `{name}` first.")
+        new = f"{_indent(line)}import {_ALIASES.get(name[0], name[0])}\n{line}"
+        return Finding(f"`{name[0]}` is not imported in this notebook.", {first: new})
+    return None
 
 
-def _unbound(f: Failure) -> Finding | None:
-    found = re.search(r"local variable '(\w+)'", f.message)
-    if found is None:
-        return None
-    why = f"`{found[1]}` is assigned in `{f.function}`, so it is a variable of this function, and has no value yet on this line."
-    return Finding(why, advice=f"Give it its first value before line {f.line}; write `global {found[1]}` if the notebook's is meant.")  # fmt: skip
-
-
-def _module(f: Failure) -> Finding | None:
-    found = re.search(r"No module named '([\w.]+)'", f.message)
-    if found is None:
-        return None
-    name = found[1].partition(".")[0]
-    if package := _PACKAGES.get(name):
-        return Finding(f"`{name}` is not installed here; its package is called {package}.", advice=f"Install it: `%pip install {package}`.")  # fmt: skip
-    return Finding(
-        f"There is no module `{name}` here.", advice="Check its spelling; install a package only if you know its name."
-    )
-
-
-def _none(f: Failure) -> Finding | None:
-    """None where a value is needed: most come of a method that changes its object."""
-    if "NoneType" not in f.message:
-        return None
-    owner = next((name for name in f.variables if f.kind_of(name) == "NoneType"), "")
-    made = (
-        [n for n in sorted(f.code) if n < f.line and re.match(rf"\s*{re.escape(owner)}\s*=", f.code[n])]
-        if owner
-        else []
-    )
-    by = f": line {made[-1]}, `{f.code[made[-1]].strip()}`, gave no value" if made else ""
-    return Finding(f"`{owner or f.expression or f.text.strip()}` is None{by}.", advice="Methods such as `list.sort()` change their list and return None.")  # fmt: skip
-
-
-def _zero(f: Failure) -> Finding | None:
-    if f.kind != "ZeroDivisionError":
-        return None
+def _corrected(f: Failure) -> Finding | None:
+    """Errors whose line can be written anew: a divisor of 0, a number joined to a text, a loop one too long."""
     for node in ast.walk(f.tree()):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
-            divisor, whole = ast.unparse(node.right), ast.unparse(node)
-            known = [
-                f.shown(name) for name in f.variables if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.\[])", divisor)
-            ]
-            why = f"The divisor `{divisor}` is 0{': ' if known else ''}{' and '.join(known)}."
-            if whole not in f.text or isinstance(node.op, ast.Mod) or isinstance(node.right, ast.Constant):
-                return Finding(why, advice="" if isinstance(node.right, ast.Constant) else f"Check `{divisor}` before this line.")  # fmt: skip
-            guarded = f.text.replace(whole, f"({whole} if {divisor} else 0)", 1)
-            return Finding(
-                f"{why} The correction gives 0 then; choose another value if 0 is wrong here.", {f.line: guarded}
-            )
-    return None
-
-
-def _text_and_number(f: Failure) -> Finding | None:
-    """`"n: " + 3`, `1 + "2"`, `max([1, "2"])`."""
-    joined = re.search(r'can only concatenate str \(not "(\w+)"\) to str', f.message)
-    if not joined and not re.search(r"unsupported operand|not supported between", f.message):
-        return None
-    node = next((n for n in ast.walk(f.tree()) if isinstance(n, ast.BinOp)), None)
-    sides = [ast.unparse(node.left), ast.unparse(node.right)] if node else []
-    if joined and sides:
-        why = f"A text can only be joined to a text, and {f.shown(sides[1])} is of type {joined[1]}."
-        return Finding(why, f.replaced(sides[1], f"str({sides[1]})"))
-    return Finding(f"{f.all_shown or 'This line'} brings together values of two types: {f.message}.", advice="Convert them to one type first, for example with `int(...)`.")  # fmt: skip
-
-
-def _number(f: Failure) -> Finding | None:
-    found = re.search(r"invalid literal for (int)\(\).*?: (.+)$|could not convert string to (float): (.+)$", f.message)
-    if found is None:
-        return None
-    function, text = found[1] or found[3], (found[2] or found[4]).strip().strip("'\"")
-    call = next(
-        (n for n in ast.walk(f.tree()) if isinstance(n, ast.Call) and ast.unparse(n.func) == function and n.args), None
-    )
-    argument = ast.unparse(call.args[0]) if call else ""
-    why = f"{f.shown(argument) if argument else f.all_shown} holds the text '{text}', which is no {'whole ' if function == 'int' else ''}number."  # fmt: skip
-    if argument and function == "int" and re.fullmatch(r"[+-]?\d*\.\d+", text):
-        return Finding(why, f.replaced(f"int({argument})", f"int(float({argument}))"))
-    return Finding(why, advice="Leave such values out, or use `pd.to_numeric(..., errors='coerce')`.")
-
-
-def _index(f: Failure) -> Finding | None:
-    if f.kind != "IndexError":
-        return None
-    node = next((n for n in ast.walk(f.tree()) if isinstance(n, ast.Subscript)), None)
-    if node is None:
-        return None
-    owner, index = ast.unparse(node.value), ast.unparse(node.slice)
-    known = f.shown(owner) if owner in f.variables else f.all_shown or f"`{owner}`"
-    loop = re.compile(rf"\bfor {re.escape(index)} in range\(.*?(\s*\+\s*1\s*)\)\s*:")
-    for number in sorted(f.code, reverse=True):
-        if number < f.line and (found := loop.search(line := f.code[number])):
-            return Finding(f"{known} has no item `{index}`.", {number: line[: found.start(1)] + line[found.end(1) :]})
-    return Finding(
-        f"{known} has no item `{index}`.", advice="Numbers of items begin with 0: the last is one less than the length."
-    )
-
-
-_SAYINGS = (
-    (r"Can only use \.dt accessor", "`.dt` needs dates, and the column holds text.", "Convert it first: `pd.to_datetime(...)`."),
-    (r"cannot convert float NaN to integer|Cannot convert non-finite values", "A missing value (NaN) can't be a whole number.",
-     "Drop or fill it first (`dropna()`, `fillna(0)`), or use the type `Int64`, which can be missing."),
-    (r"shapes \([\d, ]*\) \([\d, ]*\)|mismatch in its core dimension|must be of the same length|does not match length of index|cannot reshape",
-     "The sizes don't fit.", "`.shape` and `len(...)` say what they have."),
-    (r"truth value of an? ", "The condition is true or false for each value, and this line needs one answer.",
-     "Use `&` and `|` with brackets, or `.any()` and `.all()`."),
-    (r"values to unpack", "The number of values and of names differ.", "Write as many names as there are values."),
-    (r"maximum recursion depth", "A function calls itself again and again, and no condition ends it.", "Return a value for the smallest case first."),
-    (r"object is not callable", "What is called is no function; a variable may hide one.", "`del NAME` brings back a function of Python that is hidden."),
-    (r"indices must be integers|object is not subscriptable|object is not iterable", "It has no items that are asked for so.", "Check what it holds."),
-    (r"missing \d+ required|takes \d+ positional|unexpected keyword", "The call has other arguments than the function takes.", "Call it with the arguments that it takes."),
-)  # fmt: skip
-"""What the words of an error mean, and what to do."""
-
-
-def _saying(f: Failure) -> Finding | None:
-    for pattern, why, advice in _SAYINGS:
-        if re.search(pattern, f.message):
-            return Finding(f"{why} Here: {f.all_shown}." if f.variables else why, advice=advice)
-    return None
-
-
-def _missing(f: Failure) -> Finding | None:
-    """A key or a file that is like none there is."""
-    if f.kind == "FileNotFoundError":
-        return Finding(f"There is no such file{': ' + f.all_shown if f.variables else ''}.", advice="`import os; os.getcwd()` is the folder that a path starts from.")  # fmt: skip
-    if f.kind == "KeyError":
-        return Finding(
-            f"{f.all_shown or 'It'} has no key {f.message}.", advice="Check the key against those that are there."
-        )
+        if isinstance(node, ast.BinOp):
+            left, right, whole = ast.unparse(node.left), ast.unparse(node.right), ast.unparse(node)
+            if (
+                "by zero" in f.message
+                and isinstance(node.op, ast.Div | ast.FloorDiv)
+                and not isinstance(node.right, ast.Constant)
+            ):
+                new = f.text.replace(whole, f"({whole} if {right} else 0)", 1)
+                known = " and ".join(
+                    f.shown(n) for n in f.variables if re.search(rf"(?<![\w.]){re.escape(n)}(?![\w.\[])", right)
+                )
+                why = f"The divisor `{right}` is 0{': ' if known else ''}{known}. The correction gives 0 then; choose another value if 0 is wrong here."  # fmt: skip
+                return Finding(why, {f.line: new} if new != f.text else {})
+            if "can only concatenate str" in f.message:
+                why = f"A text can only be joined to a text, and {f.shown(right)} is none."
+                return Finding(why, f.replaced(right, f"str({right})") if f.kind_of(left) != "int" else {})
+        if isinstance(node, ast.Subscript) and "out of range" in f.message:
+            loop = re.compile(rf"\bfor {re.escape(ast.unparse(node.slice))} in range\(.*?(\s*\+\s*1\s*)\)\s*:")
+            for number, line in f.code.items():
+                if number < f.line and (found := loop.search(line)):
+                    why = f"{f.all_shown}: the loop goes one item too far."
+                    return Finding(why, {number: line[: found.start(1)] + line[found.end(1) :]})
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "int" and re.search(r"'[+-]?\d*\.\d+'", f.message):
+            argument = ast.unparse(node.args[0]) if node.args else ""
+            why = f"{f.shown(argument)} is no whole number."
+            return Finding(why, f.replaced(f"int({argument})", f"int(float({argument}))"))
     return None
 
 
 def _syntax(f: Failure) -> Finding | None:
-    """A colon, a bracket or an equals sign that is missing."""
+    """A colon, a bracket, an equals sign or an indentation that is missing."""
     message, line = f.message, f.text.rstrip()
     if f.kind not in ("SyntaxError", "IndentationError", "TabError"):
         return None
@@ -337,22 +255,17 @@ def _syntax(f: Failure) -> Finding | None:
             left = [*left, _CLOSERS[char]] if char in _CLOSERS else left[:-1] if left and char == left[-1] else left
         return Finding("A bracket is never closed.", {f.line: line + "".join(reversed(left))})
     if "Maybe you meant '=='" in message:
-        names = ", ".join(f"`{n}`" for n in re.findall(r"\b(?:if|while|elif|assert)\s+([\w.]+)", line))
-        why = f"`=` gives {names or 'a name'} a value; to compare, write `==`."
-        return Finding(why, {f.line: re.sub(r"(?<![=!<>:+\-*/%&|^])=(?!=)", "==", line, count=1)})
+        new = re.sub(r"(?<![=!<>:+\-*/%&|^])=(?!=)", "==", line, count=1)
+        return Finding("`=` gives a name a value; to compare, write `==`.", {f.line: new})
     if found := re.match(r"expected an indented block after .+ on line (\d+)", message):
         opened = f.code.get(int(found[1]), "")
-        return Finding(f"Line {found[1]}, `{opened.strip()}`, opens a block, and this line is not indented below it.", {f.line: f"{_indent(opened)}    {line.lstrip()}"})  # fmt: skip
+        why = f"Line {found[1]}, `{opened.strip()}`, opens a block, and this line is not indented below it."
+        return Finding(why, {f.line: f"{_indent(opened)}    {line.lstrip()}"})
     return Finding(f"The line is no valid Python: {message}.", advice="Compare it with the lines around it.")
 
 
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
-
-
-_RULES: tuple[Callable[[Failure], Finding | None], ...] = (
-    _syntax, _module, _unbound, _name, _nearest, _none, _zero, _text_and_number, _number, _index, _saying, _missing,
-)  # fmt: skip
 
 
 # -- reading a traceback

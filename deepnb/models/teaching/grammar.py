@@ -8,7 +8,7 @@ that can be read in several ways are tried in each: two readings that both make 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from typing import Any
 
 from deepnb.models.teaching.tables import Column, Frame
@@ -16,7 +16,6 @@ from deepnb.models.teaching.vocabulary import Token, pieces, spans
 
 _READINGS = 96
 """Readings that are tried."""
-_ADDED = ("sum", "count")
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,8 @@ class Parse:
     by: list[Token] = field(default_factory=list)
     by_how: str = ""
     """The aggregate in a group clause: `by total weight`."""
+    by_word: str = ""
+    """The word that it begins with: `each` does not lead to a measure."""
 
     @property
     def kinds(self) -> str:
@@ -81,15 +82,8 @@ class Parse:
                 self.tokens[found.start() : found.end()] = new
             at = found.start() + (1 if new is None else len(new))
 
-    def first(self, kinds: str) -> Token:
-        return next(token for token in self.tokens if token.kind in kinds)
-
     def columns(self) -> list[Token]:
         return [token for token in self.tokens if token.kind == "C"]
-
-    @property
-    def where_asked(self) -> tuple[Condition, ...]:
-        return tuple(self.where)
 
 
 def read(request: str, frame: Frame) -> Ask:
@@ -118,41 +112,43 @@ def read(request: str, frame: Frame) -> Ask:
 def _of_ids(asks: dict[Ask, tuple[Token, ...]], rows: Ask) -> bool:
     """Whether other readings differ in an identifier where this one has the row."""
     return all(
-        all(a == b or (a.kind == "T" and b.kind == "C" and b.value.is_id) for a, b in zip(asks[rows], found, strict=True))
+        all(
+            a == b or (a.kind == "T" and b.kind == "C" and b.value.is_id)
+            for a, b in zip(asks[rows], found, strict=True)
+        )
         for found in asks.values()
     )
 
 
 def _question(tokens: list[Token], frame: Frame) -> Ask:
-    p = Parse(frame, [t for t in tokens if not (t.kind == "T" and t.of)])
     tables = [t for t in tokens if t.kind == "T"]
     if len(tables) - sum(t.of for t in tables) > 1 or sum(t.of for t in tables) > 1:
         raise Unplaced(tables[-1].text)
-    p.tokens = [replace(t, kind="R") if t.kind == "T" else t for t in p.tokens]
-    p.sub("cC?[?VQ]", lambda ts: None)
+    rows = any(a.kind == "R" and b.kind == "T" for a, b in pairwise(tokens))
+    kept = [t for t in tokens if t.kind != "T" or not (t.of or rows)]  # `how many rows does sales have`
+    p = Parse(frame, [replace(t, kind="R") if t.kind == "T" else t for t in kept])
     _conditions(p)
     if odd := next((t for t in p.tokens if t.kind == "?"), None):
         raise Unplaced(odd.text)
     p.sub("KC|CK", lambda ts: [t for t in ts if t.kind == "C"])  # `the column weight`
     p.sub("Y", lambda ts: [replace(ts[0], kind="B"), replace(ts[0], kind="U")])  # `monthly`
     p.sub("BK", lambda ts: ts[1:])  # `per column`
-    p.sub("B[CU](?:&?B?[CU])*(?![CU])", lambda ts: _grouped(p, [t for t in ts if t.kind in "CU"], ""))
-    p.sub("B[AS]?A?C", lambda ts: _grouped(p, ts[-1:], next((t.value for t in ts if t.kind == "A"), "")))
-    p.sub("z", lambda ts: None)
+    p.sub("B[CU](?:&?B?[CU])*(?![CUAS])", lambda ts: _grouped(p, ts, ""))
+    p.sub("BC(?=[AS])|B[CU](?=A?C)", lambda ts: _grouped(p, ts, ""))  # `for each depot the mean weight`
+    p.sub("BA?S?C", lambda ts: _grouped(p, [ts[0], ts[-1]], next((t.value for t in ts if t.kind in "AS"), "")))
+    p.sub("R", lambda ts: [] if ts[0].of and ts[0].value == "row" and len(p.tokens) > 1 else None)
     verbs = [t for t in p.tokens if t.kind == "z"]
     p.tokens = [t for t in p.tokens if t.kind != "z"]
-    p.sub("[R]", lambda ts: [] if ts[0].of and ts[0].value == "row" and len(p.tokens) > 1 else None)
-    asked = _plotted(p) if "P" in p.kinds or "p" in p.kinds else _shaped(p, verbs)
-    for verb in verbs:
-        if not _hinted(asked.column, verb):
-            raise Unplaced(verb.text)
+    asked = _plotted(p) if set("Pp") & set(p.kinds) else _shaped(p, verbs)
+    if odd := next((verb for verb in verbs if not _hinted(asked.column, verb)), None):
+        raise Unplaced(odd.text)
     return replace(asked, where=tuple(p.where))
 
 
 def _grouped(p: Parse, tokens: list[Token], how: str) -> list[Token] | None:
     if p.by:
         return None
-    p.by, p.by_how = tokens, how
+    p.by, p.by_how, p.by_word = [t for t in tokens if t.kind in "CU"], how, tokens[0].text.lower()
     return []
 
 
@@ -163,44 +159,43 @@ def _hinted(column: str, token: Token) -> bool:
 
 # -- conditions
 
+_DONE = [Token("k", "")]
+_SIDES = {"after": (">", 1), "before": ("<", 0), "since": (">=", 0), "until": ("<=", 1), ">": (">", 1), "<": ("<", 0), ">=": (">=", 0), "<=": ("<=", 1)}  # fmt: skip
+"""Sign -> that of a date, and whether the end of the day is meant."""
+
 
 def _conditions(p: Parse) -> None:
     """Put `k` in place of each condition, and take out `where` and `and` around them."""
-    p.sub("cq?[?VC]|Cc[?V]", lambda ts: None)
-    p.sub("Cc[?V]", lambda ts: _kept(p, Condition(ts[0].value.name, "contains", ts[2].text), ts[0].value.is_text))
-    p.sub("C?b[NDY]g?&[ND]g?C?", lambda ts: _between(p, ts))
-    p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?", lambda ts: _compared(p, ts))
-    p.sub("Cm|C!m", lambda ts: _missing(p, ts[0], "present" if len(ts) == 3 else "missing"))
-    p.sub("nC", lambda ts: _missing(p, ts[1], "missing"))
-    p.sub("C?i?[!n]i?C?V(?:[|&]!?V)*", lambda ts: _equal(p, ts))
-    p.sub("C?i?V(?:[|&]V)*C?", lambda ts: _equal(p, ts))
-    p.sub("V", lambda ts: _equal(p, ts))
+    p.sub("Cq(?=[>!ncib])", lambda ts: ts[:1])  # `a weight that is above 5`
+    p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text))
+    p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _between(p, ts))
+    p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
+    p.sub("Cm|C!m", lambda ts: _missing(p, ts[0], "present" if len(ts) == 3 else "missing") if not p.kinds.startswith("m") else None)  # fmt: skip
+    p.sub("n[C]", lambda ts: _missing(p, ts[1], "missing"))
+    for pattern in ("C?i?[!n]i?C?V(?:[|&]!?V)*", "Ci?V(?:[|&]V)*", "V(?:[|&]V)*C", "V(?:[|&]V)*", "V"):
+        p.sub(pattern, lambda ts: _equal(p, ts))
     p.sub("Ci?Ng?(?![SRfCU])", lambda ts: _number(p, ts))
-    p.sub("Ci?D", lambda ts: _dated(p, ts[-1], ts[0].value))
-    p.sub("D", lambda ts: _dated(p, ts[0], None))
-    p.sub("k(?:&k)+", lambda ts: ts[:1])
+    p.sub("Ci?D|D", lambda ts: _dated(p, ts[-1], ts[0].value if len(ts) > 1 else None))
+    p.sub("k(?:&?k)+", lambda ts: ts[:1])
+    p.sub("(?:(?<=[ASXB]C)|(?<=BU))kR", lambda ts: ts[:1])  # `mean weight of broken crates`
     p.sub("q?k", lambda ts: [])
 
 
-_DONE = [Token("k", "")]
-
-
-def _kept(p: Parse, condition: Condition, fits: bool) -> list[Token] | None:
+def _kept(p: Parse, fits: bool, column: str, sign: str, value: Any = None) -> list[Token] | None:
     if fits:
-        p.where.append(condition)
+        p.where.append(Condition(column, sign, value))
     return _DONE if fits else None
 
 
 def _sided(p: Parse, tokens: list[Token]) -> Column | None:
-    """The column of numbers that a comparison is about: beside it, by its word, or by a unit."""
+    """The column of numbers that a comparison is about: beside it, or by the adjective that compares."""
     named = [t.value for t in tokens if t.kind == "C"]
-    sign = next((t for t in tokens if t.kind == ">"), None)
-    hinted = [c for c in p.frame.columns if sign and c.is_number and _hinted(c.name, Token("", "", sign.value[2:]))]
-    found: list[Column] = named or (hinted if len(hinted) == 1 else [])
-    unit = next((t for t in tokens if t.kind == "g"), None)
-    if len(found) != 1 or not found[0].is_number or (named and sign and sign.value[2:].strip() and named != hinted):
+    hint = next((replace(t, value=t.value.partition(" ")[2]) for t in tokens if t.kind == ">"), None)
+    hinted = [c for c in p.frame.columns if hint and c.is_number and _hinted(c.name, hint)]
+    found: list[Column] = named or hinted
+    if len(found) != 1 or not found[0].is_number or (named and hint and hint.value and named != hinted):
         return None
-    if unit and unit.value not in found[0].units:
+    if unit := next((t for t in tokens if t.kind == "g" and t.value not in found[0].units), None):
         raise Unplaced(unit.text)
     return found[0]
 
@@ -208,122 +203,288 @@ def _sided(p: Parse, tokens: list[Token]) -> Column | None:
 def _between(p: Parse, tokens: list[Token]) -> list[Token] | None:
     low, high = (t for t in tokens if t.kind in "ND")
     if low.kind == high.kind == "D":
-        column = next((t.value for t in tokens if t.kind == "C"), None) or _the_date(p, low)
+        named = [t for t in tokens if t.kind == "C"]
+        dated = [t for t in named if t.value.is_date]
+        column = dated[0].value if dated else _the_date(p, low)
         p.where += [Condition(column.name, ">=", low.value[0]), Condition(column.name, "<=", _end(high.value[1]))]
-        return _DONE if column.is_date else None
+        return [*(t for t in named if t not in dated), *_DONE]
     sided = _sided(p, tokens)
-    if sided and low.kind == high.kind:
-        p.where += [Condition(sided.name, ">=", low.value), Condition(sided.name, "<=", high.value)]
-    return _DONE if sided else None
+    if sided is None or low.kind != high.kind:
+        return None
+    p.where.append(Condition(sided.name, ">=", low.value))
+    return _kept(p, True, sided.name, "<=", high.value)
 
 
 def _end(day: str) -> str:
     return f"{day} 23:59:59.999999"
 
 
-_BEFORE_AND_AFTER = {"after": (">", 1), "before": ("<", 0), "since": (">=", 0), "until": ("<=", 1), ">": (">", 1)}
-
-
 def _compared(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    sign = next(t for t in tokens if t.kind == ">")
-    limit = next(t for t in tokens if t.kind in "ND")
+    sign, limit = (next(t for t in tokens if t.kind in kinds) for kinds in (">", "ND"))
     head = sign.value.split()[0]
     if limit.kind == "D":
-        column = next((t.value for t in tokens if t.kind == "C"), None) or _the_date(p, limit)
-        way, side = _BEFORE_AND_AFTER.get(head) or ({"<": ("<", 0), ">=": (">=", 0), "<=": ("<=", 1)}[head])
-        if not column.is_date:
-            return None
-        day = limit.value[side]
-        return _kept(p, Condition(column.name, way, _end(day) if side else day), True)
+        named = [t for t in tokens if t.kind == "C"]
+        dated = [t for t in named if t.value.is_date]
+        column = dated[0].value if dated else _the_date(p, limit)
+        way, late = _SIDES[head]
+        p.where.append(Condition(column.name, way, _end(limit.value[1]) if late else limit.value[0]))
+        return [*(t for t in named if t not in dated), *_DONE]
     sided = _sided(p, tokens)
-    if sided is None or head not in (">", "<", ">=", "<="):
-        return None
-    return _kept(p, Condition(sided.name, head, limit.value), True)
+    return _kept(p, head in (">", "<", ">=", "<="), sided.name, head, limit.value) if sided else None
 
 
 def _missing(p: Parse, token: Token, sign: str) -> list[Token] | None:
-    return _kept(p, Condition(token.value.name, sign), token.value.type != "bool")
+    return _kept(p, token.value.type != "bool", token.value.name, sign)
 
 
 def _equal(p: Parse, tokens: list[Token]) -> list[Token] | None:
     """A value, or several of one column; the name of the column may be beside it."""
     named = {t.value.name for t in tokens if t.kind == "C"}
-    values = [t.value for t in tokens if t.kind == "V"]
-    columns = {column for column, _ in values}
+    values = [t for t in tokens if t.kind == "V"]
+    columns = {t.value[0] for t in values}
     denied = [t for t in tokens if t.kind in "!n"]
     joins = {t.kind for t in tokens if t.kind in "&|"}
-    if len(columns) != 1 or (named and named != columns) or len(joins) > 1 or len(denied) > 1:
+    bare = any(t.text.lower() in ("true", "false") for t in values) and not named
+    if len(columns) != 1 or (named and named != columns) or len(joins) > 1 or len(denied) > 1 or bare:
         return None
     (column,) = columns
-    given = tuple(value for _, value in values)
+    given = tuple(t.value[1] for t in values)
     if isinstance(given[0], bool):
-        return _kept(p, Condition(column, "==", given[0] != bool(denied)), len(given) == 1)
-    if denied and denied[0].kind == "n" and p.kinds.startswith("E"):
-        return None
+        return _kept(p, len(given) == 1, column, "==", given[0] != bool(denied))
     sign = "not" if denied else "==" if len(given) == 1 else "and" if joins == {"&"} else "in"
-    if any(one.column == column and one.sign == sign for one in p.where):
-        return None
-    return _kept(p, Condition(column, sign, given if len(given) > 1 or denied else given[0]), True)
+    fits = not any(one.column == column for one in p.where) and not (denied and p.kinds.startswith("E"))
+    return _kept(p, fits, column, sign, given if len(given) > 1 or denied else given[0])
 
 
 def _number(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    column, number = tokens[0].value, tokens[-1] if tokens[-1].kind == "N" else tokens[-2]
+    column, number = tokens[0].value, next(t for t in tokens if t.kind == "N")
     if tokens[-1].kind == "g" and tokens[-1].value not in column.units:
         raise Unplaced(tokens[-1].text)
-    return _kept(p, Condition(column.name, "==", number.value), column.is_number)
+    return _kept(p, column.is_number, column.name, "==", number.value)
 
 
 def _the_date(p: Parse, token: Token) -> Column:
-    """The column of dates, or of years for a year; there must be one."""
     if len(p.frame.dates) != 1:
         raise Unplaced(token.text, "dates")
     return p.frame.dates[0]
 
 
 def _dated(p: Parse, token: Token, column: Column | None) -> list[Token] | None:
+    """A day, a month or a year; of a year there may be a column of its own."""
     years = [c for c in p.frame.columns if c.is_number and c.name.lower() == "year"]
-    whole_year = token.value[0].endswith("01-01") and token.value[1].endswith("12-31")
-    if column is None and years and whole_year and not p.frame.dates:
-        return _kept(p, Condition(years[0].name, "==", float(token.value[0][:4])), True)
-    if column is None and years and whole_year:
-        raise Unplaced(token.text, "two")
+    if column is None and years and token.value[0].endswith("01-01") and token.value[1].endswith("12-31"):
+        if p.frame.dates:
+            raise Unplaced(token.text, "two")
+        return _kept(p, True, years[0].name, "==", float(token.value[0][:4]))
     found = column or _the_date(p, token)
-    if not found.is_date:
-        return None
-    p.where += [Condition(found.name, ">=", token.value[0]), Condition(found.name, "<=", _end(token.value[1]))]
-    return _DONE
+    if found.is_date:
+        p.where.append(Condition(found.name, ">=", token.value[0]))
+    return _kept(p, found.is_date, found.name, "<=", _end(token.value[1]))
 
 
 # -- shapes
 
+_G = "(?:f?N|Nf)?[CU]"
+_SHAPES = {
+    "rows": r"R",
+    "describe": r"Q|QR|RQ|QRQ|QC",
+    "columns": r"y|yK|Ky|yR|RQ?K|K|KR|KRQ|QK|QKR|yKR",
+    "size": r"s|sR|Rs|HK|HKR|HRK|KH",
+    "count": r"E?H|E?HRE?a?|RE?H|HaR|HEa?|aH|RaE?H|EHR|aRH|RHa|aHR",
+    "exists": r"E|ER|RE",
+    "counts": r"CH",
+    "number": r"HCE?a?|aHC",
+    "distinct": r"dC|HdC|HdCE|EHdC|HCd|dHC|dCE|Ed?C|CE",
+    "column": r"C|RC",
+    "figure": r"A(?:&A)*R?Co?|A(?:&A)*CO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|CA(?:&A)*",
+    "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
+    "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
+    "best": r"RSC|NRSC|fNRSC|SCR|SR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
+    "tail": r"lNR|lR",
+    "first": r"fR",
+    "share": r"X|XR|XC",
+    "missing": r"E?q?m|R?E?R?m|mR|mC|H?mC|HmK?R?|mHK?C?|mH|Km|KmH|EmC|mK|HmC?E|EmK|KHm|E?Km|HCm|Em",
+    "duplicates": r"E?H?uR?|HuRE|E?HRuE?|E?Ru|E?uC|H?uC|Cu|Cd",
+    "sort": r"R?OR?C?o?|oR?O?C?|OoC?|R?OR?C?o?&?fNR|R?OR?C?o?&?Nf?R|fNRO?C?o?|R?o&?f?NR",
+    "corr": r"rb?C&C|Cr&?C|C&Cr",
+}
+"""What a question asks, and what may be left of it then; the first that fits is taken."""
+
 
 def _shaped(p: Parse, verbs: list[Token]) -> Ask:
-    for pattern, build in _SHAPES:
-        if re.fullmatch(pattern, p.kinds):
-            return build(p, verbs)
     kinds = p.kinds
+    what = next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, kinds)), "")
+    if "best" in (what, _fits_best(p, what)):
+        what = "best"
+    if what:
+        return _asked(p, what, verbs)
     for at, token in enumerate(p.tokens):
-        if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern, _ in _SHAPES):
+        if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern in _SHAPES.values()):
             raise Unplaced(token.text)
     odd = p.tokens or p.by
-    raise Unplaced(next((t.text for t in odd if t.kind not in "RC"), odd[0].text if odd else "?"))
+    raise Unplaced(next((t.text for t in odd if t.kind not in "RC"), odd[0].text if odd else str(p.where[0].value)))
+
+
+def _fits_best(p: Parse, what: str) -> str:
+    """`top 3 weights` are rows, `top 3 depots` groups."""
+    column = next((t.value for t in p.tokens if t.kind == "C"), None)
+    figures = column is not None and column.is_number and not column.is_id and not p.by
+    return "best" if what == "top" and figures and re.fullmatch("[fS]NC|NSC|Nf?C", p.kinds) else ""
+
+
+def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
+    tokens, columns, where = p.tokens, p.columns(), p.where
+    of = {t.kind: t for t in reversed(tokens)}
+    head = int(of["N"].value) if "N" in of else 0
+    hows = _hows([t for t in tokens if t.kind in "Aa"])
+    column = columns[0].value if columns else None
+    order = "max" if "o" in of and _is_max(of["o"]) else "min" if "o" in of else ""
+    if p.by and what not in (
+        "rows",
+        "count",
+        "number",
+        "distinct",
+        "column",
+        "figure",
+        "extreme",
+        "top",
+        "best",
+        "share",
+        "sort",
+    ):
+        raise Unplaced(p.by[0].text)
+    if where and what in ("describe", "columns", "size", "tail", "missing", "duplicates", "corr"):
+        raise Unplaced(str(where[0].value or where[0].column))
+    name = column.name if column else ""
+    rows = next((t for t in tokens if t.kind == "R" and t.value == "row"), None)
+    if p.by_how and what not in ("top", "best"):
+        raise Unplaced(p.by[0].text)
+    if rows and what in ("figure", "extreme", "column"):
+        raise Unplaced(rows.text)
+    if what in ("describe", "columns", "size", "missing", "duplicates"):
+        return Ask(what, name)
+    if what in ("rows", "first", "tail"):
+        if what == "rows" and (p.by or not where):
+            return Ask("count", by=_keys(p)) if p.by else Ask("describe")
+        return Ask("tail" if what == "tail" else "rows", head=head or int(what != "rows"))
+    if what == "count" and (p.by or where or "R" in of):
+        return Ask("count", by=_keys(p))
+    if what == "exists" and where:
+        return Ask(what)
+    if what == "counts":
+        return Ask("count", by=_keys(p, columns))
+    if what == "corr":
+        return Ask(what, _measure(columns[0]), against=_measure(columns[1]))
+    if what == "sort":
+        keys = columns or [t for t in p.by if t.kind == "C"]
+        if p.by_word and of.get("O", tokens[0]).text.endswith(" by"):
+            raise Unplaced(p.by_word)
+        if len(keys) != 1 or len(p.by) > 1 or (p.by and columns):
+            raise Unplaced(of.get("O", tokens[0]).text)
+        return Ask(what, keys[0].value.name, most=order == "max", head=head)
+    if what == "share":
+        if columns and not columns[0].value.adds_up:
+            raise Unplaced(columns[0].text, "text")
+        if bool(p.by) == (len({one.column for one in where}) == 1) or len({one.column for one in where}) > 1:
+            raise Unplaced(of["X"].text, "of what")
+        return Ask(what, name, ("sum",) if columns else (), _keys(p))
+    if what in ("top", "best"):
+        return _ranked(p, what, verbs, head or 1, hows)
+    if column is None:
+        raise Unplaced(tokens[0].text)
+    return _of_column(p, what, columns[0], hows, order)
+
+
+def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: str) -> Ask:
+    """A question that has one column in it."""
+    column: Column = token.value
+    if what in ("number", "distinct"):
+        counted = "H" in p.kinds
+        if what == "number" and column.adds_up:  # `how many units`
+            return Ask("figure", column.name, ("sum",), _keys(p))
+        if what == "number" and not (column.is_text or column.is_id):
+            raise Unplaced(token.text)
+        return Ask("figure", column.name, ("nunique",), _keys(p)) if counted else Ask("distinct", column.name)
+    if what == "column":
+        if p.by and not column.adds_up:
+            raise Unplaced(token.text, "how")
+        if p.by:
+            return Ask("figure", column.name, ("sum",), _keys(p))
+        return Ask("value" if p.where else "distinct" if column.is_text else "describe", column.name, word=token.text)
+    if what == "figure":
+        if "M" in p.kinds:
+            hows = ("sum",) if column.adds_up else hows
+        if not hows:
+            raise Unplaced(p.tokens[0].text)
+        if (odd := next((one for one in p.where if one.sign == "and"), None)) and set(hows) != {"sum"}:
+            raise Unplaced(str(odd.value[-1]), "and")
+        return Ask("figure", _measure(token, hows[0]), hows, _keys(p), kind=order if p.by else "")
+    s = next(t for t in p.tokens if t.kind in "Sfl")
+    if p.kinds == "CS" and s.value.endswith("most") and not column.is_number and not p.by:
+        return Ask("top", by=(column.name,), most=_is_max(s), head=1)
+    most = _is_max(s) if s.kind == "S" else s.kind == "l"
+    _fits(s, token)
+    if (s.kind != "S" and not column.is_date) or "most" in s.value:
+        raise Unplaced(s.text, "of what")
+    if hows:
+        if len(p.by) != 1:
+            raise Unplaced(next(t.text for t in p.tokens if t.kind == "A"))
+        return Ask("top", _measure(token, hows[0]), hows, _keys(p), most=most, head=1)
+    return Ask("figure", _measure(token), ("max" if most else "min",), _keys(p), kind=order if p.by else "")
+
+
+def _ranked(p: Parse, what: str, verbs: list[Token], head: int, hows: tuple[str, ...]) -> Ask:
+    """The groups or the rows with the most, or the least: `top 3 depots by weight`, `the heaviest crate`, `when was ...`."""
+    kinds, where_at = p.kinds, re.search("[CU]", p.kinds)
+    f = next((t for t in p.tokens if t.kind == "f"), None)
+    default = Token("S", f.text if f else "top", "min most" if f and f.value else "max most")
+    s = next((t for t in p.tokens if t.kind in "SG"), default)
+    most, hows = _is_max(s), hows or ((p.by_how,) if p.by_how else ())
+    keyed = what == "top" or re.fullmatch("CSR|U(?:SC|CS)", kinds) or kinds == "CRSC"
+    key = p.tokens[where_at.start()] if where_at and keyed else None
+    figures = [t for t in p.columns() if t is not key]
+    if key and (s.kind == "G" or ("R" in kinds and s.value.endswith("most") and not figures)):
+        if p.by:
+            raise Unplaced(p.by[0].text)
+        return Ask("top", by=_keys(p, [key]), most=most, head=head)
+    if not figures and len(p.by) == 1 and p.by[0].kind == "C" and p.by_word in ("by", "按", "按照"):
+        figures, p.by = p.by, []
+    if p.by:
+        raise Unplaced(p.by[0].text)
+    if not figures and "S" not in kinds and not key:
+        return Ask("rows", head=head)
+    if not figures and verbs and "R" not in kinds:
+        figures = [Token("C", verbs[0].text, c) for c in p.frame.columns if c.adds_up and _hinted(c.name, verbs[0])]
+    if len(figures) > 1:
+        raise Unplaced(figures[-1].text)
+    figure = figures[0] if figures else _hint(p, s)
+    _fits(s, figure)
+    measure = _measure(figure, hows[0] if hows else "max")
+    if key is None or (not hows and key.kind == "C" and ("R" in kinds or figure.value.is_date)):
+        against = _the_date(p, p.tokens[0]).name if kinds[0] in "wU" else key.value.name if key else ""
+        if hows:
+            raise Unplaced(s.text)
+        return Ask("best", measure, most=most, head=head, against=against, word=s.text)
+    if key.kind == "C" and key.value.name == figure.value.name:
+        raise Unplaced(key.text)
+    if not hows:
+        both = ("sum" if figure.value.adds_up else "mean", "max" if most else "min")
+        hows = ("sum",) if "most" in s.value else both
+    return Ask("top", measure, hows, _keys(p, [key]), most=most, head=head, word=s.text)
 
 
 def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
     """The columns to group by."""
     keys = []
     for token in p.by if tokens is None else tokens:
-        if token.kind == "U":
-            keys.append(f"{_the_date(p, token).name}.{token.value}")
-        elif token.value.is_number and "int" not in token.value.type.lower() and not token.value.is_id:
+        if token.kind == "C" and token.value.is_number and "int" not in token.value.type.lower():
             raise Unplaced(token.text, "number")
-        else:
-            keys.append(token.value.name)
+        keys.append(token.value.name if token.kind == "C" else f"{_the_date(p, token).name}.{token.value}")
     return tuple(keys)
 
 
 def _measure(token: Token, how: str = "max") -> str:
-    """The name of a column of figures. Raise `Unplaced` for names, and for the sum of identifiers or years."""
+    """The name of a column of figures. Raise `Unplaced` for names, and for the sum of years."""
     column: Column = token.value
     if column.is_date and how in ("max", "min"):
         return column.name
@@ -335,283 +496,37 @@ def _measure(token: Token, how: str = "max") -> str:
 
 
 def _hows(tokens: list[Token]) -> tuple[str, ...]:
-    found: list[str] = []
-    for token in tokens:
-        found += ["min", "max"] if token.value == "range" else [token.value.split()[0]]
+    if len({t.value for t in tokens}) != len(tokens):
+        raise Unplaced(tokens[-1].text)
+    found = [how for t in tokens for how in (("min", "max") if t.value == "range" else (t.value or "sum",))]
     return tuple(dict.fromkeys(found))
 
 
-def _only(p: Parse, by: bool = False, where: bool = True) -> None:
-    """Raise `Unplaced` for groups or conditions that a shape can't have."""
-    if p.by and not by:
-        raise Unplaced(p.by[0].text)
-    if p.where and not where:
-        raise Unplaced(str(p.where[0].value or p.where[0].column))
-
-
-def _describe(p: Parse, _: list[Token]) -> Ask:
-    _only(p, where=False)
-    columns = p.columns()
-    return Ask("describe", columns[0].value.name if columns else "")
-
-
-def _size(p: Parse, _: list[Token]) -> Ask:
-    _only(p, where=False)
-    return Ask("size")
-
-
-def _names(p: Parse, _: list[Token]) -> Ask:
-    _only(p, where=False)
-    return Ask("columns")
-
-
-def _rows(p: Parse, _: list[Token]) -> Ask:
-    """The rows alone: those that conditions keep, a count of each group, or what the table is."""
-    if p.by:
-        return _count(p, _)
-    return Ask("rows") if p.where else Ask("describe")
-
-
-def _count(p: Parse, _: list[Token]) -> Ask:
-    return Ask("count", by=_keys(p))
-
-
-def _exists(p: Parse, _: list[Token]) -> Ask:
-    _only(p)
-    if not p.where:
-        raise Unplaced(p.tokens[0].text)
-    return Ask("exists")
-
-
-def _count_of(p: Parse, _: list[Token]) -> Ask:
-    """`how many depots`: how many there are; `how many units`: all of them together."""
-    token = p.columns()[0]
-    if token.value.adds_up:
-        return Ask("figure", token.value.name, ("sum",), _keys(p))
-    if token.value.is_number and not token.value.is_id or token.value.type == "bool" or token.value.is_date:
-        raise Unplaced(token.text)
-    return Ask("figure", token.value.name, ("nunique",), _keys(p))
-
-
-def _counts_of(p: Parse, _: list[Token]) -> Ask:
-    _only(p)
-    return Ask("count", by=_keys(p, p.columns()))
-
-
-def _distinct(p: Parse, _: list[Token]) -> Ask:
-    """`the different depots`, and how many there are."""
-    token = p.columns()[0]
-    counted = "H" in p.kinds
-    if not counted:
-        _only(p)
-        return Ask("distinct", token.value.name)
-    return Ask("figure", token.value.name, ("nunique",), _keys(p))
-
-
-def _column_alone(p: Parse, _: list[Token]) -> Ask:
-    """`revenue by region` is a sum; `weight of crate 502` its value; `the depots` which there are."""
-    token = p.columns()[0]
-    column: Column = token.value
-    if p.by:
-        if not column.adds_up:
-            raise Unplaced(token.text, "how")
-        return Ask("figure", column.name, ("sum",), _keys(p))
-    if p.where:
-        return Ask("value", column.name, word=token.text)
-    return Ask("distinct" if column.is_text else "describe", column.name)
-
-
-def _figure(p: Parse, _: list[Token]) -> Ask:
-    tokens, columns = [t for t in p.tokens if t.kind in "Aa"], p.columns()
-    hows = ("sum",) if tokens[0].kind == "a" else _hows(tokens)
-    if len({t.value for t in tokens}) != len(tokens):
-        raise Unplaced(tokens[-1].text)
-    if any(one.sign == "and" for one in p.where) and not set(hows) <= {"sum"}:
-        raise Unplaced(str(next(one.value[-1] for one in p.where if one.sign == "and")), "and")
-    return Ask("figure", _measure(columns[0], hows[0]), hows, _keys(p))
-
-
-def _sum(p: Parse, _: list[Token]) -> Ask:
-    token = p.columns()[0]
-    if not token.value.adds_up:
-        raise Unplaced(p.tokens[0].text)
-    return Ask("figure", token.value.name, ("sum",), _keys(p))
-
-
-def _extreme(p: Parse, _: list[Token]) -> Ask:
-    """The largest value of a column, in all or in each group; `highest mean weight by depot` is one of the groups."""
-    s, column = p.first("S"), p.columns()[0]
-    how = [t for t in p.tokens if t.kind == "A"]
-    _fits(s, column)
-    if how:
-        if len(p.by) != 1:
-            raise Unplaced(how[0].text)
-        return Ask("top", _measure(column, how[0].value), _hows(how), _keys(p), most=_is_max(s), head=1)
-    if "most" in s.value:
-        raise Unplaced(s.text)
-    return Ask("figure", _measure(column), ("max" if _is_max(s) else "min",), _keys(p))
-
-
 def _is_max(token: Token) -> bool:
-    return token.value.startswith("max")
+    return bool(token.value.startswith("max"))
 
 
 def _fits(s: Token, column: Token) -> None:
     """Raise `Unplaced` for an adjective that says another column: the heaviest price."""
-    hints = s.value.split()[1:]
+    hints = [hint for hint in s.value.split()[1:] if hint != "most"]
     dated = "date" in hints and column.value.is_date
-    if hints and hints != ["most"] and not dated and not _hinted(column.value.name, s):
+    if s.kind == "S" and hints and not dated and not _hinted(column.value.name, s):
         raise Unplaced(s.text)
 
 
+_LARGE = "largest biggest smallest 最大 最小"
+
+
 def _hint(p: Parse, s: Token) -> Token:
-    """The column that an adjective speaks of: `heaviest` of `body_mass_g`."""
-    found = [c for c in p.frame.columns if c.is_number and not c.is_id and _hinted(c.name, s)]
-    if "date" in s.value and not found:
-        found = p.frame.dates
-    if s.value in ("max", "min"):
-        figures = [c for c in p.frame.columns if re.search("diameter|radius|size|area|population", c.name.lower())]
-        found = (
-            [c for c in figures if c.is_number]
-            if s.text.lower() in ("largest", "biggest", "smallest", "最大", "最小")
-            else []
-        )
+    """The column that an adjective speaks of: `heaviest` of `body_mass_g`, `largest` of `diameter_km`."""
+    figures = [c for c in p.frame.columns if c.is_number and not c.is_id]
+    found = [c for c in figures if _hinted(c.name, s)]
+    found = found or (p.frame.dates if "date" in s.value else [])
+    if s.text.lower() in _LARGE.split():
+        found = [c for c in figures if re.search("diameter|radius|size|area|population", c.name.lower())]
     if len(found) != 1:
         raise Unplaced(s.text, "of what")
     return Token("C", s.text, found[0])
-
-
-def _top(p: Parse, verbs: list[Token]) -> Ask:
-    """`which depot has the highest total weight`, `top 3 depots by weight`, `the month with the most rows`."""
-    kinds = p.kinds
-    head = next((int(t.value) for t in p.tokens if t.kind == "N"), 1)
-    key = p.tokens[re.search("[CU]", kinds).start()]  # type: ignore[union-attr]
-    s = next((t for t in p.tokens if t.kind in "SG"), Token("S", "top", "max most"))
-    how = [t for t in p.tokens if t.kind == "A"] or ([Token("A", "", p.by_how)] if p.by_how else [])
-    how += [Token("A", "", "sum") for t in p.tokens if t.kind == "a"]
-    figures = [t for t in p.tokens if t.kind == "C" and t is not key]
-    if s.kind == "G" or ("R" in kinds and s.value.endswith("most") and not figures):
-        _only(p)
-        return Ask("top", by=_keys(p, [key]), most=_is_max(s), head=head)
-    if not figures and len(p.by) == 1 and p.by[0].kind == "C":
-        figures, p.by = p.by, []
-    _only(p)
-    if not figures and "R" in kinds:  # `which depot has the heaviest crate`
-        figures = [_hint(p, s)]
-        if how or key.kind == "U":
-            raise Unplaced(s.text)
-        return Ask("best", figures[0].value.name, most=_is_max(s), head=head, against=key.value.name, word=s.text)
-    if not figures and verbs:
-        found = [c for c in p.frame.columns if c.adds_up and _hinted(c.name, verbs[0])]
-        if len(found) != 1:
-            raise Unplaced(verbs[0].text)
-        figures = [Token("C", verbs[0].text, found[0])]
-    figure = figures[0] if figures else _hint(p, s)
-    _fits(s, figure)
-    named = key.kind == "C" and p.frame.distinct(key.value) == str(p.frame.rows)
-    if key.kind == "C" and key.value.is_number and not key.value.is_id and key.value.name == figure.value.name:
-        raise Unplaced(key.text)
-    keys = _keys(p, [key])
-    measure = _measure(figure, how[0].value if how else "max")
-    if how:
-        hows = _hows(how)
-    elif figure.value.is_date:
-        return Ask("best", measure, most=_is_max(s), head=head, against=key.value.name, word=s.text)
-    elif "most" in s.value or named:
-        hows = ("sum",)
-    else:
-        hows = ("sum" if figure.value.adds_up else "mean", "max" if _is_max(s) else "min")
-    return Ask("top", measure, hows, keys, most=_is_max(s), head=head, word=s.text)
-
-
-def _best(p: Parse, verbs: list[Token]) -> Ask:
-    """`the heaviest crate`, `the 3 rows with the highest weight`, `top 3 rows by weight`, `when was weight highest`."""
-    head = next((int(t.value) for t in p.tokens if t.kind == "N"), 1)
-    s = next((t for t in p.tokens if t.kind == "S"), Token("S", "top", "max most"))
-    figures, by = p.columns(), p.by
-    if not figures and len(by) == 1 and by[0].kind == "C" and (by[0].value.is_number or by[0].value.is_date):
-        figures, p.by = by, []
-    _only(p)
-    if not figures and "N" in p.kinds and "S" not in p.kinds:
-        return Ask("rows", head=head)
-    figure = figures[0] if figures else _hint(p, s)
-    _fits(s, figure)
-    against = _the_date(p, p.first("w")).name if "w" in p.kinds else ""
-    return Ask("best", _measure(figure), most=_is_max(s), head=head, against=against, word=s.text)
-
-
-def _last(p: Parse, _: list[Token]) -> Ask:
-    _only(p, where=False)
-    return Ask("tail", head=next((int(t.value) for t in p.tokens if t.kind == "N"), 1))
-
-
-def _first(p: Parse, _: list[Token]) -> Ask:
-    _only(p)
-    return Ask("rows", head=1)
-
-
-def _share(p: Parse, _: list[Token]) -> Ask:
-    columns = p.columns()
-    measure = _measure(columns[0], "sum") if columns else ""
-    if columns and not columns[0].value.adds_up:
-        raise Unplaced(columns[0].text, "text")
-    if bool(p.by) == (len({one.column for one in p.where}) == 1) or len({one.column for one in p.where}) > 1:
-        raise Unplaced(p.first("X").text, "of what")
-    return Ask("share", measure, ("sum",) if measure else (), _keys(p))
-
-
-def _missing_values(p: Parse, _: list[Token]) -> Ask:
-    _only(p, where=False)
-    columns = p.columns()
-    return Ask("missing", columns[0].value.name if columns else "")
-
-
-def _duplicates(p: Parse, _: list[Token]) -> Ask:
-    _only(p, where=False)
-    columns = p.columns()
-    return Ask("duplicates", columns[0].value.name if columns else "")
-
-
-def _sorted(p: Parse, _: list[Token]) -> Ask:
-    down = next((_is_max(t) for t in p.tokens if t.kind == "o"), False)
-    columns = p.columns() or [t for t in p.by if t.kind == "C"]
-    if len(columns) != 1 or len(p.by) > 1 or (p.by and p.columns()):
-        raise Unplaced(p.first("O").text)
-    return Ask("sort", columns[0].value.name, most=down)
-
-
-def _correlation(p: Parse, _: list[Token]) -> Ask:
-    _only(p, where=False)
-    one, other = p.columns()
-    return Ask("corr", _measure(one, "corr"), against=_measure(other, "corr"))
-
-
-_G = "f?N?f?[CU]"
-_SHAPES: tuple[tuple[str, Callable[[Parse, list[Token]], Ask]], ...] = (
-    (r"R", _rows),
-    (r"Q|QR|QRQ|QC", _describe),
-    (r"y|yK|Ky|yR|RQ?K|K|KR|KRQ|QK|QKR|yKR", _names),
-    (r"s|sR|Rs|HK|HKR|HRK|KH|HRE?&K", _size),
-    (r"H|HR|RH|HRE|HEa|HaR|HRa|HREa|RHE|aHR|aH|EHR", _count),
-    (r"E|ER|RE", _exists),
-    (r"CH", _counts_of),
-    (r"HC|HCE|HCEa|HCa|aHC", _count_of),
-    (r"dC|HdC|HdCE|HCd|dCE|Ed?C|CE", _distinct),
-    (r"C|RC", _column_alone),
-    (r"A(?:&A)*R?C|CA|aC|Ca|RCA|ACR", _figure),
-    (r"MC|MCE|MCa", _sum),
-    (r"SR?C|CS|SAC|ASC|CAS|ACS", _extreme),
-    (rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}SR|{_G}RS|G{_G}|{_G}G|SN[CU]|fN?[CU]|NG[CU]|GN[CU]", _top),
-    (r"RSC|NRSC|fNRSC|SCR|SR|RS|RCS|CSN?R|NSR|SNR|NSC|fNC|fNR|wSC|wCS|wSR|wRS|CSR", _best),
-    (r"lNR|lR", _last),
-    (r"fR", _first),
-    (r"X|XR|XC|RX|CX", _share),
-    (r"E?m|E?mR|mC|H?mC|HmK?R?|mHK?C?|mH|Km|KmH|EmC|mK|HmCE|HmE|EmK|KHm|EKm", _missing_values),
-    (r"E?H?uR?|HuRE|E?HRuE?|E?Ru|E?uC|H?uC|Cu|Cd", _duplicates),
-    (r"R?OR?C?o?|oR?O?C?|OoC?", _sorted),
-    (r"rb?C&C|Cr&?C|C&Cr", _correlation),
-)  # fmt: skip
-"""What may be left of a question, and what it then asks; the first that fits is taken."""
 
 
 def _plotted(p: Parse) -> Ask:
@@ -624,19 +539,16 @@ def _plotted(p: Parse) -> Ask:
         p.by = [Token("C", over[0].text, _the_date(p, over[0]))]
         kind = kind or "line"
     keys = _keys(p)
-    if re.fullmatch(r"C[v&]C", kinds) and not keys:
-        one, other = (_measure(t, "corr") for t in columns)
-        return Ask("plot", one, against=other, kind="scatter")
-    dated = bool(p.by) and (p.by[0].kind == "U" or p.by[0].value.is_date)
-    if re.fullmatch(r"H?R?|HR", kinds) and keys and len(keys) == 1:
-        return Ask("plot", by=keys, kind=kind or ("line" if dated else "bar"))
-    if re.fullmatch(r"A?C|CA", kinds) and len(keys) < 2:
-        how = _hows([t for t in p.tokens if t.kind == "A"])
-        if not keys:
-            if how or kind not in ("", "hist"):
-                raise Unplaced(p.tokens[0].text)
-            return Ask("plot", _measure(columns[0]), kind="hist")
-        single = p.by[0].kind == "C" and p.frame.distinct(p.by[0].value) == str(p.frame.rows)
-        how = how or (("sum",) if columns[0].value.adds_up or single else ("mean",))
-        return Ask("plot", _measure(columns[0], how[0]), how, keys, kind=kind or ("line" if dated else "bar"))
-    raise Unplaced(next((t.text for t in p.tokens if t.kind not in "ACHR"), p.tokens[0].text if p.tokens else "?"))
+    if re.fullmatch(r"C[v&]C", kinds) and not keys and kind in ("", "scatter"):
+        return Ask("plot", _measure(columns[0]), against=_measure(columns[1]), kind="scatter")
+    kind = kind or ("line" if p.by and (p.by[0].kind == "U" or p.by[0].value.is_date) else "bar")
+    if re.fullmatch(r"H?R?", kinds) and len(keys) == 1 and kind in ("bar", "line"):
+        return Ask("plot", by=keys, kind=kind)
+    if re.fullmatch(r"C", kinds) and not keys and kind in ("bar", "hist"):
+        return Ask("plot", _measure(columns[0]), kind="hist")
+    if re.fullmatch(r"A?C|CA", kinds) and len(keys) == 1 and kind in ("bar", "line"):
+        single = p.frame.distinct(p.frame.column(keys[0])) == str(p.frame.rows)
+        hows = _hows([t for t in p.tokens if t.kind == "A"])
+        hows = hows or (("sum",) if columns[0].value.adds_up or single else ("mean",))
+        return Ask("plot", _measure(columns[0], hows[0]), hows, keys, kind=kind)
+    raise Unplaced(next((t.text for t in p.tokens if t.kind not in "ACHR"), p.tokens[0].text if p.tokens else "plot"))

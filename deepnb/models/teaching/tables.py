@@ -16,9 +16,9 @@ _LISTED = re.compile(
 )
 _VARIABLE = re.compile(r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: ", re.M)
 _UNITS = frozenset(
-    "c f k mm cm m km kg 1e24 g t h s s2 min days pct percent usd eur euro euros ms lb ft mg ml l kwh kw w mwh in".split()
+    ["c", "f", "k", "mm", "cm", "m", "km", "kg", "1e24", "g", "t", "h", "s", "s2", "min", "days", "pct", "percent", "usd", "eur", "euro", "euros", "ms", "lb", "ft", "mg", "ml", "l", "kwh", "kw", "w", "mwh", "in"]
 )
-_GENERIC = frozenset("id ids name no nr number code key label uuid".split())
+_GENERIC = frozenset("id ids name no nr number code key label uuid".split())  # noqa: SIM905
 _ID = re.compile(
     r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$"
 )
@@ -34,7 +34,7 @@ _SHORT = {
     "num": "number",
     "avg": "average",
 }
-_NO_NOUN = frozenset("df data table frame my the raw dataset copy new old all".split())
+_NO_NOUN = frozenset("df data table frame my the raw dataset copy new old all".split())  # noqa: SIM905
 
 
 def name_words(name: str) -> list[str]:
@@ -158,9 +158,9 @@ class Frame:
         exact = [c for c in self.columns if plain in (c.name.casefold(), c.name.casefold().replace("_", " "))]
         if exact:
             return [c for c in exact if c.name == phrase] or exact
-        said = " ".join(name_words(phrase))
+        said = " ".join(name_words(phrase)) if re.fullmatch(r"[\w\s-]+", phrase) else ""
         whole = [c for c in self.columns if said and " ".join(name_words(c.name)) == said]
-        found = whole or [c for c in self.columns if said in c.phrases]
+        found = whole or [c for c in self.columns if said and said in c.phrases]
         ids = [c for c in found if c.is_id and " ".join(name_words(c.name)[:-1]) == said]
         return ids or found
 

@@ -16,7 +16,7 @@ from deepnb.models.teaching.words import HAN_RUN, chinese
 _NOISE = """
 a an the of in on at for from to is are was were do does did has have had with there it its this these which what
 me my you can please show list give tell find see get compute calculate value values dataframe table data
-的 了 吗 呢 里 中 在 请 哪 个 什么
+的 了 吗 呢 里 中 在 请 哪 个 哪个 是多少
 """
 NOISE = frozenset(_NOISE.split())
 """Words that mean nothing: none of them denies, compares or counts."""
@@ -70,10 +70,10 @@ U quarter: quarter|quarters|季度
 w: when|on which date|on what date|什么时候|何时
 R row: row|rows|record|records|entry|entries|observation|observations|行|条|记录|条记录|行数
 R who: who|谁
-K: column|columns|field|fields|column names|names of the columns|列|字段|列名
+K: column|columns|field|fields|column names|names of the columns|列|字段|列名|有哪些列|哪些列
 Q: describe|what is in|what's in|whats in|tell me about|summarize|summary of|summary|overview of|overview|explore
 Q: inspect|look at|content of|contents of|what is inside|what does|look like|what are the contents of|info on
-Q: 描述|概况|看看|里有什么|有什么|查看|介绍
+Q: 描述|概况|看看|有什么|查看|介绍|看一下|怎么样
 s: shape|shape of|size|size of|how big|how large|how long|dimensions of|形状|大小
 y: type|types|dtype|dtypes|data types|类型
 X: share|share of|percentage|percentage of|proportion|proportion of|fraction|fraction of|percent|percent of|what %
@@ -87,8 +87,9 @@ O: sort|sorted|order by|ordered by|sort by|sorted by|rank|ranked|rank by|ranked 
 o max: descending|in descending order|desc|highest first|largest first|high to low|降序|从大到小|从高到低
 o min: ascending|in ascending order|asc|lowest first|smallest first|low to high|升序|从小到大|从低到高
 f: first|top|前
+f min: bottom
 l: last|最后
-E: are there|is there|any|are there any|is there any|有没有|是否有
+E: are there|is there|any|are there any|is there any|有没有|是否有|有
 E any: anything|is anything
 r: correlation|correlated|correlation of|correlate|relationship|correlation coefficient|相关|相关系数|相关性
 > >: above|over|more than|greater than|larger than|higher than|bigger than|exceeding|exceeds|exceed|>
@@ -108,7 +109,7 @@ r: correlation|correlated|correlation of|correlate|relationship|correlation coef
 > before: before|earlier than|prior to|之前|以前|早于
 > since: since|starting|自从
 > until: until|till
-b: between|介于
+b: between|介于|之间
 &: and|和|与|到|以及|且|并且
 |: or|或|或者
 !: not|isn't|aren't|wasn't|except|except for|excluding|other than|but not|不是|不为|不在|除了|!=
@@ -136,16 +137,21 @@ LEXICON: Mapping[str, tuple[str, str]] = {
     if phrase
 }
 """Phrase -> its letter, and what it stands for."""
-_DIGITS = {w: n for n, w in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)}
-_DIGITS |= {w: n for n, w in enumerate("一 二 三 四 五 六 七 八 九 十".split(), 1)} | {"两": 2}
+_DIGITS = {
+    w: n
+    for n, w in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+    )
+}
+_DIGITS |= {w: n for n, w in enumerate(["一", "二", "三", "四", "五", "六", "七", "八", "九", "十"], 1)} | {"两": 2}
 _MONTHS = {name.lower(): n for n in range(1, 13) for name in (calendar.month_name[n], calendar.month_abbr[n])}
 _PIECE = re.compile(
     r"\"[^\"]+\"|“[^”]+”|`[^`]+`|\d{4}-\d{2}(?:-\d{2})?(?![\d-])|-?\d[\d,]*\.\d+(?!\w)|-?\d+(?:,\d{3})*(?![\w-])"
     r"|[<>=!]=|[<>=%]|[㐀-鿿]+|[^\W㐀-鿿]+(?:[-.][^\W\d]+)*(?:['’](?:t|s(?= in\b)))?|[^\s\w.,;:?!()'’，。？！：；、]"
 )
-_PREPOSITIONS = frozenset("in of from on for at 里 中 在".split())
-_POSTPOSITIONS = frozenset(["里", "中", "的"])
-_AROUND_YEARS = frozenset("in of during before after since for from until year".split())
+_PREPOSITIONS = frozenset("in of from on for at 里 中 在".split())  # noqa: SIM905
+_POSTPOSITIONS = frozenset("里 中 的".split())  # noqa: SIM905
+_AROUND_YEARS = frozenset("in of during before after since for from until year".split())  # noqa: SIM905
 _LONGEST = 5
 """Words of a phrase."""
 
@@ -161,6 +167,29 @@ class Token:
     text: str
     value: Any = ""
     of: bool = False
+
+
+def speaks_of_tables(request: str) -> bool:
+    """Whether a request has a word that questions about tables have."""
+    words = [word.lower() for word in pieces(request, Frame("", 0, 0, ()))]
+    phrases = [" ".join(words[at : at + n]) for at in range(len(words)) for n in (1, 2, 3)]
+    kinds = {LEXICON[one][0] for one in phrases if one in LEXICON}
+    opens = next((LEXICON[one][0] for n in (4, 3, 2, 1) if (one := " ".join(words[:n])) in LEXICON), "")
+    asked = {
+        "how many",
+        "number of",
+        "row",
+        "top",
+        "rows",
+        "records",
+        "entries",
+        "per",
+        "each",
+        "多少",
+        "几",
+        "行",
+    } & set(phrases)
+    return bool(kinds & set("ASGXdmuOrKsYM") or asked or (opens in ("Q", "H", "f", "B", "O") and len(words) < 15))
 
 
 def pieces(request: str, frame: Frame) -> list[str]:
