@@ -16,7 +16,7 @@ from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, without_tables
-from deepnb.models.teaching.talk import nothing
+from deepnb.models.teaching.talk import nothing, says
 from deepnb.models.teaching.vocabulary import speaks_of_tables, unknown_words
 from deepnb.models.teaching.words import first_match, short
 
@@ -24,114 +24,22 @@ QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
 _SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2
 """Lines of an answer; tables that are looked at if none is named; columns in which unknown words are looked for."""
 _WEAK = (r"^\s*(?:what|which|how|is|are|does|do|has|have|show|list|give|find|display|when)\b", r"什么|哪|看看|列出|吗")
-_SENTENCES = r"""
-shape = {t} is a DataFrame of {n} rows and {m} columns. || {t} 是一个 {n} 行 {m} 列的 DataFrame。
-column = `{k}` in {t}: {x}. || {t} 的 `{k}`：{x}。
-lacks = , {n} missing || ，缺失 {n}
-columns = - and {n} more columns{x} || - 另有 {n} 列{x}
-more = - and {n} more || - 另有 {n} 条
-more rows = - and {n} more rows || - 另有 {n} 行
-sample = I only see a part of {t}, so I can't tell. || 我只看到 {t} 的一部分，无法回答。
-none missing = No value is missing in {x}{t}: 0. || {t} 没有缺失值：0。
-missing in = {n} of {m} values of {k} are missing in {t}. || {t} 的 {k} 缺失 {n} 个（共 {m} 行）。
-missing = {n} values are missing in {t}: || {t} 共缺失 {n} 个值：
-unseen =  {n} columns were not looked at. || 另有 {n} 列没有查看。
-rows = {n} rows of {t}{w} || {t}{w}：{n} 行
-first = The first {n} rows of {t} || {t} 的前 {n} 行
-sorted = {t}{w} by {k}, from {x} || {t}{w} 按 {k} {x}
-yes = Yes, {n} rows of {t}{w}. || 有：{t}{w} {n} 行。
-no = No, 0 rows of {t}{w}. || 没有：{t}{w} 0 行。
-by = {x} by {k} in {t}{w}: || {t}{w} 按 {k} 的 {x}：
-no value = No row of {t}{w} has a value of {k}. || {t}{w} 没有 {k} 的值。
-figure = The {x} {k} in {t}{w} is {v}. || {t}{w} 的 {k} {x}是 {v}。
-nunique = There are {v} different values of {k} in {t}{w}. || {t}{w} 的 {k} 有 {v} 个不同的值。
-no row = There is no row of {t}{w}. || {t}{w} 没有这样的行。
-value = The {k} in {t}{w} is {v}. || {t}{w} 的 {k} 是 {v}。
-distinct = {k} in {t}{w} has {n} different values: {v}. || {t}{w} 的 {k} 有 {n} 个不同的值：{v}。
-not unique = {k} is not unique in {t}: {n} rows repeat a value of an earlier one. || {t} 的 {k} 有重复：{n} 行与前面的值相同。
-unique = {k} is unique in {t}: 0 duplicates. || {t} 的 {k} 没有重复：0。
-no duplicates = No, {t} has 0 duplicate rows. || {t} 没有重复的行：0。
-duplicates = Yes, {n} rows of {t} are duplicates of an earlier one. || 有：{t} 有 {n} 行重复。
-share by = Share of {x} by {k} in {t}: || {t} 按 {k} 占{x}的比例：
-share = {v} % of {x} in {t}{w} ({n} of {m}). || {t}{w} 占{x}的 {v} %（{n} / {m}）。
-of rows = the rows || 行数
-of total = the total {k} || {k} 总和
-no group = \n\nRows without `{k}` are no group here: {n}. || \n\n没有 `{k}` 的行不算一组：{n}。
-top = The {n} of {k} with the {x} in {t}{w}: || {t}{w} 中 {x}的 {n} 个 {k}：
-best of = {v} {has} the {x} in {t}{w} by {k}: {n}{tie}. || {t}{w} 按 {k} 计算，{v} 的{x}{tie}：{n}。
-best = {v} {has} the {x} {k} in {t}{w}: {n}. || {t}{w} 中 {k} 的{x}值是 {n}，属于 {v}。
-best rows = The {n} rows with the {x} {k} in {t}{w}: || {t}{w} 中 {k} {x}的 {n} 行：
-tied = \n\n{n} are shown, since the last ones are level. || \n\n末位并列，共 {n} 个。
-level = , level || （并列）
-maybe = \n\nMore rows may be level with the last one. || \n\n可能还有并列的行。
-left out = \n\nRows left out: {x}. || \n\n未计入：{x}。
-without = {n} without `{k}` || {n} 行没有 `{k}`
-without key = (no {k}) || （没有 {k}）
-unplaced = I can't place "{v}" in that{x}. Try "{k}" or "{n}". || 我无法理解“{v}”{x}。可以试试“{k}”或“{n}”。
-try mean = mean {k} by {v} in {t} || {t} 里每个 {v} 的平均 {k}
-try count = how many rows are there per {v} in {t}? || {t} 里每个 {v} 有多少行？
-try describe = what is in {t}? || {t} 里有什么？
-try rows = how many rows are in {t}? || {t} 有多少行？
-why tables = : there are {x} || ：有 {x}
-why two = : it may mean two things || ：它可以有两种意思
-why id = : it names rows, and is no figure || ：它是编号，不是数值
-why text = : it is no figure to compute with || ：它不是可以计算的数值
-why number = : I group by no such figures || ：不能按这样的数值分组
-why how = : say total, mean, median, highest or lowest || ：请说明总和、平均、中位数、最大或最小
-why dates = : there is not one column of dates || ：没有唯一的日期列
-why and = : say or, or ask of one at a time || ：请用“或”，或逐个询问
-why of what = : it does not say of what || ：没有说明是什么的
-why missing = : some rows have no value there || ：有的行没有值
-why values = : there are too many values to choose from || ：值太多，无法选择
-why agree = : it may mean a total, a mean or one row, which differ here || ：可以指总和、平均或单行，这里不同
-high = highest || 最大
-low = lowest || 最小
-most = most || 最多
-fewest = fewest || 最少
-latest = latest || 最晚
-earliest = earliest || 最早
-down = high to low || 从高到低
-up = low to high || 从低到高
-row count = rows || 行数
- > = is above || 大于
- >= = is at least || 至少为
- < = is below || 小于
- <= = is at most || 至多为
- == = is || 为
- not = is not || 不为
- in = is one of || 为
- and = is one of || 为
- contains = contains || 包含
- missing = is missing || 缺失
- present = is not missing || 不缺失
- sum = total || 总和
- mean = mean || 平均值
- median = median || 中位数
- max = highest || 最大值
- min = lowest || 最小值
- std = standard deviation of || 标准差
-"""
-_SAYS = dict(line.split(" = ", 1) for line in _SENTENCES.strip("\n").splitlines())
-
-
-def says(c: Conversation, key: str, **values: Any) -> str:
-    """A sentence in the language of the request."""
-    english, _, chinese = _SAYS[key].replace("\\n", "\n").partition(" || ")
-    return c.tell(english, chinese).format(
-        **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
-    )
+_NAMED = (
+    r"\b(?:DataFrame|data ?frame|table|dataset)\s+`?(?P<name>(?!(?:is|has|have|of|with|by|in)\b)[A-Za-z_]\w*)",
+    r"`(?P<name>[A-Za-z_]\w*)`",
+)
 
 
 def wants_table(c: Conversation) -> str | None:
     """A question that has the words of one about a table."""
     given = parse_frame(c.request) is not None
-    asks = given or ((LIST in c.tools or parse_frame(c.base) is not None) and speaks_of_tables(c.request))
+    asks = given or ((INSPECT in c.tools or parse_frame(c.base) is not None) and speaks_of_tables(c.request))
     return c.request if asks and len(c.request) < 20_000 else None
 
 
 def wants_any_table(c: Conversation) -> str | None:
     """Any other question that may be about one."""
-    return c.request if LIST in c.tools and len(c.request) < 300 and first_match(c.request, *_WEAK) else None
+    return c.request if INSPECT in c.tools and len(c.request) < 300 and first_match(c.request, *_WEAK) else None
 
 
 def ask(c: Conversation, request: str) -> Script:
@@ -166,6 +74,10 @@ def tables_asked(c: Conversation, request: str) -> Generator[Use, Step, list[Fra
     """The table that is named, the one last spoken of, or the few that there are."""
     if given := parse_frame(c.request) or parse_frame(c.base):
         return [given[0]]
+    if INSPECT in c.tools and (named := first_match(request, *_NAMED)):
+        step = yield Use(INSPECT, {"name": named["name"]}, may_fail=True)
+        if found := None if step.failed else parse_frame(step.result):
+            return [found[0]]
     step = yield Use(LIST, {})
     names = listed_tables(step.result)
     named = mentioned(request, names)
@@ -356,7 +268,7 @@ def _told(c: Conversation, asked: Ask) -> str:
     return c.tell(f" where {' and '.join(parts)}", f"（{'，'.join(parts)}）") if parts else ""
 
 
-def _left_out(c: Conversation, found: Mapping[str, int]) -> str:
+def left_out(c: Conversation, found: Mapping[str, int]) -> str:
     """How many rows were left out since a column has no value there."""
     gaps = c.tell(", ", "，").join(says(c, "without", n=number, k=name) for name, number in found.items() if number)
     return says(c, "left out", x=gaps) if gaps else ""
@@ -456,7 +368,7 @@ def _groups(c: Conversation, asked: Ask, result: Result, what: str, names: dict[
         {asked.column: result.matched - _counted(result, asked)} if len(shown) < len(hows) and not result.hidden else {}
     )
     head = says(c, "by", x=what, **{**names, "k": ", ".join(map(_key, asked.by))})
-    return _list(c, head, lines, result.hidden) + _left_out(c, left)
+    return _list(c, head, lines, result.hidden) + left_out(c, left)
 
 
 def _counted(result: Result, asked: Ask) -> int:
@@ -475,7 +387,7 @@ def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) ->
     values = [value for name, value in zip(result.names, result.rows[0] if result.rows else (), strict=False) if name.endswith(tuple(f"({how})" for how in asked.hows))]  # fmt: skip
     if not any(values):
         return says(c, "no value", **names)
-    left = _left_out(c, {asked.column: result.matched - _counted(result, asked)}) if "count" in hows else ""
+    left = left_out(c, {asked.column: result.matched - _counted(result, asked)}) if "count" in hows else ""
     key, both = ("nunique" if asked.hows == ("nunique",) else "figure"), c.tell(" and ", "和")
     what = both.join(says(c, f" {how}") for how in asked.hows if how != "nunique")
     return says(c, key, x=what, v=both.join(values), **names) + left
@@ -495,7 +407,7 @@ def _distinct(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) 
     lacking = sum(int(row[1]) for row in result.rows if not row[0])
     values = [row[0] for row in result.rows if row[0]] + ([f"+{result.hidden}"] if result.hidden else [])
     number = result.groups - bool(lacking)
-    return says(c, "distinct", n=number, v=", ".join(values), **names) + _left_out(c, {asked.column: lacking})
+    return says(c, "distinct", n=number, v=", ".join(values), **names) + left_out(c, {asked.column: lacking})
 
 
 def _duplicates(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
@@ -532,7 +444,7 @@ def _share(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> 
     if not whole:
         raise Unplaced(asked.column or column.name, "of what")
     text = says(c, "share", v=f"{100 * part / whole:.1f}", x=what, n=f"{part:,.10g}", m=f"{whole:,.10g}", **names)
-    return text + _left_out(c, {column.name: lacking})
+    return text + left_out(c, {column.name: lacking})
 
 
 def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
@@ -557,7 +469,7 @@ def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Sc
             raise Unplaced(asked.word, "agree")
     unnamed = sum(int(row[-1]) for row in result.rows if not row[0] and (not hows or hows[-1] == "count"))
     left = {asked.column: result.matched - _counted(result, asked)} if hows and hows[-1] == "count" and not result.hidden else {}  # fmt: skip
-    note = _left_out(c, left) + (says(c, "no group", k=key.rpartition(".")[0] or key, n=unnamed) if unnamed else "")
+    note = left_out(c, left) + (says(c, "no group", k=key.rpartition(".")[0] or key, n=unnamed) if unnamed else "")
     what = asked.column or says(c, "row count")
     end = says(c, ("high" if asked.most else "low") if hows else ("most" if asked.most else "fewest"))
     extreme = c.tell(f"{end} {what}", f"{what} {end}")
@@ -592,7 +504,7 @@ def _best(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> S
         return says(c, "no value", **names)
     best = _level(rows, at, asked.head)
     note = says(c, "maybe") if len(best) == asked.head + 12 else ""
-    note += _left_out(c, {asked.column: result.missing.get(asked.column, 0)})
+    note += left_out(c, {asked.column: result.missing.get(asked.column, 0)})
     ends = ("latest", "earliest") if frame.column(asked.column).is_date else ("high", "low")
     extreme = says(c, ends[0] if asked.most else ends[1])
     if not single:

@@ -4,207 +4,186 @@ import difflib
 import json
 import keyword
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from deepnb.models.teaching.answers import refusal, tables_asked, with_values
+from deepnb.models.teaching.answers import left_out, refusal, tables_asked, with_values
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, read
 from deepnb.models.teaching.moves import Script, Use, failure
-from deepnb.models.teaching.tables import Frame, without_tables
+from deepnb.models.teaching.tables import UNITS, Frame, without_tables
+from deepnb.models.teaching.talk import says
 from deepnb.models.teaching.words import first_match, is_stop_word, short
 
 RUN, CELL = "run_python", "propose_cell"
 _BY_CODE = (
-    r"\b(?:with|using|in|by|use|run)\s+(?:some |my |your )?(?:python|pandas|code)\b\s*(?:to\b|[:,])?",
-    r"(?:用|使用|运行)\s*(?:代码|pandas|python)",
+    r"\b(?:with|using|in|by|use)\s+(?:python|pandas|code)\b\s*(?:to\b|[:,])?|(?:用|使用)\s*(?:代码|pandas|python)"
 )
 _AS_CELL = (
-    r"\b(?:give|write|show|make|create|propose|put|have|want|need|insert|add)\b(?: me)? (?:a |the )?(?:new |next )?(?:cell|code|snippet)"
-    r"\b(?: (?:that|which|to|for|with))?:?",
+    r"\b(?:give|write|show|make|put)\b(?: me)? (?:a |the )?(?:new |next )?(?:cell|code|snippet)\b(?: (?:that|which|to|for|with))?:?",
     r"(?:写|给我?|生成)(?:一个|一段)?(?:单元格|代码)[，,：:]?",
 )
-_PLOT = (
-    r"(?<![-\w/.])(?:plots?|chart|graph|visuali[sz]e|histogram|scatter ?plot|plotting)\b(?!\.\w)|^\s*draw\b.*\b(?:bars?|lines?|points)\b",
-    r"画|绘制|柱状图|条形图|折线图|散点图|直方图",
-)
+_PLOT = r"(?<![-\w/.])(?:plots?|chart|graph|visuali[sz]e|histogram|scatter ?plot|draw)\b(?!\.\w)|画|绘制|柱状图|条形图|折线图|散点图|直方图"
 _NAME = r"[`\"'“]?(?P<name>[A-Za-z_]\w*)[`\"'”]?"
 _NAMED = (
-    rf"[,，]?\s*(?:and )?\b(?:call|name)\s+(?:it|that|the result)\s+{_NAME}",
-    rf"\s*\b(?:in(?:to)?|as|to|in)\s+(?:a |the )?(?:new )?variable\s+(?:named |called )?{_NAME}",
-    rf"(?<=\w)\s+(?:and (?:store|save|keep) (?:it|that) )?as\s+{_NAME}\s*[.!]?$",
-    rf"(?:存到|存入|放到|保存到|赋给)\s*(?:一个)?新?变量\s*{_NAME}",
+    rf"\s*\b(?:in(?:to)?|as)\s+(?:a |the )?(?:new )?variable\s+(?:named |called )?{_NAME}|\s+as\s+{_NAME.replace('name', 'as_')}\s*[.!]?$",
+    rf"(?:存到|存入|保存到)\s*(?:一个)?变量\s*{_NAME}",
 )
-_MAKES = r"^\s*(?:please )?(?:put|store|save|keep|assign|compute|calculate|get)\b|^\s*把"
-_AGAIN = r"\b(?:give|put|show|write|make|keep|have|want|get|save)\s+(?:me\s+)?(?:that|this|it|the (?:last |same )?(?:plot|result|code|cell))\b|刚才|上面"
-_UNITS = frozenset(["c", "f", "k", "mm", "cm", "m", "km", "kg", "1e24", "g", "t", "h", "s", "s2", "min", "days", "pct", "usd", "eur"])  # fmt: skip
+_MAKES = r"^\s*(?:please )?(?:put|store|save|keep|compute|calculate|get)\b|^\s*把"
+_AGAIN = r"\b(?:give|put|show|write|make|keep)\s+(?:me\s+)?(?:that|this|it)\b.*\bcell\b|(?:刚才|上面).*单元格"
 _PHRASES = {"sum": "total", "mean": "average", "median": "median", "max": "maximum", "min": "minimum"}
 _WIDTH, _SHOWN = 88, 10
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to come of a request: run, or put into a cell; the name of a variable to make."""
+    """What is to come of a request, which has no words any more that say how; `again` is the code that ran last."""
 
     request: str
-    """The request without the words that say how."""
     tool: str = RUN
     name: str = ""
+    """The variable to make."""
     again: bool = False
-    """Whether the code that ran last is meant."""
 
 
 def wants_code(c: Conversation) -> Wanted | None:
     """A plot, a new variable, or anything else of a table that is asked for as code."""
-    if len(c.request) > 4_000:
-        return None
-    request = c.request
-    for pattern in _BY_CODE:
-        request = re.sub(pattern, " ", request, flags=re.IGNORECASE)
-    by_code = request != c.request
-    cell = first_match(request, *_AS_CELL)
-    name = ""
-    if (
-        (by_code or first_match(request, _MAKES))
-        and (found := first_match(request, *_NAMED))
-        and not is_stop_word(found["name"])
-    ):
-        name = found["name"]
+    request = re.sub(_BY_CODE, " ", c.request, flags=re.IGNORECASE)
+    by_code, name = request != c.request, ""
+    if (by_code or first_match(request, _MAKES)) and (found := first_match(request, *_NAMED)):
+        name = next(group for group in found.groups() if group)
         request = re.sub(_MAKES, " ", request[: found.start()] + request[found.end() :], flags=re.IGNORECASE)
-    again = cell is None and "cell" in request and first_match(request, _AGAIN) is not None
-    if cell:
-        request = request[: cell.start()] + request[cell.end() :]
+    again = first_match(request, _AGAIN) is not None
+    cell = first_match(request, *_AS_CELL)
+    request = request[: cell.start()] + request[cell.end() :] if cell else request
     tool = CELL if cell or again else RUN
-    plot = first_match(request, *_PLOT)
-    return Wanted(request, tool, name, again) if tool in c.tools and (by_code or plot or name or tool == CELL) else None
+    wanted = by_code or tool == CELL or (name and not is_stop_word(name)) or first_match(request, _PLOT)
+    return Wanted(request, tool, name, again) if tool in c.tools and wanted and len(request) < 4_000 else None
 
 
 def compute(c: Conversation, wanted: Wanted) -> Script:
     """Look at the table, write the code, and say what came of it; a misspelt column is corrected after the error."""
-    if wanted.again and (code := _earlier_code(c)):
-        return (yield from _propose(c, code))
-    listed = next((s.result for s in c.turn if s.tool == "list_variables"), "")
+    if wanted.again:
+        ran = {m.tool_call_id for m in c.earlier if m.role == "tool" and m.status == "ok"}
+        codes = [str(call.args.get("code", "")) for m in c.earlier for call in m.tool_calls if call.name == RUN and call.id in ran]  # fmt: skip
+        return (yield from _propose(c, codes[-1])) if codes else says(c, "no code")
     frames = yield from tables_asked(c, wanted.request)
     if isinstance(frames, str):
         return frames
-    taken = re.findall(r"^`?(\w+)`?:", listed, re.M)
-    request, typed, near = without_tables(wanted.request), "", ""
-    failed: list[tuple[Frame, Unplaced]] = []
+    listed = next((s.result for s in c.turn if s.tool == "list_variables"), "")
+    request, failed = without_tables(wanted.request), Unplaced("?")
     for frame in frames:
         known = (yield from with_values(c, frame, request)) if len(frames) == 1 else frame
+        names, typed, near = [column.name for column in known.columns], "", ""
         try:
-            asked = read(request, known)
-        except Unplaced as error:
-            names = difflib.get_close_matches(error.word, [column.name for column in known.columns], 1, cutoff=0.7)
             try:
-                asked = read(re.sub(rf"\b{re.escape(error.word)}\b", f"`{names[0]}`" if names else "", request), known)
-            except Unplaced:
-                failed.append((known, error))
-                continue
-            if not names:
-                failed.append((known, error))
-                continue
-            typed, near = error.word, names[0]
-        return (yield from run(c, known, asked, wanted.name, taken, wanted.tool, typed, near))
-    return refusal(c, failed[0][1], failed[0][0])
+                asked = read(request, known)
+            except Unplaced as error:
+                typed, near = error.word, next(iter(difflib.get_close_matches(error.word, names, 1, cutoff=0.7)), "")
+                if not near:
+                    raise
+                asked = read(re.sub(rf"\b{re.escape(typed)}\b", f"`{near}`", request), known)
+        except Unplaced as error:
+            failed = error
+            continue
+        taken = re.findall(r"^`?(\w+)`?:", listed, re.M)
+        return (yield from run(c, known, asked, wanted.name, taken, wanted.tool, (typed, near)))
+    return refusal(c, failed, frames[0])
 
 
 def run(
     c: Conversation,
     frame: Frame,
     asked: Ask,
-    name: str,
-    taken: Sequence[str],
+    name: str = "",
+    taken: Collection[str] = (),
     tool: str = RUN,
-    typed: str = "",
-    near: str = "",
+    slip: tuple[str, str] = ("", ""),
 ) -> Script:
-    """Run the code, or put it into a cell."""
+    """Run the code, or put it into a cell; a column that was misspelt is first taken as it was typed."""
     try:
-        code = code_of(frame, asked, name, taken)
+        right = _code(frame, asked, name, taken)
     except Unplaced as error:
         return refusal(c, error, frame)
-    first = code.replace(f'"{near}"', f'"{typed}"') if typed else code
     if tool == CELL:
-        return (yield from _propose(c, code))
-    step = yield Use(RUN, {"code": first}, may_fail=True)
-    lead = ""
-    if typed and step.failed and typed in step.result and "did not allow" not in step.result:
-        lead = c.tell(
-            f"{frame.name} has no column `{typed}`; I took `{near}`, the nearest. ",
-            f"{frame.name} 没有列 `{typed}`，我改用最接近的 `{near}`。",
-        )
+        return (yield from _propose(c, right))
+    code, lead = right.replace(*(json.dumps(one) for one in reversed(slip))) if slip[0] else right, ""
+    step = yield Use(RUN, {"code": code}, may_fail=True)
+    if slip[0] and step.failed and slip[0] in step.result and "did not allow" not in step.result:
+        lead, code = says(c, "slip", v=slip[0], k=slip[1], t=frame.name), right
         step = yield Use(RUN, {"code": code}, may_fail=True)
-    return lead + _report(c, frame, asked, name, step)
+    return lead + _report(c, frame, asked, name, step, code)
 
 
-def code_of(frame: Frame, asked: Ask, name: str = "", taken: Collection[str] = ()) -> str:
+# -- code
+
+
+def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
     """Code whose last line is the answer, bound to `name` if one is given."""
-    rows = _rows(frame, asked)
     if asked.what == "plot":
-        return _plot(frame, asked, rows, taken)
-    how = asked.hows[0] if asked.hows else ""
-    column = _text(asked.column)
-    sort = f".sort_values(ascending={not asked.most})"
-    chain = {
+        return _plot(frame, asked, taken)
+    rows, how, column = _rows(frame, asked), (asked.hows or ("",))[0], _text(asked.column)
+    order = f"ascending={not asked.most}"
+    single = [f"{rows}[{column}].{how}()" if how else f"len({rows})"]
+    groups = [rows, *_totals(asked)] if asked.by else single
+    chains: Mapping[str, list[str]] = {
         "rows": [rows, *([f".head({asked.head})"] if asked.head else [])],
         "tail": [rows, f".tail({asked.head})"],
-        "sort": [rows, f".sort_values({column}, ascending={not asked.most})"],
+        "sort": [rows, f".sort_values({column}, {order})"],
         "best": [rows, f".{'nlargest' if asked.most else 'nsmallest'}({asked.head}, {column})"],
-        "corr": [f"{rows}[{column}]", f".corr({rows}[{_text(asked.against)}])"],
-        "exists": [f"len({rows})"],
-    }.get(asked.what)
-    if asked.what in ("count", "figure", "top"):
-        groups = [rows, *_totals(asked)] if asked.by else [f"{rows}[{column}].{how}()" if how else f"len({rows})"]
-        chain = [*groups, *([sort, f".head({asked.head})"] if asked.what == "top" else [])]
-    if chain is None:
+        "corr": [f"{rows}[{column}].corr({rows}[{_text(asked.against)}])"],
+        "top": [*groups, f".sort_values({order})", f".head({asked.head})"],
+        **dict.fromkeys(("count", "figure"), groups),
+    }
+    if asked.what not in chains or len(asked.hows) > 1:
         raise Unplaced(asked.word or asked.column or frame.name, "text")
-    return "\n".join([_line(chain, name), name] if name else [_line(chain)])
+    return "\n".join([_line(chains[asked.what], name), *([name] if name else [])])
 
 
 def _totals(asked: Ask) -> list[str]:
     """The methods that give a figure for each group."""
-    keys = [_key(one) for one in asked.by]
+    keys = [
+        _text(one) if not _period(one) else f"lambda t: t[{_text(one.rpartition('.')[0])}]{_period(one)}"
+        for one in asked.by
+    ]
     along = f"[{', '.join(keys)}]" if len(keys) > 1 else keys[0]
-    if not asked.column:
-        return [f".groupby({along})", ".size()"]
-    return [f".groupby({along})[{_text(asked.column)}]", f".{asked.hows[0]}()"]
+    if any("lambda" in key for key in keys):
+        along = f"lambda t: {along.removeprefix('lambda t: ')}"
+    figure = [f".{asked.hows[0]}()"] if asked.column else [".size()"]
+    return [f".groupby({along})" + (f"[{_text(asked.column)}]" if asked.column else ""), *figure]
 
 
-def _key(by: str) -> str:
-    column, _, period = by.rpartition(".")
-    if period in ("year", "quarter", "month", "week", "day") and column:
-        return f"lambda t: t[{_text(column)}].dt.to_period({period[0].upper()!r})"
-    return _text(by)
+def _period(by: str) -> str:
+    """The method that gives the months of dates, for `sold.month`."""
+    period = by.rpartition(".")[2] if "." in by else ""
+    return f'.dt.to_period("{period[0].upper()}")' if period in ("year", "quarter", "month", "week", "day") else ""
 
 
-def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
+def _plot(frame: Frame, asked: Ask, taken: Collection[str]) -> str:
     """Code that draws, and whose last line gives the figures that are drawn."""
-    column = _text(asked.column)
+    rows, column = _rows(frame, asked), _text(asked.column)
     if asked.kind == "scatter":
         x = _text(asked.against)
-        last = f'print("correlation:", round({rows}[{x}].corr({rows}[{column}]), 2))'
-        return _cell([], f"{rows}.plot.scatter(x={x}, y={column}, ax=ax)", f"{_title(asked.column)} against {_plain(asked.against)}", "", last)  # fmt: skip
+        title, last = f"{_title(asked.column)} against {_plain(asked.against)}", f"{rows}[{x}].corr({rows}[{column}])"
+        return _cell(
+            [], f"{rows}.plot.scatter(x={x}, y={column}, ax=ax)", title, "", f'print("correlation:", round({last}, 2))'
+        )
     if not asked.by:
-        values = f"{rows}[{column}]"
-        return _cell([], f"{values}.plot.hist(ax=ax)", f"Distribution of {_plain(asked.column)}", f"xlabel={column}", f"{values}.describe()")  # fmt: skip
-    along, period = asked.by[0].rpartition(".")[::2] if _key(asked.by[0])[:1] == "l" else (asked.by[0], "")
-    single = bool(asked.column) and frame.distinct(frame.column(along)) == str(frame.rows)
+        values, title = f"{rows}[{column}]", f"Distribution of {_plain(asked.column)}"
+        return _cell([], f"{values}.plot.hist(ax=ax)", title, f"xlabel={column}", f"{values}.describe()")
+    along = asked.by[0].rpartition(".")[0] if _period(asked.by[0]) else asked.by[0]
+    single = asked.column and frame.distinct(frame.column(along)) == str(frame.rows)
     what = "number of rows" if not asked.column else asked.column if single else f"{asked.column} ({asked.hows[0]})"
-    name = free_name("_".join(filter(None, (asked.column or "rows", "by", along, period))), taken)
-    if period:
-        data = f"{rows}.groupby({rows}[{_text(along)}].dt.to_period({period[0].upper()!r}))"
-        chain = [data, *(_totals(asked)[1:] if not asked.column else [f"[{column}]", f".{asked.hows[0]}()"])]
-    else:
-        chain = [rows, *([f".set_index({_text(along)})[{column}]"] if single else _totals(asked))]
-    if asked.kind != "line" and not period:
-        chain.append(".sort_values()")
-    draw, axis = ("line", "ylabel") if asked.kind == "line" else ("bar", "ylabel") if period else ("barh", "xlabel")
-    title = f"{_title(asked.column) if asked.column else 'Rows'} by {_plain(period or along)}"
-    return _cell([_line(chain, name)], f"{name}.plot.{draw}(ax=ax)", title, f"{axis}={_text(what)}", name)
+    name = _free("_".join((asked.column or "rows", "by", asked.by[0])), taken)
+    chain = [rows, f".set_index({_text(along)})[{column}]"] if single else [rows, *_totals(asked)]
+    dated = asked.kind == "line" or _period(asked.by[0])
+    draw, axis = ("line" if asked.kind == "line" else "bar", "ylabel") if dated else ("barh", "xlabel")
+    title = f"{_title(asked.column) if asked.column else 'Rows'} by {_plain(asked.by[0].rpartition('.')[2])}"
+    data = _line([*chain, *([] if dated else [".sort_values()"])], name)
+    return _cell([data], f"{name}.plot.{draw}(ax=ax)", title, f"{axis}={_text(what)}", name)
 
 
-def free_name(wanted: str, taken: Collection[str]) -> str:
+def _free(wanted: str, taken: Collection[str]) -> str:
     """A name for a variable that is not in use."""
     name = re.sub(r"\W+", "_", wanted.lower()).strip("_") or "result"
     name = f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
@@ -227,31 +206,23 @@ def _line(chain: Sequence[str], name: str = "") -> str:
 
 def _rows(frame: Frame, asked: Ask) -> str:
     masks = [_mask(frame, one) for one in asked.where]
-    return (
-        f"{frame.code}[{masks[0] if len(masks) == 1 else ' & '.join(f'({mask})' for mask in masks)}]"
-        if masks
-        else frame.code
-    )
+    kept = masks[0] if len(masks) == 1 else " & ".join(f"({mask})" for mask in masks)
+    return f"{frame.code}[{kept}]" if masks else frame.code
 
 
 def _mask(frame: Frame, one: Condition) -> str:
     column = f"{frame.code}[{_text(one.column)}]"
-    if frame.column(one.column).type == "bool" and one.sign == "==":
+    if isinstance(one.value, bool):
         return column if one.value else f"~{column}"
     if one.sign in ("missing", "present"):
         return f"{column}.{'isna' if one.sign == 'missing' else 'notna'}()"
     if one.sign == "contains":
         return f"{column}.str.contains({_text(one.value)}, case=False, na=False, regex=False)"
     if isinstance(one.value, tuple):
-        values = f"{column}.isin([{', '.join(map(_literal, one.value))}])"
+        values = f"{column}.isin({json.dumps(one.value, ensure_ascii=False)})"
         return f"~{values} & {column}.notna()" if one.sign == "not" else values
-    return f"{column} {one.sign} {_literal(one.value)}"
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() else repr(value)
-    return _text(value) if isinstance(value, str) else repr(value)
+    number = isinstance(one.value, float)
+    return f"{column} {one.sign} {(f'{one.value:.15g}' if number else _text(one.value))}"
 
 
 def _text(name: str) -> str:
@@ -261,7 +232,7 @@ def _text(name: str) -> str:
 def _plain(column: str) -> str:
     """The name of a column within a title, without its unit: the axis has that."""
     words = re.sub(r"[_\\\"]", " ", column).split()
-    while len(words) > 1 and words[-1].lower() in _UNITS:
+    while len(words) > 1 and words[-1].lower() in UNITS:
         words.pop()
     return " ".join(words)
 
@@ -276,94 +247,56 @@ def _title(column: str) -> str:
 def _propose(c: Conversation, code: str) -> Script:
     step = yield Use(CELL, {"code": code})
     if step.result.startswith("The code is in the next cell"):
-        return c.tell("The code is in the next cell. I have not run it.", "代码在下一个单元格里，我没有运行它。")
-    return c.tell(
-        f"I have not run this code:\n\n```python\n{code}\n```\n\n`{CELL}` says: {short(step.result, 200)}",
-        f"我没有运行这段代码：\n\n```python\n{code}\n```\n\n`{CELL}` 说：{short(step.result, 200)}",
-    )
+        return says(c, "cell")
+    return says(c, "no cell", v=f"\n\n```python\n{code}\n```\n\n`{CELL}`", x=short(step.result, 200))
 
 
-def _earlier_code(c: Conversation) -> str:
-    """The code that last ran in this thread, as far as its call is still sent."""
-    ran = {m.tool_call_id for m in c.earlier if m.role == "tool" and m.status == "ok"}
-    calls = [call for m in c.earlier for call in m.tool_calls if call.name == RUN and call.id in ran]
-    return str(calls[-1].args.get("code", "")) if calls else ""
-
-
-def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step) -> str:
-    """What the result says, with its figures: never more than it shows, since the user may have changed the code."""
+def _report(c: Conversation, frame: Frame, asked: Ask, name: str, step: Step, code: str) -> str:
+    """What the result says, with its figures: quoted where the user changed the code on the card."""
     if step.failed:
-        return _no_figures(c, frame, asked, step)
-    made = name and re.search(rf"\[variables: .*\b{re.escape(name)}\b", step.result)
-    kept = c.tell(f" It is in the variable `{name}`.", f"结果在变量 `{name}` 中。") if made else ""
-    changed = step.args.get("code") != code_of(frame, asked, name, ()) and asked.what != "plot"
+        text = failure(c, step)
+        if "did not allow" not in step.result or "query_table" not in c.tools or not (asked.by and asked.column):
+            return text
+        phrase = says(c, "by total", x=_PHRASES[asked.hows[0]], k=asked.column, v=asked.by[0], t=frame.name)
+        return text + says(c, "without code", x=phrase)
+    kept = says(c, "kept", v=name) if name and re.search(rf"\[variables: .*\b{re.escape(name)}\b", step.result) else ""
     text = re.sub(r"\n?\[(?:variables: .*|image/\S+ shown to the user)\]", "", step.result).strip("\n")
-    figures = dict(re.findall(r"^(\S.*?) {2,}(-?\d[\d.]*(?:e[+-]?\d+)?)$", text, re.M)) if "dtype: " in text else {}
-    lines = text.splitlines()
+    found = dict(re.findall(r"^(\S.*?) {2,}(-?\d[\d.]*(?:e[+-]?\d+)?)$", text, re.M)) if "dtype: " in text else {}
+    figures = {label: float(value) for label, value in found.items()}
+    lines, same = text.splitlines(), step.args.get("code") == code
     number = re.fullmatch(r"(?:correlation: |np\.\w+\()?(-?[\d.]+(?:e[+-]?\d+)?)\)?", lines[-1]) if lines else None
-    if asked.what in ("corr", "plot") and asked.against and number:
-        one, value = f"{asked.against} and {asked.column}", f"{float(number[1]):.2f}"
-        return c.tell(f"The correlation of {one} in {frame.name} is {value}.", f"{frame.name} 中 {asked.against} 与 {asked.column} 的相关系数是 {value}。")  # fmt: skip
-    if {"count", "mean", "std"} <= set(figures):
+    if same and asked.against and number:
+        return says(c, "corr", k=asked.column, x=asked.against, v=f"{float(number[1]):.2f}", t=frame.name)
+    if same and {"count", "mean", "std"} <= set(figures):
         low, mean, high = (_figure(figures[one]) for one in ("min", "mean", "max"))
-        return c.tell(f"{asked.column} in {frame.name} goes from {low} to {high}, with a mean of {mean}.", f"{frame.name} 的 {asked.column} 从 {low} 到 {high}，平均值 {mean}。")  # fmt: skip
-    if figures and asked.by and not changed:
-        return _of_groups(c, frame, asked, figures) + kept + _left_out(c, frame, asked)
+        return says(c, "spread", k=asked.column, v=low, n=high, x=mean, t=frame.name)
+    if same and figures and asked.by:
+        names = {asked.column, *(one.rpartition(".")[0] if _period(one) else one for one in asked.by)}
+        gaps = {} if asked.where else {k.name: frame.lacking(k) for k in frame.columns if k.name in names}
+        return _of_groups(c, frame, asked, figures) + kept + left_out(c, gaps)
     more = [f"… {len(lines) - _SHOWN}"] if len(lines) > _SHOWN else []
     quote = "\n".join(["```", *lines[:_SHOWN], *more, "```"])
-    return c.tell(f"The code gave:\n{quote}", f"代码给出：\n{quote}") + (f"\n{kept.strip()}" if kept else "")
+    return says(c, "gave", v=quote) + (f"\n{kept.strip()}" if kept else "")
 
 
-def _left_out(c: Conversation, frame: Frame, asked: Ask) -> str:
-    """Which rows the code leaves out since they have no value; what conditions keep of them is not known."""
-    names = {asked.column, *(one.rpartition(".")[0] if _key(one)[:1] == "l" else one for one in asked.by)}
-    found = (
-        [(k.name, frame.lacking(k)) for k in frame.columns if k.name in names and frame.lacking(k)]
-        if not asked.where
-        else []
-    )
-    en = ", ".join(f"{number:,} without `{name}`" for name, number in found)
-    zh = "，".join(f"{number:,} 行没有 `{name}`" for name, number in found)
-    return c.tell(f"\n\nRows left out: {en}.", f"\n\n未计入：{zh}。") if found else ""
+def _figure(value: float) -> str:
+    return f"{value:.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _figure(value: str) -> str:
-    if value.lstrip("-").isdecimal():
-        return value
-    return f"{float(value):.0f}" if abs(float(value)) >= 1000 else f"{float(value):.4g}"
-
-
-def _of_groups(c: Conversation, frame: Frame, asked: Ask, figures: dict[str, str]) -> str:
+def _of_groups(c: Conversation, frame: Frame, asked: Ask, figures: Mapping[str, float]) -> str:
     """The largest and the smallest of the groups; along time the first and the last."""
-    what = asked.column and c.tell(f"{_PHRASES.get(asked.hows[0], asked.hows[0])} of {asked.column}", f"{asked.column}（{asked.hows[0]}）")  # fmt: skip
-    what = what or c.tell("number of rows", "行数")
-    labels, by = list(figures), ", ".join(asked.by)
-    first, last = labels[0], labels[-1]
+    what = (
+        says(c, "measure", x=_PHRASES.get(asked.hows[0], asked.hows[0]), k=asked.column)
+        if asked.column
+        else says(c, "number")
+    )
+    labels = list(figures)
     if asked.kind == "line":
-        return c.tell(
-            f"The {what} goes from {_figure(figures[first])} ({first}) to {_figure(figures[last])} ({last}).",
-            f"{what}从 {_figure(figures[first])}（{first}）变到 {_figure(figures[last])}（{last}）。",
-        )
-    values = [float(value) for value in figures.values()]
-    high, low = (
-        " and ".join(label for label in labels if float(figures[label]) == end) for end in (max(values), min(values))
-    )
-    top, bottom = (_figure(next(v for v in figures.values() if float(v) == end)) for end in (max(values), min(values)))
+        first, last = (f"{_figure(figures[one])} ({one})" for one in (labels[0], labels[-1]))
+        return says(c, "line", x=what, v=first, n=last)
+    high, low = max(figures.values()), min(figures.values())
+    names = {"k": ", ".join(asked.by), "x": what, "t": frame.name}
     if high == low:
-        return c.tell(f"By {by}, the {what} in {frame.name} is the same everywhere: {top}.", f"{frame.name} 按 {by} 计算{what}：都是 {top}。")  # fmt: skip
-    return c.tell(
-        f"By {by}, the {what} in {frame.name} is highest for {high} ({top}) and lowest for {low} ({bottom}).",
-        f"{frame.name} 按 {by} 计算{what}：{high} 最大（{top}），{low} 最小（{bottom}）。",
-    )
-
-
-def _no_figures(c: Conversation, frame: Frame, asked: Ask, step: Step) -> str:
-    """That the code did not run, or how it failed; and, where it was not allowed, what needs no code."""
-    text = failure(c, step)
-    if "did not allow" not in step.result or "query_table" not in c.tools or not (asked.by and asked.column):
-        return text
-    phrase = f"{_PHRASES[asked.hows[0]]} {asked.column} by {asked.by[0]} in {frame.name}"
-    return text + c.tell(
-        f" `query_table` gives the figures without code: ask for the {phrase}.",
-        f" `query_table` 不用代码也能给出这些数字：可以问“每个 {asked.by[0]} 的 {asked.column} 总和”。",
-    )
+        return says(c, "same", v=_figure(high), **names)
+    ends = [f"{' and '.join(one for one in labels if figures[one] == end)} ({_figure(end)})" for end in (high, low)]
+    return says(c, "ends", v=ends[0], n=ends[1], **names)

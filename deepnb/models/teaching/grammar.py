@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise, product
 from typing import Any
 
-from deepnb.models.teaching.tables import Column, Frame
+from deepnb.models.teaching.tables import Column, Frame, singular
 from deepnb.models.teaching.vocabulary import Token, pieces, spans
 
 _READINGS = 96
@@ -99,8 +99,8 @@ def read(request: str, frame: Frame) -> Ask:
             except Unplaced as error:
                 failure = error if failure is None or (error.why and not failure.why) else failure
         if len(asks) > 1:  # `crate` is the row first, and then its identifier
-            rows = [ask for ask, found in asks.items() if any(t.kind == "T" and not t.of for t in found)]
-            asks = {ask: asks[ask] for ask in rows} if len(rows) == 1 and _of_ids(asks, rows[0]) else asks
+            plain = {ask: found for ask, found in asks.items() if not any(_named_by_row(t, frame) for t in found)}
+            asks = plain if len(plain) == 1 else asks
         if len(asks) == 1:
             return next(iter(asks))
         if asks:
@@ -109,15 +109,9 @@ def read(request: str, frame: Frame) -> Ask:
     raise failure or Unplaced(words[0] if words else request)
 
 
-def _of_ids(asks: dict[Ask, tuple[Token, ...]], rows: Ask) -> bool:
-    """Whether other readings differ in an identifier where this one has the row."""
-    return all(
-        all(
-            a == b or (a.kind == "T" and b.kind == "C" and b.value.is_id)
-            for a, b in zip(asks[rows], found, strict=True)
-        )
-        for found in asks.values()
-    )
+def _named_by_row(token: Token, frame: Frame) -> bool:
+    """Whether a token is an identifier that has the name of the rows: `crate_id` said as `crate`."""
+    return token.kind == "C" and token.value.is_id and singular(token.text) in frame.nouns  # fmt: skip
 
 
 def _question(tokens: list[Token], frame: Frame) -> Ask:
@@ -160,7 +154,8 @@ def _hinted(column: str, token: Token) -> bool:
 # -- conditions
 
 _DONE = [Token("k", "")]
-_SIDES = {"after": (">", 1), "before": ("<", 0), "since": (">=", 0), "until": ("<=", 1), ">": (">", 1), "<": ("<", 0), ">=": (">=", 0), "<=": ("<=", 1)}  # fmt: skip
+_SIDES = {"after": "> 1", "before": "< 0", "since": ">= 0", "until": "<= 1", ">": "> 1", "<": "< 0", ">=": ">= 0"}
+_SIDES["<="] = "<= 1"
 """Sign -> that of a date, and whether the end of the day is meant."""
 
 
@@ -170,7 +165,8 @@ def _conditions(p: Parse) -> None:
     p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text))
     p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _between(p, ts))
     p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
-    p.sub("Cm|C!m", lambda ts: _missing(p, ts[0], "present" if len(ts) == 3 else "missing") if not p.kinds.startswith("m") else None)  # fmt: skip
+    if p.kinds[:1] != "m":  # `missing values in weight` is no condition
+        p.sub("Cm|C!m", lambda ts: _missing(p, ts[0], "present" if len(ts) == 3 else "missing"))
     p.sub("n[C]", lambda ts: _missing(p, ts[1], "missing"))
     for pattern in ("C?i?[!n]i?C?V(?:[|&]!?V)*", "Ci?V(?:[|&]V)*", "V(?:[|&]V)*C", "V(?:[|&]V)*", "V"):
         p.sub(pattern, lambda ts: _equal(p, ts))
@@ -226,8 +222,8 @@ def _compared(p: Parse, tokens: list[Token]) -> list[Token] | None:
         named = [t for t in tokens if t.kind == "C"]
         dated = [t for t in named if t.value.is_date]
         column = dated[0].value if dated else _the_date(p, limit)
-        way, late = _SIDES[head]
-        p.where.append(Condition(column.name, way, _end(limit.value[1]) if late else limit.value[0]))
+        way, late = _SIDES[head].split()
+        p.where.append(Condition(column.name, way, _end(limit.value[1]) if late == "1" else limit.value[0]))
         return [*(t for t in named if t not in dated), *_DONE]
     sided = _sided(p, tokens)
     return _kept(p, head in (">", "<", ">=", "<="), sided.name, head, limit.value) if sided else None
@@ -309,6 +305,7 @@ _SHAPES = {
     "corr": r"rb?C&C|Cr&?C|C&Cr",
 }
 """What a question asks, and what may be left of it then; the first that fits is taken."""
+_GROUPED = "rows count number distinct column figure extreme top best share sort"
 
 
 def _shaped(p: Parse, verbs: list[Token]) -> Ask:
@@ -339,19 +336,7 @@ def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
     hows = _hows([t for t in tokens if t.kind in "Aa"])
     column = columns[0].value if columns else None
     order = "max" if "o" in of and _is_max(of["o"]) else "min" if "o" in of else ""
-    if p.by and what not in (
-        "rows",
-        "count",
-        "number",
-        "distinct",
-        "column",
-        "figure",
-        "extreme",
-        "top",
-        "best",
-        "share",
-        "sort",
-    ):
+    if p.by and what not in _GROUPED.split():
         raise Unplaced(p.by[0].text)
     if where and what in ("describe", "columns", "size", "tail", "missing", "duplicates", "corr"):
         raise Unplaced(str(where[0].value or where[0].column))

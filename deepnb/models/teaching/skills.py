@@ -17,7 +17,7 @@ from deepnb.models.teaching.tables import Frame
 from deepnb.models.teaching.words import chinese, first_match, short, words
 
 _LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
-_LOOK = r"(?:look at|describe|inspect|explore|查看|看看|描述)\b|查看|看看|描述"
+_LOOK = r"(?:look(?: at)?|describe|inspect|explore|查看|看看|描述)\b|查看|看看|描述"
 _VERBS = (
     r"(?P<x>count .+)",
     r"(?:say|tell|name|give|find|report|list|check for|look for)(?: which| what)?\s+(?P<x>.+)",

@@ -2,7 +2,6 @@
 
 import csv
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,8 +14,42 @@ _LISTED = re.compile(
     r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch))\b", re.M
 )
 _VARIABLE = re.compile(r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: ", re.M)
-_UNITS = frozenset(
-    ["c", "f", "k", "mm", "cm", "m", "km", "kg", "1e24", "g", "t", "h", "s", "s2", "min", "days", "pct", "percent", "usd", "eur", "euro", "euros", "ms", "lb", "ft", "mg", "ml", "l", "kwh", "kw", "w", "mwh", "in"]
+UNITS = frozenset(
+    [
+        "c",
+        "f",
+        "k",
+        "mm",
+        "cm",
+        "m",
+        "km",
+        "kg",
+        "1e24",
+        "g",
+        "t",
+        "h",
+        "s",
+        "s2",
+        "min",
+        "days",
+        "pct",
+        "percent",
+        "usd",
+        "eur",
+        "euro",
+        "euros",
+        "ms",
+        "lb",
+        "ft",
+        "mg",
+        "ml",
+        "l",
+        "kwh",
+        "kw",
+        "w",
+        "mwh",
+        "in",
+    ]
 )
 _GENERIC = frozenset("id ids name no nr number code key label uuid".split())  # noqa: SIM905
 _ID = re.compile(
@@ -98,13 +131,13 @@ class Column:
 
     @cached_property
     def units(self) -> frozenset[str]:
-        return frozenset(word for word in re.split(r"[\W_]+", self.name.lower()) if word in _UNITS)
+        return frozenset(word for word in re.split(r"[\W_]+", self.name.lower()) if word in UNITS)
 
     @cached_property
     def phrases(self) -> frozenset[str]:
         """What it may be called: its whole name, its last words, of a name or number what it is the name of."""
         words = name_words(self.name)
-        while len(words) > 1 and words[-1] in _UNITS:
+        while len(words) > 1 and words[-1] in UNITS:
             words.pop()
         found = {" ".join(words[i:]) for i in range(len(words))}
         if len(words) > 1 and words[-1] in _GENERIC:
@@ -264,9 +297,3 @@ def mentioned(request: str, names: list[str]) -> list[str]:
     lower = [name for name in names if name.lower() in {word.lower() for word in said}]
     words = {singular(word) for word in said}
     return lower or [name for name in names if Frame(name, 0, 0, ()).nouns & words]
-
-
-def earlier_tables(calls: Iterator[tuple[str, str]]) -> str:
-    """The table that was last spoken of, of (tool, table) of earlier calls."""
-    found = [name for tool, name in calls if tool in ("inspect_variable", "query_table") and name]
-    return found[-1] if found else ""
