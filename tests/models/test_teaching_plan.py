@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from deepnb.models.teaching.tables import parse_frame
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb.core.values import Skill
@@ -13,6 +12,7 @@ from deepnb.models.teaching.conversation import MemoryFile, Step, conversation
 from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.memory import bullet, looks_secret
 from deepnb.models.teaching.moves import MAX_CALLS, Say, Use, plan
+from deepnb.models.teaching.tables import parse_frame
 from deepnb.models.teaching.words import words
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move

@@ -13,45 +13,12 @@ _HEAD = re.compile(
 _LISTED = re.compile(
     r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch))\b", re.M
 )
-_VARIABLE = re.compile(r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: ", re.M)
-UNITS = frozenset(
-    [
-        "c",
-        "f",
-        "k",
-        "mm",
-        "cm",
-        "m",
-        "km",
-        "kg",
-        "1e24",
-        "g",
-        "t",
-        "h",
-        "s",
-        "s2",
-        "min",
-        "days",
-        "pct",
-        "percent",
-        "usd",
-        "eur",
-        "euro",
-        "euros",
-        "ms",
-        "lb",
-        "ft",
-        "mg",
-        "ml",
-        "l",
-        "kwh",
-        "kw",
-        "w",
-        "mwh",
-        "in",
-    ]
-)
-_GENERIC = frozenset("id ids name no nr number code key label uuid".split())  # noqa: SIM905
+_UNIT_WORDS = """
+c f k mm cm m km kg 1e24 g t h s s2 min days pct percent usd eur euro euros ms lb ft mg ml l kwh kw w mwh in
+"""
+UNITS = frozenset(_UNIT_WORDS.split())
+_GENERIC_WORDS = "id ids name no nr number code key label uuid"
+_GENERIC = frozenset(_GENERIC_WORDS.split())
 _ID = re.compile(
     r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$"
 )
@@ -67,7 +34,8 @@ _SHORT = {
     "num": "number",
     "avg": "average",
 }
-_NO_NOUN = frozenset("df data table frame my the raw dataset copy new old all".split())  # noqa: SIM905
+_NO_NOUN_WORDS = "df data table frame my the raw dataset copy new old all"
+_NO_NOUN = frozenset(_NO_NOUN_WORDS.split())
 
 
 def name_words(name: str) -> list[str]:
@@ -232,13 +200,12 @@ def parse_frame(text: str) -> tuple[Frame, str] | None:
 
 
 def _column(name: str, kind: str, summary: str, present: str) -> Column:
-    listed = re.search(r"\b([\d,]+) distinct: (.*)", summary)
     if kind == "bool":
         return Column(name, kind, summary, present, ("True", "False"), True)
+    listed = re.search(r"\b([\d,]+) distinct: (.*)", summary)
     texts = [re.sub(r" \(\d+\)$", "", one) for one in listed[2].split(", ")] if listed else []
-    whole = bool(listed) and "..." not in texts and not any(one.endswith("...") for one in texts)
-    whole = whole and len(texts) == int(listed[1].replace(",", "")) if listed else False
-    return Column(name, kind, summary, present, tuple(one for one in texts if one != "..."), whole)
+    values = tuple(one for one in texts if not one.endswith("..."))
+    return Column(name, kind, summary, present, values, bool(listed) and listed[1].replace(",", "") == str(len(values)))  # type: ignore[index]
 
 
 def _index(name: str, labels: list[str], rows: str) -> Column:
@@ -253,11 +220,7 @@ def _sample(lines: list[str]) -> list[str]:
     found: list[str] = []
     for line in lines[1:]:
         cells = len(next(csv.reader([line]), []))
-        if (
-            not cells
-            or (found and cells != len(next(csv.reader(found[:1]))))
-            or (not found and cells < 2 and "," in line)
-        ):
+        if not cells or (found and cells != len(next(csv.reader(found[:1])))):
             break
         found.append(line)
     return found
@@ -278,11 +241,6 @@ def without_tables(text: str) -> str:
 def listed_tables(listing: str) -> list[str]:
     """The tables that `list_variables` shows."""
     return list(dict.fromkeys(name for name, _ in _LISTED.findall(listing)))
-
-
-def listed_names(listing: str) -> list[str]:
-    """All variables that `list_variables` shows."""
-    return _VARIABLE.findall(listing)
 
 
 def mentioned(request: str, names: list[str]) -> list[str]:

@@ -149,9 +149,11 @@ _PIECE = re.compile(
     r"\"[^\"]+\"|“[^”]+”|`[^`]+`|\d{4}-\d{2}(?:-\d{2})?(?![\d-])|-?\d[\d,]*\.\d+(?!\w)|-?\d+(?:,\d{3})*(?![\w-])"
     r"|[<>=!]=|[<>=%]|[㐀-鿿]+|[^\W㐀-鿿]+(?:[-.][^\W\d]+)*(?:['’](?:t|s(?= in\b)))?|[^\s\w.,;:?!()'’，。？！：；、]"
 )
-_PREPOSITIONS = frozenset("in of from on for at 里 中 在".split())  # noqa: SIM905
-_POSTPOSITIONS = frozenset("里 中 的".split())  # noqa: SIM905
-_AROUND_YEARS = frozenset("in of during before after since for from until year".split())  # noqa: SIM905
+_IN = "in of from on for at 里 中 在"
+_PREPOSITIONS = frozenset(_IN.split())
+_POSTPOSITIONS = frozenset(["里", "中", "的"])
+_BEFORE_YEARS = "in of during before after since for from until year"
+_AROUND_YEARS = frozenset(_BEFORE_YEARS.split())
 _LONGEST = 5
 """Words of a phrase."""
 
