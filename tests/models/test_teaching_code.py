@@ -68,7 +68,7 @@ def code_of(turn: Any, *tools: str) -> list[str]:
     ],
 )
 def test_a_plot_a_variable_or_a_figure_is_code_that_runs_once_it_is_approved(question: str, code: str) -> None:
-    session, turn = played(question)
+    _, turn = played(question)
     flat = "".join(line.strip() for line in "\n".join(code_of(turn, "run_python")).split("\n"))
     assert code in flat, (flat, turn.text)
     assert [e.status for e in turn.events if isinstance(e, ToolEnded) and e.name == "run_python"] == ["ok"]
@@ -77,7 +77,7 @@ def test_a_plot_a_variable_or_a_figure_is_code_that_runs_once_it_is_approved(que
 def test_what_came_of_it_is_said_with_its_figures() -> None:
     _, turn = played("plot units by region")
     assert turn.text == "By region, the total of units in sales is highest for South (18) and lowest for West (11)."
-    session, turn = played("put the total units by region into a variable totals")
+    _, turn = played("put the total units by region into a variable totals")
     assert turn.text.endswith("It is in the variable `totals`.")
 
 
@@ -145,7 +145,7 @@ def test_that_as_a_cell_is_the_code_that_ran() -> None:
 
 @every_row("request_", ["plot units by region", "give me a cell that adds 1"])
 def test_without_the_tool_it_offers_no_code(request_: str) -> None:
-    said = move(request_, tools=frozenset(TOOLS - {"list_variables"}))
+    said = move(request_, tools=frozenset(TOOLS - {"list_variables", "inspect_variable"}))
     assert isinstance(said, Say) and "no rule for" in said.text
     assert "Python" not in Session().run("what can you do?").text
     assert "Python code that runs once you approve it" in Session(namespace={}).run("what can you do?").text

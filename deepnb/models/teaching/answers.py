@@ -17,13 +17,12 @@ from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, without_tables
 from deepnb.models.teaching.talk import nothing, says
-from deepnb.models.teaching.vocabulary import speaks_of_tables, unknown_words
+from deepnb.models.teaching.vocabulary import may_ask, pieces, speaks_of_tables, unknown_words
 from deepnb.models.teaching.words import first_match, short
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
 _SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2
 """Lines of an answer; tables that are looked at if none is named; columns in which unknown words are looked for."""
-_WEAK = (r"^\s*(?:what|which|how|is|are|does|do|has|have|show|list|give|find|display|when)\b", r"什么|哪|看看|列出|吗")
 _NAMED = (
     r"\b(?:DataFrame|data ?frame|table|dataset)\s+`?(?P<name>(?!(?:is|has|have|of|with|by|in)\b)[A-Za-z_]\w*)",
     r"`(?P<name>[A-Za-z_]\w*)`",
@@ -39,7 +38,7 @@ def wants_table(c: Conversation) -> str | None:
 
 def wants_any_table(c: Conversation) -> str | None:
     """Any other question that may be about one."""
-    return c.request if INSPECT in c.tools and len(c.request) < 300 and first_match(c.request, *_WEAK) else None
+    return c.request if INSPECT in c.tools and len(c.request) < 300 and may_ask(c.request) else None
 
 
 def ask(c: Conversation, request: str) -> Script:
@@ -104,7 +103,8 @@ def with_values(c: Conversation, frame: Frame, request: str) -> Generator[Use, S
     """The table with those values of its texts that the request has words for."""
     words = unknown_words(request, frame)
     open_columns = [column for column in frame.columns if column.is_text and not column.listed]
-    seen = [value for column in frame.columns for value in column.values if value.casefold() in request.casefold()]
+    said = " ".join(pieces(request, frame)).casefold()
+    seen = [value for k in frame.columns for value in k.values if f" {value.casefold()} " in f" {said} "]
     if (not words and not seen) or len(words) > 12 or QUERY not in c.tools:
         return frame
     wanted = [*words, *(value for value in seen if isinstance(value, str))]

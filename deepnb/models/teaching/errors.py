@@ -193,7 +193,7 @@ def _nearest(f: Failure) -> Finding | None:
     has = f"{f.shown(near.owner)} has no {kind}" if near.owner and "import" not in f.message else f"There is no {kind}"
     pairs = ((f'"{word}"', f'"{name}"'), (f"'{word}'", f"'{name}'"), (f".{word}", f".{name}"), (word, name))
     lines = next((lines for old, new in pairs if (lines := f.replaced(old, new))), {})
-    return Finding(f"{has} `{word}`; the nearest is {near.name}.", lines)
+    return Finding(f"{has} `{word}`; the nearest {kind} is {near.name}.", lines)
 
 
 def _imports(f: Failure) -> Finding | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from deepnb.models.teaching.tables import Column, Frame, singular
 from deepnb.models.teaching.vocabulary import Token, pieces, spans
+from deepnb.models.teaching.words import chinese
 
 _READINGS = 96
 """Readings that are tried."""
@@ -119,6 +120,7 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     if len(tables) - sum(t.of for t in tables) > 1 or sum(t.of for t in tables) > 1:
         raise Unplaced(tables[-1].text)
     rows = any(a.kind == "R" and b.kind == "T" for a, b in pairwise(tokens))
+    rows = rows or (tokens[:1] and tokens[0].kind == "T" and chinese("".join(t.text for t in tokens)))
     kept = [t for t in tokens if t.kind != "T" or not (t.of or rows)]  # `how many rows does sales have`
     p = Parse(frame, [replace(t, kind="R") if t.kind == "T" else t for t in kept])
     _conditions(p)
@@ -127,8 +129,8 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     p.sub("KC|CK", lambda ts: [t for t in ts if t.kind == "C"])  # `the column weight`
     p.sub("Y", lambda ts: [replace(ts[0], kind="B"), replace(ts[0], kind="U")])  # `monthly`
     p.sub("BK", lambda ts: ts[1:])  # `per column`
-    p.sub("B[CU](?:&?B?[CU])*(?![CUAS])", lambda ts: _grouped(p, ts, ""))
-    p.sub("BC(?=[AS])|B[CU](?=A?C)", lambda ts: _grouped(p, ts, ""))  # `for each depot the mean weight`
+    p.sub("B[CU](?:&B?[CU]|B[CU])*(?![CUAS])", lambda ts: _grouped(p, ts, ""))
+    p.sub("BC(?=[AS])|B[CU](?=[AS]?C)", lambda ts: _grouped(p, ts, ""))  # `for each depot the mean weight`
     p.sub("BA?S?C", lambda ts: _grouped(p, [ts[0], ts[-1]], next((t.value for t in ts if t.kind in "AS"), "")))
     p.sub("R", lambda ts: [] if ts[0].of and ts[0].value == "row" and len(p.tokens) > 1 else None)
     verbs = [t for t in p.tokens if t.kind == "z"]
@@ -162,7 +164,7 @@ _SIDES["<="] = "<= 1"
 def _conditions(p: Parse) -> None:
     """Put `k` in place of each condition, and take out `where` and `and` around them."""
     p.sub("Cq(?=[>!ncib])", lambda ts: ts[:1])  # `a weight that is above 5`
-    p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text))
+    p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text.strip('"“”')))
     p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _between(p, ts))
     p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
     if p.kinds[:1] != "m":  # `missing values in weight` is no condition
@@ -445,7 +447,8 @@ def _ranked(p: Parse, what: str, verbs: list[Token], head: int, hows: tuple[str,
     figure = figures[0] if figures else _hint(p, s)
     _fits(s, figure)
     measure = _measure(figure, hows[0] if hows else "max")
-    if key is None or (not hows and key.kind == "C" and ("R" in kinds or figure.value.is_date)):
+    named = key is not None and key.kind == "C" and p.frame.distinct(key.value) == str(p.frame.rows)  # one row each
+    if key is None or (not hows and key.kind == "C" and ("R" in kinds or figure.value.is_date or named)):
         against = _the_date(p, p.tokens[0]).name if kinds[0] in "wU" else key.value.name if key else ""
         if hows:
             raise Unplaced(s.text)

@@ -331,12 +331,18 @@ def _said(c: Conversation) -> list[str]:
 
 def brought_back(c: Conversation, asked: frozenset[str]) -> list[str]:
     """The lines of brought back messages that say most of what is asked, each with who said it; no questions."""
-    return _best(asked, ((line, f'- "{short(line, 200)}" ({role})') for role, line in _lines(c)))
+    return _best(asked, ((line, f'- "{_passage(line, asked)}" ({role})') for role, line in _lines(c)))
 
 
 def anchors(c: Conversation, asked: frozenset[str]) -> list[str]:
     """Read the anchors beside a summary likewise."""
-    return _best(asked, ((line, f'- "{short(line, 200)}"') for line in _anchors(c)))
+    return _best(asked, ((line, f'- "{_passage(line, asked)}"') for line in _anchors(c)))
+
+
+def _passage(line: str, asked: frozenset[str]) -> str:
+    """A line; of a long one the sentence that says most of what is asked."""
+    sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
+    return short(max(sentences, key=lambda one: coverage(asked, one)), 300)
 
 
 def _best(asked: frozenset[str], lines: Iterator[tuple[str, str]]) -> list[str]:

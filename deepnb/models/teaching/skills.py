@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deepnb.core.subagents import GENERAL_PURPOSE, TASK
@@ -68,6 +68,8 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
         f"I read the skill {skill.name} ({skill.path}). Its steps are:\n{told}",
         f"我读了技能 {skill.name}（{skill.path}）。它的步骤是：\n{told}",
     )
+    name = rf"(?:\b(?:use|with|using|follow|apply)\s+)?(?:\bthe\s+)?(?:\bskill\s+)?\b{re.escape(skill.name)}\b(?:\s+skill)?\s*(?:on\b|:|,)?"
+    c = replace(c, request=re.sub(name, " ", c.request, flags=re.IGNORECASE).strip())
     if wanted := wants_code(c):
         done = yield from compute(c, wanted)
         return f"{lead}\n\n{done}"

@@ -86,7 +86,7 @@ class Column:
         """Whether its numbers are names: it is called so, or they count the rows without a gap."""
         found = re.search(r"\bmin (-?\d+)\b.*\bmax (-?\d+)\b", self.summary)
         low, high = (int(found[1]), int(found[2])) if found and "int" in self.type.lower() else (0, -1)
-        counts = self.present.isdecimal() and high - low + 1 == int(self.present) > 2 and low in (0, 1)
+        counts = self.present.isdecimal() and high - low + 1 == int(self.present) > 4 and low in (0, 1)
         return (
             bool(_ID.search("_".join(re.split(r"[\W_]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", self.name).lower()))))
             or counts

@@ -16,7 +16,7 @@ from deepnb.models.teaching.words import HAN_RUN, chinese
 _NOISE = """
 a an the of in on at for from to is are was were do does did has have had with there it its this these which what
 me my you can please show list give tell find see get compute calculate value values dataframe table data
-的 了 吗 呢 里 中 在 请 哪 个 哪个 是多少
+的 了 吗 呢 里 中 在 请 哪 个 哪个 是多少 计算
 """
 NOISE = frozenset(_NOISE.split())
 """Words that mean nothing: none of them denies, compares or counts."""
@@ -119,7 +119,7 @@ c: contains|containing|contain|包含
 q: where|whose|that|if|其中
 t: over time|through time|随时间|over the time
 v: against|versus|vs
-P: plot|chart|graph|draw|visualize|visualise|画|画出|绘制|图
+P: plot|plots|chart|graph|draw|visualize|visualise|画|画出|绘制|图
 p bar: bar|bars|bar chart|bar plot|bar graph|柱状图|条形图
 p line: line|lines|line chart|line plot|line graph|折线图
 p scatter: scatter|scatter plot|points|散点图
@@ -192,6 +192,18 @@ def speaks_of_tables(request: str) -> bool:
         "行",
     } & set(phrases)
     return bool(kinds & set("ASGXdmuOrKsYM") or asked or (opens in ("Q", "H", "f", "B", "O") and len(words) < 15))
+
+
+_OPENINGS = "what which how is are does do has have show list give find display when"
+
+
+def may_ask(request: str) -> bool:
+    """Whether a request may be about a table by its form: a question, or a few words that compare."""
+    words = [word.lower() for word in pieces(request, Frame("", 0, 0, ()))]
+    content = [word for word in words if word not in NOISE and word not in LEXICON and len(word) > 2 - chinese(word)]
+    compared = any(word.isdecimal() or (word in LEXICON and LEXICON[word][0] in ">bcnq!") for word in words)
+    opens = (words[:1] and words[0] in _OPENINGS.split()) or {"哪", "什么", "列出"} & set(words)
+    return bool(content and (opens or (compared and len(words) < 9 and not re.search(r"[.。!]\s*\S", request))))
 
 
 def pieces(request: str, frame: Frame) -> list[str]:
