@@ -12,7 +12,8 @@ import pytest
 
 from deepnb import Session
 from deepnb.core.values import ToolStarted
-from deepnb.models.teaching.grammar import Unplaced, read
+from deepnb.models.teaching.conditions import Unplaced
+from deepnb.models.teaching.grammar import read
 from deepnb.models.teaching.tables import parse_frame
 from deepnb.models.teaching.vocabulary import LEXICON, NOISE
 from deepnb.workshop.describe import describe

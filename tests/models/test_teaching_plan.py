@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb.core.values import Skill
 from deepnb.models.teaching.conversation import MemoryFile, Step, conversation
-from deepnb.models.teaching.intents import INTENTS
 from deepnb.models.teaching.memory import bullet, looks_secret
+from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import MAX_CALLS, Say, Use, plan
 from deepnb.models.teaching.tables import parse_frame
 from deepnb.models.teaching.words import words

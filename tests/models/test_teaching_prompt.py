@@ -7,7 +7,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from deepnb.core.diff import FileDiff
 from deepnb.core.values import Skill
 from deepnb.models.teaching.conversation import MemoryFile, conversation, read_prompt, updated
-from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import plan
 
 PATH = "/AGENTS.md"

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
+from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, read
+from deepnb.models.teaching.grammar import Ask, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, without_tables
 from deepnb.models.teaching.talk import nothing, says

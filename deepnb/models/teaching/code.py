@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from deepnb.models.teaching.answers import left_out, refusal, tables_asked, with_values
+from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, read
+from deepnb.models.teaching.grammar import Ask, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import UNITS, Frame, without_tables
 from deepnb.models.teaching.talk import says

@@ -6,26 +6,16 @@ that can be read in several ways are tried in each: two readings that both make 
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise, product
-from typing import Any
 
+from deepnb.models.teaching.conditions import Condition, Parse, Unplaced, conditions, hinted, the_date
 from deepnb.models.teaching.tables import Column, Frame, singular
 from deepnb.models.teaching.vocabulary import Token, pieces, spans
 from deepnb.models.teaching.words import chinese
 
 _READINGS = 96
 """Readings that are tried."""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """Rows of which a column compares so: `==`, `not`, `in`, `contains`, `missing`, `present`, `>`, `>=`, `<`, `<=`."""
-
-    column: str
-    sign: str
-    value: Any = None
 
 
 @dataclass(frozen=True)
@@ -47,44 +37,6 @@ class Ask:
     """The kind of a plot."""
     word: str = ""
     """The word that a doubt about the question is to name."""
-
-
-class Unplaced(Exception):
-    """Raise for a word that has no place in a question, with a reason if there is one."""
-
-    def __init__(self, word: str, why: str = "") -> None:
-        super().__init__(word)
-        self.word, self.why = word, why
-
-
-@dataclass
-class Parse:
-    """The tokens of one reading, which become fewer."""
-
-    frame: Frame
-    tokens: list[Token]
-    where: list[Condition] = field(default_factory=list)
-    by: list[Token] = field(default_factory=list)
-    by_how: str = ""
-    """The aggregate in a group clause: `by total weight`."""
-    by_word: str = ""
-    """The word that it begins with: `each` does not lead to a measure."""
-
-    @property
-    def kinds(self) -> str:
-        return "".join(token.kind for token in self.tokens)
-
-    def sub(self, pattern: str, change: Callable[[list[Token]], list[Token] | None]) -> None:
-        """Put other tokens in place of each match; a change that gives None leaves it."""
-        at = 0
-        while found := re.compile(pattern).search(self.kinds, at):
-            new = change(self.tokens[found.start() : found.end()])
-            if new is not None:
-                self.tokens[found.start() : found.end()] = new
-            at = found.start() + (1 if new is None else len(new))
-
-    def columns(self) -> list[Token]:
-        return [token for token in self.tokens if token.kind == "C"]
 
 
 def read(request: str, frame: Frame) -> Ask:
@@ -123,7 +75,7 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     rows = rows or (tokens[:1] and tokens[0].kind == "T" and chinese("".join(t.text for t in tokens)))
     kept = [t for t in tokens if t.kind != "T" or not (t.of or rows)]  # `how many rows does sales have`
     p = Parse(frame, [replace(t, kind="R") if t.kind == "T" else t for t in kept])
-    _conditions(p)
+    conditions(p)
     if odd := next((t for t in p.tokens if t.kind == "?"), None):
         raise Unplaced(odd.text)
     p.sub("KC|CK", lambda ts: [t for t in ts if t.kind == "C"])  # `the column weight`
@@ -136,7 +88,7 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     verbs = [t for t in p.tokens if t.kind == "z"]
     p.tokens = [t for t in p.tokens if t.kind != "z"]
     asked = _plotted(p) if set("Pp") & set(p.kinds) else _shaped(p, verbs)
-    if odd := next((verb for verb in verbs if not _hinted(asked.column, verb)), None):
+    if odd := next((verb for verb in verbs if not hinted(asked.column, verb)), None):
         raise Unplaced(odd.text)
     return replace(asked, where=tuple(p.where))
 
@@ -146,138 +98,6 @@ def _grouped(p: Parse, tokens: list[Token], how: str) -> list[Token] | None:
         return None
     p.by, p.by_how, p.by_word = [t for t in tokens if t.kind in "CU"], how, tokens[0].text.lower()
     return []
-
-
-def _hinted(column: str, token: Token) -> bool:
-    """Whether a verb or an adjective fits a column: `heaviest` fits `body_mass_g`."""
-    return any(hint in column.lower() for hint in token.value.split() if hint not in ("max", "min", "most", "date"))
-
-
-# -- conditions
-
-_DONE = [Token("k", "")]
-_SIDES = {"after": "> 1", "before": "< 0", "since": ">= 0", "until": "<= 1", ">": "> 1", "<": "< 0", ">=": ">= 0"}
-_SIDES["<="] = "<= 1"
-"""Sign -> that of a date, and whether the end of the day is meant."""
-
-
-def _conditions(p: Parse) -> None:
-    """Put `k` in place of each condition, and take out `where` and `and` around them."""
-    p.sub("Cq(?=[>!ncib])", lambda ts: ts[:1])  # `a weight that is above 5`
-    p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text.strip('"“”')))
-    p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _between(p, ts))
-    p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
-    if p.kinds[:1] != "m":  # `missing values in weight` is no condition
-        p.sub("Cm|C!m", lambda ts: _missing(p, ts[0], "present" if len(ts) == 3 else "missing"))
-    p.sub("n[C]", lambda ts: _missing(p, ts[1], "missing"))
-    for pattern in ("C?i?[!n]i?C?V(?:[|&]!?V)*", "Ci?V(?:[|&]V)*", "V(?:[|&]V)*C", "V(?:[|&]V)*", "V"):
-        p.sub(pattern, lambda ts: _equal(p, ts))
-    p.sub("Ci?Ng?(?![SRfCU])", lambda ts: _number(p, ts))
-    p.sub("Ci?D|D", lambda ts: _dated(p, ts[-1], ts[0].value if len(ts) > 1 else None))
-    p.sub("k(?:&?k)+", lambda ts: ts[:1])
-    p.sub("(?:(?<=[ASXB]C)|(?<=BU))kR", lambda ts: ts[:1])  # `mean weight of broken crates`
-    p.sub("q?k", lambda ts: [])
-
-
-def _kept(p: Parse, fits: bool, column: str, sign: str, value: Any = None) -> list[Token] | None:
-    if fits:
-        p.where.append(Condition(column, sign, value))
-    return _DONE if fits else None
-
-
-def _sided(p: Parse, tokens: list[Token]) -> Column | None:
-    """The column of numbers that a comparison is about: beside it, or by the adjective that compares."""
-    named = [t.value for t in tokens if t.kind == "C"]
-    hint = next((replace(t, value=t.value.partition(" ")[2]) for t in tokens if t.kind == ">"), None)
-    hinted = [c for c in p.frame.columns if hint and c.is_number and _hinted(c.name, hint)]
-    found: list[Column] = named or hinted
-    if len(found) != 1 or not found[0].is_number or (named and hint and hint.value and named != hinted):
-        return None
-    if unit := next((t for t in tokens if t.kind == "g" and t.value not in found[0].units), None):
-        raise Unplaced(unit.text)
-    return found[0]
-
-
-def _between(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    low, high = (t for t in tokens if t.kind in "ND")
-    if low.kind == high.kind == "D":
-        named = [t for t in tokens if t.kind == "C"]
-        dated = [t for t in named if t.value.is_date]
-        column = dated[0].value if dated else _the_date(p, low)
-        p.where += [Condition(column.name, ">=", low.value[0]), Condition(column.name, "<=", _end(high.value[1]))]
-        return [*(t for t in named if t not in dated), *_DONE]
-    sided = _sided(p, tokens)
-    if sided is None or low.kind != high.kind:
-        return None
-    p.where.append(Condition(sided.name, ">=", low.value))
-    return _kept(p, True, sided.name, "<=", high.value)
-
-
-def _end(day: str) -> str:
-    return f"{day} 23:59:59.999999"
-
-
-def _compared(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    sign, limit = (next(t for t in tokens if t.kind in kinds) for kinds in (">", "ND"))
-    head = sign.value.split()[0]
-    if limit.kind == "D":
-        named = [t for t in tokens if t.kind == "C"]
-        dated = [t for t in named if t.value.is_date]
-        column = dated[0].value if dated else _the_date(p, limit)
-        way, late = _SIDES[head].split()
-        p.where.append(Condition(column.name, way, _end(limit.value[1]) if late == "1" else limit.value[0]))
-        return [*(t for t in named if t not in dated), *_DONE]
-    sided = _sided(p, tokens)
-    return _kept(p, head in (">", "<", ">=", "<="), sided.name, head, limit.value) if sided else None
-
-
-def _missing(p: Parse, token: Token, sign: str) -> list[Token] | None:
-    return _kept(p, token.value.type != "bool", token.value.name, sign)
-
-
-def _equal(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    """A value, or several of one column; the name of the column may be beside it."""
-    named = {t.value.name for t in tokens if t.kind == "C"}
-    values = [t for t in tokens if t.kind == "V"]
-    columns = {t.value[0] for t in values}
-    denied = [t for t in tokens if t.kind in "!n"]
-    joins = {t.kind for t in tokens if t.kind in "&|"}
-    bare = any(t.text.lower() in ("true", "false") for t in values) and not named
-    if len(columns) != 1 or (named and named != columns) or len(joins) > 1 or len(denied) > 1 or bare:
-        return None
-    (column,) = columns
-    given = tuple(t.value[1] for t in values)
-    if isinstance(given[0], bool):
-        return _kept(p, len(given) == 1, column, "==", given[0] != bool(denied))
-    sign = "not" if denied else "==" if len(given) == 1 else "and" if joins == {"&"} else "in"
-    fits = not any(one.column == column for one in p.where) and not (denied and p.kinds.startswith("E"))
-    return _kept(p, fits, column, sign, given if len(given) > 1 or denied else given[0])
-
-
-def _number(p: Parse, tokens: list[Token]) -> list[Token] | None:
-    column, number = tokens[0].value, next(t for t in tokens if t.kind == "N")
-    if tokens[-1].kind == "g" and tokens[-1].value not in column.units:
-        raise Unplaced(tokens[-1].text)
-    return _kept(p, column.is_number, column.name, "==", number.value)
-
-
-def _the_date(p: Parse, token: Token) -> Column:
-    if len(p.frame.dates) != 1:
-        raise Unplaced(token.text, "dates")
-    return p.frame.dates[0]
-
-
-def _dated(p: Parse, token: Token, column: Column | None) -> list[Token] | None:
-    """A day, a month or a year; of a year there may be a column of its own."""
-    years = [c for c in p.frame.columns if c.is_number and c.name.lower() == "year"]
-    if column is None and years and token.value[0].endswith("01-01") and token.value[1].endswith("12-31"):
-        if p.frame.dates:
-            raise Unplaced(token.text, "two")
-        return _kept(p, True, years[0].name, "==", float(token.value[0][:4]))
-    found = column or _the_date(p, token)
-    if found.is_date:
-        p.where.append(Condition(found.name, ">=", token.value[0]))
-    return _kept(p, found.is_date, found.name, "<=", _end(token.value[1]))
 
 
 # -- shapes
@@ -441,7 +261,7 @@ def _ranked(p: Parse, what: str, verbs: list[Token], head: int, hows: tuple[str,
     if not figures and "S" not in kinds and not key:
         return Ask("rows", head=head)
     if not figures and verbs and "R" not in kinds:
-        figures = [Token("C", verbs[0].text, c) for c in p.frame.columns if c.adds_up and _hinted(c.name, verbs[0])]
+        figures = [Token("C", verbs[0].text, c) for c in p.frame.columns if c.adds_up and hinted(c.name, verbs[0])]
     if len(figures) > 1:
         raise Unplaced(figures[-1].text)
     figure = figures[0] if figures else _hint(p, s)
@@ -449,7 +269,7 @@ def _ranked(p: Parse, what: str, verbs: list[Token], head: int, hows: tuple[str,
     measure = _measure(figure, hows[0] if hows else "max")
     named = key is not None and key.kind == "C" and p.frame.distinct(key.value) == str(p.frame.rows)  # one row each
     if key is None or (not hows and key.kind == "C" and ("R" in kinds or figure.value.is_date or named)):
-        against = _the_date(p, p.tokens[0]).name if kinds[0] in "wU" else key.value.name if key else ""
+        against = the_date(p, p.tokens[0]).name if kinds[0] in "wU" else key.value.name if key else ""
         if hows:
             raise Unplaced(s.text)
         return Ask("best", measure, most=most, head=head, against=against, word=s.text)
@@ -467,7 +287,7 @@ def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
     for token in p.by if tokens is None else tokens:
         if token.kind == "C" and token.value.is_number and "int" not in token.value.type.lower():
             raise Unplaced(token.text, "number")
-        keys.append(token.value.name if token.kind == "C" else f"{_the_date(p, token).name}.{token.value}")
+        keys.append(token.value.name if token.kind == "C" else f"{the_date(p, token).name}.{token.value}")
     return tuple(keys)
 
 
@@ -498,7 +318,7 @@ def _fits(s: Token, column: Token) -> None:
     """Raise `Unplaced` for an adjective that says another column: the heaviest price."""
     hints = [hint for hint in s.value.split()[1:] if hint != "most"]
     dated = "date" in hints and column.value.is_date
-    if s.kind == "S" and hints and not dated and not _hinted(column.value.name, s):
+    if s.kind == "S" and hints and not dated and not hinted(column.value.name, s):
         raise Unplaced(s.text)
 
 
@@ -508,7 +328,7 @@ _LARGE = "largest biggest smallest 最大 最小"
 def _hint(p: Parse, s: Token) -> Token:
     """The column that an adjective speaks of: `heaviest` of `body_mass_g`, `largest` of `diameter_km`."""
     figures = [c for c in p.frame.columns if c.is_number and not c.is_id]
-    found = [c for c in figures if _hinted(c.name, s)]
+    found = [c for c in figures if hinted(c.name, s)]
     found = found or (p.frame.dates if "date" in s.value else [])
     if s.text.lower() in _LARGE.split():
         found = [c for c in figures if re.search("diameter|radius|size|area|population", c.name.lower())]
@@ -524,7 +344,7 @@ def _plotted(p: Parse) -> Ask:
     p.tokens = [t for t in p.tokens if t.kind not in "Ppt"]
     columns, kinds = p.columns(), p.kinds
     if over and not p.by:
-        p.by = [Token("C", over[0].text, _the_date(p, over[0]))]
+        p.by = [Token("C", over[0].text, the_date(p, over[0]))]
         kind = kind or "line"
     keys = _keys(p)
     if re.fullmatch(r"C[v&]C", kinds) and not keys and kind in ("", "scatter"):

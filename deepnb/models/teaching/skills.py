@@ -9,9 +9,10 @@ from deepnb.core.subagents import GENERAL_PURPOSE, TASK
 from deepnb.core.values import Skill
 from deepnb.models.teaching.answers import answer, tables_asked
 from deepnb.models.teaching.code import compute, wants_code
+from deepnb.models.teaching.conditions import Unplaced
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.files import parse
-from deepnb.models.teaching.grammar import Unplaced, read
+from deepnb.models.teaching.grammar import read
 from deepnb.models.teaching.moves import MAX_CALLS, Script, Use
 from deepnb.models.teaching.tables import Frame
 from deepnb.models.teaching.words import chinese, first_match, short, words
