@@ -42,7 +42,7 @@ class Ask:
 def read(request: str, frame: Frame) -> Ask:
     """The question that a request asks of a table. Raise `Unplaced` for a word without a place, or with two."""
     words = pieces(request, frame)
-    failure: Unplaced | None = None
+    failure = None if words else Unplaced(request or "?")
     first, wide = spans(words, frame, {})
     for phrases in (first, *(spans(words, frame, {at: length - 1})[0] for at, length in wide)):
         asks: dict[Ask, tuple[Token, ...]] = {}
@@ -59,7 +59,7 @@ def read(request: str, frame: Frame) -> Ask:
         if asks:
             one, other = list(asks.values())[:2]
             raise Unplaced(next((a.text for a, b in zip(one, other, strict=True) if a != b), one[0].text), "two")
-    raise failure or Unplaced(words[0] if words else request)
+    raise failure or Unplaced(words[0])
 
 
 def _named_by_row(token: Token, frame: Frame) -> bool:
@@ -140,8 +140,8 @@ def _shaped(p: Parse, verbs: list[Token]) -> Ask:
     for at, token in enumerate(p.tokens):
         if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern in _SHAPES.values()):
             raise Unplaced(token.text)
-    odd = p.tokens or p.by
-    raise Unplaced(next((t.text for t in odd if t.kind not in "RC"), odd[0].text if odd else str(p.where[0].value)))
+    odd = [*p.tokens, *p.by, *(Token("k", str(one.value or one.column)) for one in p.where), Token("k", "?")]
+    raise Unplaced(next((t.text for t in odd if t.kind not in "RCk"), odd[0].text))
 
 
 def _fits_best(p: Parse, what: str) -> str:
