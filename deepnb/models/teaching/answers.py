@@ -22,6 +22,7 @@ from deepnb.models.teaching.vocabulary import may_ask, pieces, speaks_of_tables,
 from deepnb.models.teaching.words import first_match, short
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
+_COUNTING = ("most", "fewest", "least")
 _SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2
 """Lines of an answer; tables that are looked at if none is named; columns in which unknown words are looked for."""
 _NAMED = (
@@ -472,7 +473,8 @@ def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Sc
     left = {asked.column: result.matched - _counted(result, asked)} if hows and hows[-1] == "count" and not result.hidden else {}  # fmt: skip
     note = left_out(c, left) + (says(c, "no group", k=key.rpartition(".")[0] or key, n=unnamed) if unnamed else "")
     what = asked.column or says(c, "row count")
-    end = says(c, ("high" if asked.most else "low") if hows else ("most" if asked.most else "fewest"))
+    said = asked.word if asked.word in _COUNTING else "high" if asked.most else "low"
+    end = says(c, said if hows else ("most" if asked.most else "fewest"))
     extreme = c.tell(f"{end} {what}", f"{what} {end}")
     figures = [", ".join(f"{v} ({how})" for v, how in zip(row[1:], asked.hows, strict=False)) or row[1] for row in best]
     names = {**names, "k": _key(key)}
@@ -507,7 +509,7 @@ def _best(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> S
     note = says(c, "maybe") if len(best) == asked.head + 12 else ""
     note += left_out(c, {asked.column: result.missing.get(asked.column, 0)})
     ends = ("latest", "earliest") if frame.column(asked.column).is_date else ("high", "low")
-    extreme = says(c, ends[0] if asked.most else ends[1])
+    extreme = says(c, asked.word if asked.word in _COUNTING else ends[0] if asked.most else ends[1])
     if not single:
         return _row_lines(c, says(c, "best rows", n=len(best), x=extreme, **names), result.names, best) + note
     labels = list(dict.fromkeys(_named(c, label, row[0]) for row in best))

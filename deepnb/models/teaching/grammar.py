@@ -117,7 +117,7 @@ _SHAPES = {
     "figure": r"A(?:&A)*R?Co?|A(?:&A)*CO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|CA(?:&A)*",
     "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
     "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
-    "best": r"RSC|NRSC|fNRSC|SCR|SR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
+    "best": r"S|RSC|NRSC|fNRSC|SCR|SR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
     "tail": r"lNR|lR",
     "first": r"fR",
     "share": r"X|XR|XC",
@@ -170,6 +170,8 @@ def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
         raise Unplaced(rows.text)
     if what in ("describe", "columns", "size", "missing", "duplicates"):
         return Ask(what, name)
+    if what in ("rows", "describe") and any(t.value == "who" for t in tokens) and not where:
+        raise Unplaced(of["R"].text)
     if what in ("rows", "first", "tail"):
         if what == "rows" and (p.by or not where):
             return Ask("count", by=_keys(p)) if p.by else Ask("describe")

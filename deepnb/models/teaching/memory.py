@@ -272,7 +272,7 @@ def wants_matching(c: Conversation) -> frozenset[str] | None:
 def recall_matching(c: Conversation, asked: frozenset[str]) -> Script:
     """Recall it, unless only key facts beside a summary speak of it, and it is about a table."""
     known = any(coverage(asked, f) for m in c.memory for f in m.facts) or brought_back(c, asked)
-    if not known and "list_variables" in c.tools:
+    if not known and "list_variables" in c.tools and re.search(r"\b(?:in|of|from) (?:the )?\w|里|中", c.request):
         step = yield Use("list_variables", {})
         if mentioned(c.request, listed_tables(step.result)):
             return (yield from ask(c, c.request))

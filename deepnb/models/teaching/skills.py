@@ -12,7 +12,7 @@ from deepnb.models.teaching.code import compute, wants_code
 from deepnb.models.teaching.conditions import Unplaced
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.files import parse
-from deepnb.models.teaching.grammar import read
+from deepnb.models.teaching.grammar import Ask, read
 from deepnb.models.teaching.moves import MAX_CALLS, Script, Use
 from deepnb.models.teaching.tables import Frame
 from deepnb.models.teaching.words import chinese, first_match, short, words
@@ -25,6 +25,7 @@ _VERBS = (
     r"(?:说出|数一数|统计|找出|列出)(?P<x>.+)",
 )
 """The verbs of steps that a question follows."""
+_OF_TABLES = r"\b(?:tables?|data|dataframe|columns?|rows?)\b|表|数据"
 _CODE = ("plot", "tail", "corr")
 _LINE = r"^(?:write|add|end with|begin with)\s+(?:a|one|the) (?:line|sentence)\b[^\"“:]*[:\"“]\s*(?P<x>[^\"”]+)"
 
@@ -61,7 +62,7 @@ def _about(skill: Skill) -> frozenset[str]:
 
 
 def follow_skill(c: Conversation, skill: Skill) -> Script:
-    """Read the skill, do what a rule can do of each step, and name the steps that are left."""
+    """Read the skill, tell its steps, and do what a rule can do of them."""
     step = yield Use("read_file", {"file_path": skill.path})
     steps = instructions("\n".join(parse(step.result)[0]))
     told = "\n".join(f"{i}. {s}" for i, s in enumerate(steps, 1)) or c.tell("(no steps)", "（没有步骤）")
@@ -72,13 +73,14 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
     name = rf"(?:\b(?:use|with|using|follow|apply)\s+)?(?:\bthe\s+)?(?:\bskill\s+)?\b{re.escape(skill.name)}\b(?:\s+skill)?\s*(?:on\b|:|,)?"
     c = replace(c, request=re.sub(name, " ", c.request, flags=re.IGNORECASE).strip())
     if wanted := wants_code(c):
-        done = yield from compute(c, wanted)
-        return f"{lead}\n\n{done}"
+        ran = yield from compute(c, wanted)
+        return f"{lead}\n\n{ran}"
     frames: list[Frame] = []
-    if "inspect_variable" in c.tools and any(_questions(s) for s in steps):
+    if "inspect_variable" in c.tools and first_match(f"{skill.description} {told} {c.request}", _OF_TABLES):
         found = yield from tables_asked(c, c.request)
         frames = found if isinstance(found, list) and len(found) == 1 else []
     results: list[str] = []
+    done: list[Ask] = []
     left = MAX_CALLS - 3  # after the skill, the list of variables and the table
     for number, text in enumerate(steps, 1):
         if line := first_match(text, _LINE):
@@ -88,15 +90,18 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
                 asked = read(question, frames[0])
             except Unplaced:
                 continue
+            if asked in done:
+                continue
             described = asked.what in ("describe", "columns", "size", "missing")
             if asked.what in _CODE or not (described or (left and "query_table" in c.tools)):
                 continue
             left -= not described
+            done.append(asked)
             results.append(f"{number}. " + (yield from answer(c, frames[0], asked)))
-    done = "\n".join(dict.fromkeys(results))
-    if not done:
+    if not results:
         return lead + c.tell("\n\nNo rule of mine can do any of them.", "\n\n这些步骤我都没有规则可做。")
-    return lead + c.tell(f"\n\nWhat I did of them:\n{done}", f"\n\n我做到的：\n{done}")
+    report = "\n".join(results)
+    return lead + c.tell(f"\n\nWhat I did of them:\n{report}", f"\n\n我做到的：\n{report}")
 
 
 def _questions(step: str) -> Iterator[str]:

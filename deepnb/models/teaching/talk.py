@@ -179,6 +179,7 @@ high = highest || 最大
 low = lowest || 最小
 most = most || 最多
 fewest = fewest || 最少
+least = least || 最少
 latest = latest || 最晚
 earliest = earliest || 最早
 down = high to low || 从高到低

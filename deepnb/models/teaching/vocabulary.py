@@ -70,7 +70,7 @@ U quarter: quarter|quarters|季度
 w: when|on which date|on what date|什么时候|何时
 R row: row|rows|record|records|entry|entries|observation|observations|行|条|记录|条记录|行数
 R who: who|谁
-K: column|columns|field|fields|column names|names of the columns|列|字段|列名|有哪些列|哪些列
+K: column|columns|column names|names of the columns|列|字段|列名|有哪些列|哪些列
 Q: describe|what is in|what's in|whats in|tell me about|summarize|summary of|summary|overview of|overview|explore
 Q: inspect|look at|content of|contents of|what is inside|what does|look like|what are the contents of|info on
 Q: 描述|概况|看看|有什么|查看|介绍|看一下|怎么样
