@@ -74,6 +74,7 @@ def conditions(p: Parse) -> None:
     """Put `k` in place of each condition, and take out `where` and `and` around them."""
     p.sub("Cq(?=[>!ncib])", lambda ts: ts[:1])  # `a weight that is above 5`
     p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text.strip('"“”')))
+    p.sub("z>(?=N)", lambda ts: [replace(ts[1], value=f"{ts[1].value} {ts[0].value}")])  # `weigh more than 5`
     p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _between(p, ts))
     p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
     if p.kinds[:1] != "m":  # `missing values in weight` is no condition

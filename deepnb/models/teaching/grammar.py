@@ -117,7 +117,7 @@ _SHAPES = {
     "figure": r"A(?:&A)*R?Co?|A(?:&A)*CO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|CA(?:&A)*",
     "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
     "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
-    "best": r"S|RSC|NRSC|fNRSC|SCR|SR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
+    "best": r"S|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
     "tail": r"lNR|lR",
     "first": r"fR",
     "share": r"X|XR|XC",
@@ -153,7 +153,7 @@ def _fits_best(p: Parse, what: str) -> str:
 
 def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
     tokens, columns, where = p.tokens, p.columns(), p.where
-    of = {t.kind: t for t in reversed(tokens)}
+    of, kinds = {t.kind: t for t in reversed(tokens)}, p.kinds
     head = int(of["N"].value) if "N" in of else 0
     hows = _hows([t for t in tokens if t.kind in "Aa"])
     column = columns[0].value if columns else None
@@ -178,8 +178,8 @@ def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
         return Ask("tail" if what == "tail" else "rows", head=head or int(what != "rows"))
     if what == "count" and (p.by or where or "R" in of):
         return Ask("count", by=_keys(p))
-    if what == "exists" and where:
-        return Ask(what)
+    if where and (what == "exists" or (what == "distinct" and set(kinds) == {"E", "C"})):
+        return Ask("exists")
     if what == "counts":
         return Ask("count", by=_keys(p, columns))
     if what == "corr":
@@ -287,6 +287,8 @@ def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
     """The columns to group by."""
     keys = []
     for token in p.by if tokens is None else tokens:
+        if tokens is None and _named_by_row(token, p.frame):  # `per order` is each row
+            raise Unplaced(token.text)
         if token.kind == "C" and token.value.is_number and "int" not in token.value.type.lower():
             raise Unplaced(token.text, "number")
         keys.append(token.value.name if token.kind == "C" else f"{the_date(p, token).name}.{token.value}")

@@ -14,7 +14,7 @@ from deepnb.models.teaching.tables import Frame, singular
 from deepnb.models.teaching.words import HAN_RUN, chinese
 
 _NOISE = """
-a an the of in on at for from to is are was were do does did has have had with there it its this these which what
+a an the of in on at for from to is are was were do does did has have had with there it this we ones which what
 me my you can please show list give tell find see get compute calculate value values dataframe table data
 的 了 吗 呢 里 中 在 请 哪 个 哪个 是多少 计算
 """
