@@ -72,7 +72,7 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     if len(tables) - sum(t.of for t in tables) > 1 or sum(t.of for t in tables) > 1:
         raise Unplaced(tables[-1].text)
     rows = any(a.kind == "R" and b.kind == "T" for a, b in pairwise(tokens))
-    rows = rows or (tokens[:1] and tokens[0].kind == "T" and chinese("".join(t.text for t in tokens)))
+    rows = rows or (bool(tokens) and tokens[0].kind == "T" and chinese("".join(t.text for t in tokens)))
     kept = [t for t in tokens if t.kind != "T" or not (t.of or rows)]  # `how many rows does sales have`
     p = Parse(frame, [replace(t, kind="R") if t.kind == "T" else t for t in kept])
     conditions(p)

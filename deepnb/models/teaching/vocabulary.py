@@ -270,8 +270,8 @@ def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[T
     date = _date(low, words[at - 1].lower() if at else "")
     number = length == 1 and (low in _DIGITS or re.fullmatch(r"-?\d[\d,]*(?:\.\d+)?", low))
     if date or number:
-        value = _DIGITS.get(low) or float(low.replace(",", "")) if number else 0
-        return ([Token("D", text, date)] if date else []) + ([Token("N", text, value)] if number else [])
+        amount = _DIGITS.get(low) or float(low.replace(",", "")) if number else 0
+        return ([Token("D", text, date)] if date else []) + ([Token("N", text, amount)] if number else [])
     known = plain == text and low in LEXICON
     found = [Token(LEXICON[low][0], text, LEXICON[low][1])] if known else []
     strict = plain == text and (known or low in NOISE)
