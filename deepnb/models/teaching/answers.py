@@ -75,8 +75,8 @@ def tables_asked(c: Conversation, request: str) -> Generator[Use, Step, list[Fra
     """The table that is named, the one last spoken of, or the few that there are."""
     if given := parse_frame(c.request) or parse_frame(c.base):
         return [given[0]]
-    if INSPECT in c.tools and (named := first_match(request, *_NAMED)):
-        step = yield Use(INSPECT, {"name": named["name"]}, may_fail=True)
+    if INSPECT in c.tools and (called := first_match(request, *_NAMED)):
+        step = yield Use(INSPECT, {"name": called["name"]}, may_fail=True)
         if found := None if step.failed else parse_frame(step.result):
             return [found[0]]
     step = yield Use(LIST, {})
@@ -203,9 +203,10 @@ def _where(c: Conversation, frame: Frame, conditions: Sequence[Condition]) -> Ge
             if one.sign == "not" and frame.lacking(column):
                 raise Unplaced(str(one.value[0]), "missing")
             known = list(column.values) if column.listed else (yield from _values(c, frame, column, one))
-            text = str(one.value).casefold()
-            keeps: Callable[[str], bool] = lambda v, one=one, text=text: text in v.casefold() if one.sign == "contains" else v not in (one.value or ())  # noqa: E731  # fmt: skip
-            value = [v for v in known if keeps(v)]
+            if one.sign == "contains":
+                value = [v for v in known if str(one.value).casefold() in v.casefold()]
+            else:
+                value = [v for v in known if v not in (one.value or ())]
         elif one.sign in ("in", "and"):
             value = list(one.value)
         elif one.sign == "present":

@@ -108,7 +108,7 @@ def run(
         return refusal(c, error, frame)
     if tool == CELL:
         return (yield from _propose(c, right))
-    code, lead = right.replace(*(json.dumps(one) for one in reversed(slip))) if slip[0] else right, ""
+    code, lead = right.replace(json.dumps(slip[1]), json.dumps(slip[0])) if slip[0] else right, ""
     step = yield Use(RUN, {"code": code}, may_fail=True)
     if slip[0] and step.failed and slip[0] in step.result and "did not allow" not in step.result:
         lead, code = says(c, "slip", v=slip[0], k=slip[1], t=frame.name), right

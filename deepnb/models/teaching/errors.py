@@ -173,8 +173,8 @@ def _finding(f: Failure) -> Finding:
     if found := _syntax(f) or _imports(f) or _nearest(f) or _corrected(f):
         return found
     for pattern, why, advice in _RULES:
-        if found := re.search(pattern, f.message):
-            said = [group or "" for group in found.groups()]
+        if match := re.search(pattern, f.message):
+            said = [group or "" for group in match.groups()]
             return Finding(why.format(*said) + here, advice=advice.format(*said) if said else advice)
     if f.kind == "KeyError":
         return Finding(f"There is no key {f.message}.{here}", advice="Check it against those that are there.")
