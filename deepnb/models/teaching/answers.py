@@ -43,12 +43,6 @@ def wants_any_table(c: Conversation) -> str | None:
     return c.request if INSPECT in c.tools and len(c.request) < 300 and may_ask(c.request) else None
 
 
-def ask(c: Conversation, request: str) -> Script:
-    """Look at the tables that are meant, read the question, and answer it; else say which word has no place."""
-    found = yield from understood(c, request)
-    return found if isinstance(found, str) else (yield from answer(c, *found))
-
-
 def understood(c: Conversation, request: str) -> Generator[Use, Step, tuple[Frame, Ask] | str]:
     """The table and the question, or what is to be said instead."""
     frames = yield from tables_asked(c, request)
@@ -245,10 +239,6 @@ def _limit(column: Column, one: Condition) -> dict[str, Any]:
 
 def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:
     """Answer a question about a table."""
-    if asked.what in ("plot", "tail", "corr"):
-        from deepnb.models.teaching.code import run  # which needs the tables of this module
-
-        return (yield from run(c, frame, asked, "", ()))
     try:
         return (
             yield from _ANSWERS[asked.what](c, frame, asked, {"t": frame.name, "w": _told(c, asked), "k": asked.column})

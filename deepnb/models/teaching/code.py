@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from deepnb.models.teaching.answers import left_out, refusal, tables_asked, with_values
+from deepnb.models.teaching.answers import answer, left_out, refusal, tables_asked, understood, with_values
 from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.grammar import Ask, read
@@ -60,6 +60,14 @@ def wants_code(c: Conversation) -> Wanted | None:
     tool = CELL if cell or again else RUN
     wanted = by_code or tool == CELL or (name and not is_stop_word(name)) or first_match(request, _PLOT)
     return Wanted(request, tool, name, again) if tool in c.tools and wanted and len(request) < 4_000 else None
+
+
+def ask(c: Conversation, request: str) -> Script:
+    """Answer a question about a table, by code where nothing else can; or say which word has no place."""
+    found = yield from understood(c, request)
+    if isinstance(found, str):
+        return found
+    return (yield from (run if found[1].what in ("plot", "tail", "corr") else answer)(c, *found))
 
 
 def compute(c: Conversation, wanted: Wanted) -> Script:

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 
 from deepnb.core.anchors import CLOSE, OPEN
 from deepnb.core.messages import BROUGHT_BACK, SUMMARY
-from deepnb.models.teaching.answers import ask
+from deepnb.models.teaching.code import ask
 from deepnb.models.teaching.conversation import Conversation, MemoryFile, Step, fact_text, summarized_facts
 from deepnb.models.teaching.files import PATH, Read, absolute, edit, parse, read
 from deepnb.models.teaching.moves import Script, Use, failure

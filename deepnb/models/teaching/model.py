@@ -64,11 +64,11 @@ INTENTS = (
     Intent("call a tool", skills.wants_call, skills.call),
     Intent("use a skill", skills.wants_skill, skills.follow_skill),
     Intent("compute", code.wants_code, code.compute),
-    Intent("ask of a table", answers.wants_table, answers.ask),
+    Intent("ask of a table", answers.wants_table, code.ask),
     Intent("recall about the user", memory.wants_own, memory.recall),
     Intent("recall by words", memory.wants_matching, memory.recall_matching),
     Intent("courtesy", talk.wants_courtesy, talk.courtesy),
-    Intent("ask of any table", answers.wants_any_table, answers.ask),
+    Intent("ask of any table", answers.wants_any_table, code.ask),
     Intent("knowledge", talk.wants_knowledge, talk.nothing),
     Intent("confess", lambda c: c.request, talk.confess),
 )
