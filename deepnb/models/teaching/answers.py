@@ -16,7 +16,7 @@ from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.grammar import Ask, read
 from deepnb.models.teaching.moves import Script, Use, failure
-from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, without_tables
+from deepnb.models.teaching.tables import Column, Frame, called, listed_tables, mentioned, parse_frame, without_tables
 from deepnb.models.teaching.talk import nothing, says
 from deepnb.models.teaching.vocabulary import may_ask, pieces, speaks_of_tables, unknown_words
 from deepnb.models.teaching.words import first_match, short
@@ -55,6 +55,8 @@ def understood(c: Conversation, request: str) -> Generator[Use, Step, tuple[Fram
         known = (yield from with_values(c, frame, request)) if len(frames) == 1 else frame
         try:
             readings.append((known, read(request, known)))
+            if frame.name in _spoken(c)[:1]:  # the one last spoken of comes first
+                break
         except Unplaced as error:
             failed.append((known, error))
     if len(readings) == 1:
@@ -65,12 +67,18 @@ def understood(c: Conversation, request: str) -> Generator[Use, Step, tuple[Fram
     return refusal(c, failed[0][1], failed[0][0])
 
 
+def _spoken(c: Conversation) -> list[str]:
+    """The names that earlier calls were about, the last one first."""
+    args = [call.args for m in reversed(c.earlier) for call in reversed(m.tool_calls)]
+    return [str(name) for one in args for name in (one.get("table"), one.get("name")) if name]
+
+
 def tables_asked(c: Conversation, request: str) -> Generator[Use, Step, list[Frame] | str]:
     """The table that is named, the one last spoken of, or the few that there are."""
     if given := parse_frame(c.request) or parse_frame(c.base):
         return [given[0]]
-    if INSPECT in c.tools and (called := first_match(request, *_NAMED)):
-        step = yield Use(INSPECT, {"name": called["name"]}, may_fail=True)
+    if INSPECT in c.tools and (given_name := first_match(request, *_NAMED)):
+        step = yield Use(INSPECT, {"name": given_name["name"]}, may_fail=True)
         if found := None if step.failed else parse_frame(step.result):
             return [found[0]]
     step = yield Use(LIST, {})
@@ -78,11 +86,9 @@ def tables_asked(c: Conversation, request: str) -> Generator[Use, Step, list[Fra
     named = mentioned(request, names)
     if len(named) > 1 and any(name in request for name in named):
         return refusal(c, Unplaced(named[1], "tables"), Frame(named[0], 0, 0, ()), named)
-    spoken = [
-        n for m in c.earlier for call in m.tool_calls for n in (call.args.get("name"), call.args.get("table")) if n
-    ]
-    last = next((name for name in reversed(spoken) if name in names), "")
-    chosen = named if len(named) == 1 else [last] if last else names
+    last = next((name for name in _spoken(c) if name in names), "")
+    near = list(dict.fromkeys([*([last] if last else []), *called(request, names)]))
+    chosen = named if len(named) == 1 else near or names
     if not chosen:
         return nothing(c)
     if len(chosen) > _LOOKED_AT:

@@ -25,7 +25,7 @@ _VERBS = (
     r"(?:说出|数一数|统计|找出|列出)(?P<x>.+)",
 )
 """The verbs of steps that a question follows."""
-_OF_TABLES = r"\b(?:tables?|data|dataframe|columns?|rows?)\b|表|数据"
+_OF_TABLES = r"\b(?:tables?|data|dataframe|columns?|rows?|csv)\b|表|数据"
 _CODE = ("plot", "tail", "corr")
 _LINE = r"^(?:write|add|end with|begin with)\s+(?:a|one|the) (?:line|sentence)\b[^\"“:]*[:\"“]\s*(?P<x>[^\"”]+)"
 

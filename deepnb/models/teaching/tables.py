@@ -244,7 +244,7 @@ def listed_tables(listing: str) -> list[str]:
 
 
 def mentioned(request: str, names: list[str]) -> list[str]:
-    """The tables that a request names, those that it asks in first; else those whose rows it calls by their name."""
+    """The tables that a request names, those that it asks in first."""
     said = re.findall(r"[^\W]+", re.sub(r"(?<=[A-Za-z0-9_])(?=[㐀-鿿])|(?<=[㐀-鿿])(?=[A-Za-z0-9_])", " ", request))
     exact = [name for name in names if name in said]
     asked_in = [
@@ -252,6 +252,10 @@ def mentioned(request: str, names: list[str]) -> list[str]:
     ]
     if exact:
         return asked_in if len(asked_in) == 1 else exact
-    lower = [name for name in names if name.lower() in {word.lower() for word in said}]
-    words = {singular(word) for word in said}
-    return lower or [name for name in names if Frame(name, 0, 0, ()).nouns & words]
+    return [name for name in names if name.lower() in {word.lower() for word in said}]
+
+
+def called(request: str, names: list[str]) -> list[str]:
+    """The tables whose rows a request calls by their name: `crate` of `crates`."""
+    words = {singular(word) for word in re.findall(r"[A-Za-z]+", request)}
+    return [name for name in names if Frame(name, 0, 0, ()).nouns & words]
