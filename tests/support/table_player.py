@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -16,7 +16,9 @@ from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.kernel import PlainKernel
 from deepnb.workshop.namespace import namespace_tools
 from tests.support.question_tables import tables
-from tests.support.table_questions import Pair
+
+if TYPE_CHECKING:
+    from tests.support.table_questions import Pair
 
 _CALLS = 12
 """Model calls after which there is no answer."""

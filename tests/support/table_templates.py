@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from tests.support import table_questions as q
+from tests.support import table_slots as q
 from tests.support.table_verdicts import Truth
 
 Slots = q.Slots
@@ -47,7 +47,7 @@ GROUPS: Sequence[tuple[Callable[[Slots], Truth], Sequence[str]]] = (
               "count the rows where {c} is {v}[ in {t}]", "number of {rows}[ in {t}] with {c} {v}",
               "how many {t} are {v}?", "how many {t} have {c} = {v}?", "{t} 中 {c} 是 {v} 的有多少行？",
               "{c} 为 {v} 的有多少行[，在 {t} 中]？")),
-    (lambda s: q.count(s, s.f[s.c].notna() & ~q.is_v(s)), ("how many {rows}[ of {t}] have a {c} that is not {v}?",
+    (lambda s: q.count(s, q.not_v(s)), ("how many {rows}[ of {t}] have a {c} that is not {v}?",
               "how many {t} are not {v}?", "count the rows of {t} where {c} is not {v}")),
     (lambda s: q.count(s, s.f[s.n] > s.x), ("how many {t} have {n} above {x}?", "how many {rows}[ of {t}] have {n} > {x}?",
               "how many {t} have a {n} over {x}?", "count rows where {n} is greater than {x}[ in {t}]",
@@ -72,10 +72,10 @@ GROUPS: Sequence[tuple[Callable[[Slots], Truth], Sequence[str]]] = (
     (lambda s: q.stat(s, q.is_v(s)), ("what is the {stat} {n} where {c} is {v}[ in {t}]?", "{stat} {n} of {v} {t}",
               "what is the {stat} {n} for {v}[ in {t}]?", "{stat} {n} for {c} {v}[ in {t}]",
               "{stat} {n}[ in {t}] where {c} = {v}", "{t} 中 {c} 是 {v} 的 {n} 的{zstat}是多少？")),
-    (lambda s: q.stat(s, s.f[s.c].notna() & ~q.is_v(s)), ("{stat} {n}[ in {t}] where {c} is not {v}",)),
+    (lambda s: q.stat(s, q.not_v(s)), ("{stat} {n}[ in {t}] where {c} is not {v}",)),
     (lambda s: q.stat(s, q.is_v(s) & (s.f[s.c2] == s.v2)), (
               "{stat} {n}[ in {t}] where {c} is {v} and {c2} is {v2}", "what is the {stat} {n} for {v} and {v2}[ in {t}]?")),
-    (lambda s: q.share(s, q.is_v(s)), ("what percentage of {t} is {v}?", "what share of {t} has {c} {v}?",
+    (lambda s: q.share(s, q.is_v(s), s.f[s.c].notna()), ("what percentage of {t} is {v}?", "what share of {t} has {c} {v}?",
               "what percent of the {rows}[ in {t}] have {c} {v}?", "share of {v} in {t}", "{t} 中 {v} 占百分之多少？")),
     (lambda s: q.share(s, s.f[s.b]), ("what percentage of {t} is {b}?", "what share of the {rows}[ in {t}] is {b}?")),
     # distinct, missing, twice
@@ -132,7 +132,7 @@ GROUPS: Sequence[tuple[Callable[[Slots], Truth], Sequence[str]]] = (
     (lambda s: Truth("time", labels=(s.days.dropna().max(),)), ("what is the latest {d}[ in {t}]?", "most recent {d} in {t}")),
     (lambda s: q.count(s, s.months == s.m), ("how many {t} in {m}?", "how many {rows} are there in {m}[ in {t}]?", "{t} 在{zm}有多少行？")),
     (lambda s: q.stat(s, s.months == s.m), ("what is the {stat} {n} in {m}[ in {t}]?", "{stat} {n} of {t} in {m}")),
-    (lambda s: q.count(s, s.time.dt.normalize() > s.day), ("how many {t} have {d} after {day}?", "how many {rows} are after {day}[ in {t}]?")),
-    (lambda s: q.count(s, s.time.dt.normalize() < s.day), ("count {t} where {d} is before {day}", "how many {t} before {day}?", "{t} 中 {d} 在 {zday} 之前的有多少行？")),
-    (lambda s: q.stat(s, (s.time >= s.day) & (s.time.dt.normalize() <= s.day2)), ("{stat} {n}[ in {t}] between {day} and {day2}",)),
+    (lambda s: q.count(s, q.dated(s, s.day)), ("how many {t} have {d} after {day}?", "how many {rows} are after {day}[ in {t}]?")),
+    (lambda s: q.count(s, q.dated(s, last=s.day)), ("count {t} where {d} is before {day}", "how many {t} before {day}?", "{t} 中 {d} 在 {zday} 之前的有多少行？")),
+    (lambda s: q.stat(s, q.dated(s, s.day - q.DAY, s.day2 + q.DAY)), ("{stat} {n}[ in {t}] between {day} and {day2}",)),
 )  # fmt: skip
