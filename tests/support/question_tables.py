@@ -75,7 +75,9 @@ def _orders() -> Table:
 def _customers() -> Table:
     """Names and ids are there twice, some rows whole."""
     rng, n = np.random.default_rng(3), 90
-    f = pd.DataFrame({"customer_id": rng.integers(2_001, 2_080, n), "name": _pick(rng, "Ana Li|Bo Berg|Cem Kaya|Dee", n)})
+    f = pd.DataFrame(
+        {"customer_id": rng.integers(2_001, 2_080, n), "name": _pick(rng, "Ana Li|Bo Berg|Cem Kaya|Dee", n)}
+    )
     f["city"], f["age"] = _pick(rng, "Lisbon|Porto|Faro", n), rng.integers(18, 80, n)
     f["spent"], f["joined"] = rng.gamma(2, 150, n).round(1), _days(rng, "2023-02-01", 900, n)
     f = pd.concat([f, f.iloc[[4, 17, 33]]], ignore_index=True)
@@ -100,9 +102,7 @@ def _parcels() -> Table:
     f["weight_kg"], f["price"] = rng.gamma(2, 3, n).round(2), rng.integers(5, 60, n).astype(float)
     f["country"], f["sent"] = _pick(rng, "Finland|Norway|Estonia", n), _days(rng, "2026-03-01", 90, n)
     value = pl.from_dict({name: column.tolist() for name, column in f.items()})
-    return Table(
-        "parcels", value, f, ("weight_kg", "price"), ("carrier", "country"), f["sent"], "sent", "parcel_id"
-    )
+    return Table("parcels", value, f, ("weight_kg", "price"), ("carrier", "country"), f["sent"], "sent", "parcel_id")
 
 
 def _sales() -> Table:

@@ -70,7 +70,9 @@ def _drawn(text: str, truth: Callable[[Slots], Truth], rng: random.Random, refus
             continue
         others = rng.sample([one for one in tables() if one != table.name], 0 if place == "only" else rng.randint(1, 2))
         kernel = tuple(rng.sample([table.name, *others], len(others) + 1))
-        earlier = rng.choice(("describe {}", "how many rows does {} have?")).format(table.name) if place == "last" else ""
+        earlier = (
+            rng.choice(("describe {}", "how many rows does {} have?")).format(table.name) if place == "last" else ""
+        )
         return Pair(question, table.name, kernel, true, text, earlier)
     raise AssertionError(f"no table fits {text!r}")
 
@@ -78,7 +80,9 @@ def _drawn(text: str, truth: Callable[[Slots], Truth], rng: random.Random, refus
 # -- asking
 
 
-def play_all(asked: Sequence[Pair], is_refusal: Any = None, *, session: bool = False) -> list[tuple[Pair, str, Verdict]]:
+def play_all(
+    asked: Sequence[Pair], is_refusal: Any = None, *, session: bool = False
+) -> list[tuple[Pair, str, Verdict]]:
     """Ask all; each pair with its answer and the verdict."""
     from tests.support.table_player import ask
     from tests.support.table_verdicts import is_refusal as usual

@@ -120,7 +120,7 @@ def num(s: Slots, value: float, *wrong: float) -> Truth:
 
 def count(s: Slots, chosen: Any) -> Truth:
     got = int(chosen.sum())
-    if got in (0, len(s.f), *s.echoes):
+    if got < 3 or got in (len(s.f), *s.echoes):
         raise UnfitError
     return Truth("number", (got,), echoes=s.echoes)
 
@@ -174,9 +174,13 @@ def rows(s: Slots, chosen: pd.DataFrame, others: pd.DataFrame, ordered: bool = F
     if not 1 < len(chosen) <= 12:
         raise UnfitError
     key = s.table.id or s.n
+    if chosen[key].duplicated().any():
+        raise UnfitError
     right = tuple(float(one) for one in chosen[key])
     wrong = tuple(float(one) for one in others[key].head(3) if one not in right) if s.table.id else ()
-    return Truth("rows", tuple(dict.fromkeys(right)), wrong=wrong, ordered=ordered and not chosen[s.n].duplicated().any())
+    return Truth(
+        "rows", tuple(dict.fromkeys(right)), wrong=wrong, ordered=ordered and not chosen[s.n].duplicated().any()
+    )
 
 
 def top(s: Slots, up: bool | None = None, frame: pd.DataFrame | None = None) -> Truth:
@@ -205,6 +209,13 @@ def which_row(s: Slots, up: bool | None = None) -> Truth:
 
 def labels(s: Slots, column: str) -> Truth:
     return Truth("labels", labels=tuple(sorted(map(str, s.f[column].dropna().unique()))))
+
+
+def repeated(s: Slots, keep: Any = "first") -> int:
+    """How many rows are there twice; with times in the index, they are and they are not."""
+    if isinstance(s.f.index, pd.DatetimeIndex):
+        raise UnfitError
+    return int(s.f.duplicated(keep=keep).sum())
 
 
 def yes(number: float) -> Truth:

@@ -116,7 +116,10 @@ def places(text: str, label: Label) -> Iterator[tuple[int, int]]:
     if isinstance(label, pd.Period):
         yield from ((start, end) for start, end, *date in dates(text) if _is_period(label, *date))
         return
-    ascii_ends = [r"(?<![A-Za-z0-9_])" if label[:1].isascii() else "", "(?![A-Za-z0-9_])" if label[-1:].isascii() else ""]
+    ascii_ends = [
+        r"(?<![A-Za-z0-9_])" if label[:1].isascii() else "",
+        "(?![A-Za-z0-9_])" if label[-1:].isascii() else "",
+    ]
     yield from (one.span() for one in re.finditer(re.escape(label).join(ascii_ends), text, re.IGNORECASE))
 
 
