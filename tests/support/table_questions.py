@@ -3,8 +3,8 @@
 `python -m tests.support.table_questions [--count 2000] [--seed 1] [--templates main|unseen] [--session]` asks them and
 prints how many answers were right, refused and wrong, by template, and each wrong one.
 
-A template is a text with slots; what stands in brackets names the table, and is left out where the table is the only one
-in the kernel, or the one spoken of before. `GROUPS` is a truth with the texts that ask for it.
+A template is a text with slots; what stands in brackets names the table, and is left out where the table is the only
+one in the kernel, or the one spoken of before. `GROUPS` is a truth with the texts that ask for it.
 """
 
 from __future__ import annotations
