@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
 
 import deepnb
 from deepnb.core.values import CodeOutput
@@ -27,37 +28,51 @@ _CALLS = 12
 def ask(pair: Pair, *, session: bool = False) -> str:
     """What the user reads: what approved code put out, then the answer.
 
-    Without `session` the model and the tools are called in a loop of their own, at a fifth of the price.
+    Without `session` the model and the tools are called in a loop of their own, which takes a fifth of the time.
     """
     prompts = [one for one in (pair.earlier, pair.question) if one]
     if session:
         return _asked_session(pair, prompts)
-    kernel = _Kernel(pair.kernel)
+    kernel = _kernel()
+    kernel.restart(pair)
     messages: list[BaseMessage] = [SystemMessage("You are an agent in the user's notebook.")]
     for prompt in prompts:
         messages.append(HumanMessage(prompt))
-        said = kernel.answered(messages)
+        said = kernel.answer(messages)
     return said
 
 
+def _namespace(pair: Pair) -> dict[str, Any]:
+    """The variables of a kernel: tables of its own, which code may change."""
+    values = {name: tables()[name].value for name in pair.kernel}
+    return {"pd": pd} | {name: one.copy() if isinstance(one, pd.DataFrame) else one for name, one in values.items()}
+
+
 class _Kernel:
-    """A kernel with some of the tables, made anew for each question: the agent's code may change them."""
+    """One kernel, and the model with its tools, which are made once; its variables are made for each question."""
 
-    ran = None
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.kernel = PlainKernel({"pd": pd} | {name: tables()[name].value for name in names})
+    def __init__(self) -> None:
+        self.kernel = PlainKernel({})
         self.shown: list[str] = []
-        self.tools = _tools(names)
+        made = [*namespace_tools(self.kernel.namespace), *code_tools(self)]
+        self.tools = {one.name: one for one in map(tool, made)}
+        self.model = resolve("offline").model.bind_tools(list(self.tools.values()))
+        self.seen: dict[str, str] = {}
+
+    def restart(self, pair: Pair) -> None:
+        self.kernel.namespace.clear()
+        self.kernel.namespace.update(_namespace(pair))
 
     def put_out(self, output: CodeOutput) -> None:
         self.shown.append(output.text or str(output.data.get("text/plain", "")))
 
-    def answered(self, messages: list[BaseMessage]) -> str:
+    def ran(self, names: object) -> None:
+        """Keep nothing: there is no undo."""
+
+    def answer(self, messages: list[BaseMessage]) -> str:
         self.shown.clear()
-        model = _model().bind_tools([*self.tools.values(), *_code(self)])
         for _ in range(_CALLS):
-            said = model.invoke(messages)
+            said = self.model.invoke(messages)
             messages.append(said)
             assert isinstance(said, AIMessage)
             if not said.tool_calls:
@@ -65,30 +80,26 @@ class _Kernel:
             messages.extend(self._called(call) for call in said.tool_calls)
         return "(no end of calls)"
 
-    def _called(self, call: Any) -> Any:
-        by_name = self.tools | {one.name: one for one in _code(self)}
-        return by_name[call["name"]].invoke({**call, "type": "tool_call"})
+    def _called(self, call: Any) -> ToolMessage:
+        """The result of a call; what a tool said about one table is kept, as it would say it again."""
+        key = json.dumps([call["name"], call["args"]], sort_keys=True, default=str)
+        if key in self.seen:
+            return ToolMessage(self.seen[key], name=call["name"], tool_call_id=call["id"])
+        result: ToolMessage = self.tools[call["name"]].invoke({**call, "type": "tool_call"})
+        alone = call["name"] == "inspect_variable" or (call["name"] == "query_table" and "join" not in call["args"])
+        if alone and not str(result.content).startswith("Error"):
+            self.seen[key] = str(result.content)
+        return result
 
 
 @cache
-def _model() -> Any:
-    return resolve("offline").model
-
-
-@cache
-def _tools(names: tuple[str, ...]) -> dict[str, BaseTool]:
-    return {one.name: one for one in map(tool, namespace_tools({name: tables()[name].value for name in names}))}
-
-
-def _code(desk: Any) -> list[BaseTool]:
-    return [tool(one) for one in code_tools(desk)]
+def _kernel() -> _Kernel:
+    return _Kernel()
 
 
 def _asked_session(pair: Pair, prompts: list[str]) -> str:
     shown: list[str] = []
-    with deepnb.Session(
-        namespace={"pd": pd} | {name: tables()[name].value for name in pair.kernel}, approve={"run_python": "allow"}
-    ) as session:
+    with deepnb.Session(namespace=_namespace(pair), approve={"run_python": "allow"}) as session:
         for prompt in prompts:
             shown.clear()
             for event in (stream := session.stream(prompt)):
@@ -96,4 +107,5 @@ def _asked_session(pair: Pair, prompts: list[str]) -> str:
                 if isinstance(output, CodeOutput):
                     shown.append(output.text or str(output.data.get("text/plain", "")))
             assert stream.turn is not None
-    return "\n".join([*shown, stream.turn.text])
+            said = stream.turn.text
+    return "\n".join([*shown, said])
