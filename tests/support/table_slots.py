@@ -227,7 +227,7 @@ def missing(s: Slots) -> Truth:
     gaps = s.f.isna().sum()
     if not gaps.any():
         return Truth("number", (0,))
-    return Truth("labels", labels=tuple(map(str, gaps[gaps > 0].index)))
+    return Truth("labels", labels=tuple(map(str, gaps[gaps > 0].index)), wrong=tuple(map(str, gaps[gaps == 0].index)))
 
 
 def is_v(s: Slots) -> Any:

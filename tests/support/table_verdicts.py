@@ -47,7 +47,7 @@ _REFUSALS = (
     "提示词里没有",
     "提示中没有",
 )
-_ZERO = re.compile(r"\b(no|none|nothing|zero|not any|never)\b|没有|无|不存在", re.IGNORECASE)
+_ZERO = re.compile(r"\b(no|none|nothing|zero|not any|never)\b|没有|无(?!法)|不存在", re.IGNORECASE)
 _YES = re.compile(r"\b(yes|there (?:is|are) (?!no\b|none\b))|^有|是的|(?<!没)有", re.IGNORECASE)
 _FIGURE = re.compile(r"(?<![A-Za-z0-9_.])([-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)(\s?[%％])?")
 _MONTHS = {name.lower(): at for at in range(1, 13) for name in (calendar.month_name[at], calendar.month_abbr[at])}
