@@ -36,6 +36,8 @@ ABOUT = Truth("description", (300,), ("depot", "unit price"))
         (MEAN, "crates: min 4, mean 1234.57, max 10, 7, 8, 9, 11, 12 rows", "wrong"),
         (MEAN, "", "wrong"),
         (COUNT, "12 of 300 rows have it.", "right"),
+        (COUNT, "crates: 12 rows match:\n- 1\n- 2\n- 3\n- 4\n- 5\n- 6\n- 7\n- 8", "right"),
+        (COUNT, "crates: 300 rows match:\n- 1\n- 2\n- 3\n- 4\n- 5\n- 6\n- 7\n- 12", "wrong"),
         (COUNT, "There are 12.4 of them", "wrong"),
         (COUNT, "2026-12-12", "wrong"),
         (SHARE, "33.3 %", "right"),

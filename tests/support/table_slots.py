@@ -89,6 +89,7 @@ class Slots:
     day2 = cached_property(lambda s: s.day + pd.Timedelta(days=s.rng.randint(15, 45)))
     zday = cached_property(lambda s: f"{s.day:%Y-%m-%d}")
     months = cached_property(lambda s: s.time.dt.to_period("M"))
+    years = cached_property(lambda s: s.time.dt.to_period("Y"))
     days = cached_property(lambda s: s.time.dt.to_period("D"))
 
     @cached_property
@@ -150,11 +151,16 @@ def share(s: Slots, chosen: Any, known: Any = None) -> Truth:
     return Truth("number", tuple(float(one) for part in parts for one in (part, 100 * part)), echoes=s.echoes)
 
 
+def label(group: Any) -> Label:
+    """A group as an answer names it: a month or a day in any form, all else as text."""
+    return group if isinstance(group, pd.Period) and group.freqstr in ("M", "D") else str(group)
+
+
 def per(s: Slots, values: pd.Series, ordered: bool = False) -> Truth:
     """A number for each group, of at most twelve."""
     if not 1 < len(values) <= 12 or (ordered and values.duplicated().any()):
         raise UnfitError
-    labels = tuple(one if isinstance(one, pd.Period) else str(one) for one in values.index)
+    labels = tuple(map(label, values.index))
     return Truth("series", tuple(float(one) for one in values), labels, ordered=ordered, echoes=s.echoes)
 
 
@@ -163,7 +169,7 @@ def winner(s: Slots, values: pd.Series, up: bool | None = None) -> Truth:
     ranked = values.sort_values(ascending=not (s.up if up is None else up))
     if len(ranked) < 2 or same_enough(ranked.iloc[0], ranked.iloc[1]) or ranked.iloc[0] in s.echoes:
         raise UnfitError
-    labels: list[Label] = [one if isinstance(one, pd.Period) else str(one) for one in ranked.index]
+    labels = list(map(label, ranked.index))
     kind = "time" if isinstance(labels[0], pd.Period) else "label"
     others = () if kind == "time" else tuple(labels[1:])
     return Truth(kind, (float(ranked.iloc[0]),), (labels[0],), others, echoes=s.echoes)  # type: ignore[arg-type]
@@ -227,7 +233,8 @@ def missing(s: Slots) -> Truth:
     gaps = s.f.isna().sum()
     if not gaps.any():
         return Truth("number", (0,))
-    return Truth("labels", labels=tuple(map(str, gaps[gaps > 0].index)), wrong=tuple(map(str, gaps[gaps == 0].index)))
+    whole = tuple(str(one) for one in gaps[gaps == 0].index)
+    return Truth("labels", labels=tuple(str(one) for one in gaps[gaps > 0].index), wrong=whole)
 
 
 def is_v(s: Slots) -> Any:

@@ -148,7 +148,7 @@ GROUPS: Sequence[tuple[Callable[[Slots], Truth], Sequence[str]]] = (
               "monthly {stat} {n}[ in {t}]", "{t} 中每个月的 {n} 的{zstat}")),
     (lambda s: q.per(s, q.size(s, s.months).sort_index()), ("how many {t} per month?",
               "count the {rows} by month[ in {t}]", "how many {t} are there each month?")),
-    (lambda s: q.per(s, q.groups(s, by=s.time.dt.year)), ("{stat} {n} by year[ in {t}]",
+    (lambda s: q.per(s, q.groups(s, by=s.years)), ("{stat} {n} by year[ in {t}]",
               "{stat} {n} per year[ in {t}]")),
     (lambda s: q.winner(s, q.groups(s, "sum", s.months)), ("which month had the {best} total {n}[ in {t}]?",
               "in which month was the total {n} {best}[ in {t}]?", "{t} 中哪个月的 {n} 总和{zbest}？")),

@@ -41,7 +41,12 @@ _REFUSALS = (
     "i can't place",
     "could not place",
     "nothing in my prompt",
+    "can't tell",
+    "has no column like",
     "没有规则",
+    "没有对应的规则",
+    "看不出",
+    "没有类似",
     "无法理解",
     "不明白",
     "提示词里没有",
@@ -59,7 +64,8 @@ _DATES = (
     re.compile(rf"\b(?P<n>{_MONTH})\.?,?(?: (?P<y>(?:19|20)\d\d))?\b", re.IGNORECASE),
 )
 _MOST = 6
-"""Figures beside the right one with which an answer still answers, and does not list what there is."""
+"""Figures beside the right one with which an answer still answers, and does not list what there is, if the right one is
+not the first."""
 
 
 def is_refusal(text: str) -> bool:
@@ -138,8 +144,10 @@ def _number(truth: Truth, text: str) -> bool:
     if not found and 0 in truth.numbers and (none := _ZERO.search(text)):
         found = [none.start()]
     early = [at for value in truth.wrong if isinstance(value, float | int) and (at := _first(text, value)) >= 0]
-    others = {written for _, written, _ in figures(text)}
-    return bool(found) and all(at > min(found) for at in early) and len(others) <= _MOST + 1
+    said = [one for one in figures(text) if not any(same(one[1], one[2], value) for value in truth.echoes)]
+    first = bool(found and said) and min(found) <= said[0][0]
+    few = first or len({written for _, written, _ in said}) <= _MOST + 1
+    return bool(found) and all(at > min(found) for at in early) and few
 
 
 def _figure_fits(truth: Truth, text: str) -> bool:
