@@ -22,7 +22,7 @@ BY = Truth("series", (9, 10.25), ("Bergen", "Turku"))
 MONTHS = Truth("series", (4, 19), (pd.Period("2026-01", "M"), pd.Period("2026-02", "M")))
 NAMES = Truth("labels", labels=("茶叶", "咖啡"), wrong=("可可",))
 NO, YES = Truth("yes", (0,), ("no",)), Truth("yes", (3,), ("yes",))
-ABOUT = Truth("description", (300,), ("depot", "unit price"))
+ABOUT = Truth("description", (300,), ("depot", "unit price"), shape=True)
 
 
 @every_row(
@@ -45,6 +45,10 @@ ABOUT = Truth("description", (300,), ("depot", "unit price"))
         (SHARE, "33%", "right"),
         (SHARE, "34 %", "wrong"),
         (NONE, "No values are missing.", "right"),
+        (NONE, "I compute with DataFrames, and `list_variables` shows none.", "wrong"),
+        (NONE, "crates 没有缺失值。", "right"),
+        (COUNT, "- crates: DataFrame, 12 rows x 12 columns", "wrong"),
+        (replace(COUNT, shape=True), "crates is a DataFrame of 12 rows and 5 columns.", "right"),
         (NONE, "crates has 300 rows", "wrong"),
         (MOST, "Turku has the highest total weight: 10.", "right"),
         (MOST, "turku, then Bergen", "right"),

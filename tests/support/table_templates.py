@@ -13,7 +13,7 @@ Slots = q.Slots
 
 
 def described(s: Slots) -> Truth:
-    return Truth("description", (len(s.f),), tuple(s.f.columns))
+    return Truth("description", (len(s.f),), tuple(s.f.columns), shape=True)
 
 
 def mean_of_c(s: Slots) -> pd.Series:
@@ -26,10 +26,10 @@ GROUPS: Sequence[tuple[Callable[[Slots], Truth], Sequence[str]]] = (
                  "what does {t} look like?", "summarize {t}", "描述 {t}", "{t} 里有什么？", "看一下 {t}")),
     (lambda s: Truth("labels", labels=tuple(s.f.columns)), ("what columns does {t} have?", "list the columns of {t}",
                  "which columns are in {t}?", "column names of {t}", "{t} 有哪些列？")),
-    (lambda s: Truth("number", (len(s.f),)), ("how many rows does {t} have?", "how many {rows} are in {t}?",
+    (lambda s: Truth("number", (len(s.f),), shape=True), ("how many rows does {t} have?", "how many {rows} are in {t}?",
                  "count the rows of {t}", "number of {rows} in {t}", "how many rows[ in {t}]?", "row count of {t}",
                  "{t} 有多少行？", "{t} 一共有几行")),
-    (lambda s: q.num(s, s.f.shape[1]), ("how many columns does {t} have?",)),
+    (lambda s: Truth("number", (s.f.shape[1],), shape=True), ("how many columns does {t} have?",)),
     # one number of a column
     (q.stat, ("what is the {stat} {n}[ in {t}]?", "{stat} {n}[ in {t}]", "{stat} {n} of {t}",
               "show me the {stat} {n}[ of {t}]", "compute the {stat} {n}[ in {t}]", "what's the {stat} {n}[ in {t}]?",

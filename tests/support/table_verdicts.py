@@ -31,6 +31,8 @@ class Truth:
     """Whether rows or groups must stand in this order."""
     echoes: tuple[float, ...] = ()
     """Figures of the question, which an answer may repeat."""
+    shape: bool = False
+    """Whether the number of rows and columns is what is asked; elsewhere `300 rows and 5 columns` is no figure."""
     refuse: bool = False
     """Whether only a refusal is right."""
 
@@ -52,7 +54,14 @@ _REFUSALS = (
     "提示词里没有",
     "提示中没有",
 )
-_ZERO = re.compile(r"\b(no|none|nothing|zero|not any|never)\b|没有|无(?!法)|不存在", re.IGNORECASE)
+_EMPTY = r"missing|rows?|values?|nans?|nulls?|blanks?|empty|gaps?|duplicat\w*|repeated|twice"
+_NONE = re.compile(
+    rf"^\W*(?:no|none|nothing|zero)\b|\b(?:no|none|zero|nothing)\b[^.\n]{{0,30}}\b(?:{_EMPTY})\b"
+    rf"|\b(?:{_EMPTY})\b[^.\n]{{0,30}}\bnone\b|没有|无(?!法)|不存在",
+    re.IGNORECASE,
+)
+"""`No rows are repeated`, `Missing values: none`; not `list_variables shows none`."""
+_SHAPE = re.compile(r"\d+ rows?(?:,| and| x| by)? \d+ columns?|\d+ 行 ?[,，x]? ?\d+ 列")
 _YES = re.compile(r"\b(yes|there (?:is|are) (?!no\b|none\b))|^有|是的|(?<!没)有", re.IGNORECASE)
 _FIGURE = re.compile(r"(?<![A-Za-z0-9_.])([-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)(\s?[%％])?")
 _MONTHS = {name.lower(): at for at in range(1, 13) for name in (calendar.month_name[at], calendar.month_abbr[at])}
@@ -78,7 +87,8 @@ def verdict(truth: Truth, answer: str, is_refusal: Callable[[str], bool] = is_re
     """Judge the text of an answer; a refusal is right where any figure would be wrong."""
     if is_refusal(answer):
         return "right" if truth.refuse else "refused"
-    return "right" if not truth.refuse and _CHECKS[truth.kind](truth, answer) else "wrong"
+    text = answer if truth.shape else _SHAPE.sub("(its shape)", answer)
+    return "right" if not truth.refuse and _CHECKS[truth.kind](truth, text) else "wrong"
 
 
 def same(written: str, percent: bool, value: float) -> bool:
@@ -141,7 +151,7 @@ def _first(text: str, value: float) -> int:
 
 def _number(truth: Truth, text: str) -> bool:
     found = [at for at in (_first(text, value) for value in truth.numbers) if at >= 0]
-    if not found and 0 in truth.numbers and (none := _ZERO.search(text)):
+    if not found and 0 in truth.numbers and (none := _NONE.search(text)):
         found = [none.start()]
     early = [at for value in truth.wrong if isinstance(value, float | int) and (at := _first(text, value)) >= 0]
     said = [one for one in figures(text) if not any(same(one[1], one[2], value) for value in truth.echoes)]
@@ -192,7 +202,7 @@ def _series(truth: Truth, text: str) -> bool:
 def _yes(truth: Truth, text: str) -> bool:
     if any(value and _first(text, value) >= 0 for value in truth.numbers):
         return True
-    no = bool(_ZERO.search(text)) or _first(text, 0) >= 0
+    no = bool(_NONE.search(text)) or _first(text, 0) >= 0
     return no if truth.labels == ("no",) else not no and bool(_YES.search(text))
 
 
