@@ -17,8 +17,8 @@ from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.grammar import Ask, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import Column, Frame, called, listed_tables, mentioned, parse_frame, without_tables
-from deepnb.models.teaching.talk import nothing, says
-from deepnb.models.teaching.vocabulary import may_ask, pieces, speaks_of_tables, unknown_words
+from deepnb.models.teaching.talk import confess, nothing, says, wants_knowledge
+from deepnb.models.teaching.vocabulary import names_part, pieces, speaks_of_tables, unknown_words
 from deepnb.models.teaching.words import first_match, short
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
@@ -39,13 +39,14 @@ def wants_table(c: Conversation) -> str | None:
 
 
 def wants_any_table(c: Conversation) -> str | None:
-    """Any other question that may be about one."""
-    return c.request if INSPECT in c.tools and len(c.request) < 300 and may_ask(c.request) else None
+    """Any other request that may be about one."""
+    told = re.match(r"\W*(?:remember|forget|note|save)\b|记", c.request, re.IGNORECASE)
+    return c.request if {INSPECT, LIST} <= c.tools and 0 < len(c.request) < 300 and not told else None
 
 
-def understood(c: Conversation, request: str) -> Generator[Use, Step, tuple[Frame, Ask] | str]:
+def understood(c: Conversation, request: str, sure: bool) -> Generator[Use, Step, tuple[Frame, Ask] | str]:
     """The table and the question, or what is to be said instead."""
-    frames = yield from tables_asked(c, request)
+    frames = yield from tables_asked(c, request, sure)
     if isinstance(frames, str):
         return frames
     request = without_tables(request)
@@ -73,8 +74,11 @@ def _spoken(c: Conversation) -> list[str]:
     return [str(name) for one in args for name in (one.get("table"), one.get("name")) if name]
 
 
-def tables_asked(c: Conversation, request: str) -> Generator[Use, Step, list[Frame] | str]:
-    """The table that is named, the one last spoken of, or the few that there are."""
+def tables_asked(c: Conversation, request: str, sure: bool = True) -> Generator[Use, Step, list[Frame] | str]:
+    """The table that is named, the one last spoken of, or the few that there are.
+
+    A request that is not surely about a table has to name one, or a column or value of the one that comes to mind.
+    """
     if given := parse_frame(c.request) or parse_frame(c.base):
         return [given[0]]
     if INSPECT in c.tools and (given_name := first_match(request, *_NAMED)):
@@ -89,8 +93,9 @@ def tables_asked(c: Conversation, request: str) -> Generator[Use, Step, list[Fra
     last = next((name for name in _spoken(c) if name in names), "")
     near = list(dict.fromkeys([*([last] if last else []), *called(request, names)]))
     chosen = named if len(named) == 1 else near or names
-    if not chosen:
-        return nothing(c)
+    open_ = not (sure or named or called(request, names))
+    if not chosen or (open_ and len(chosen) > 1):
+        return nothing(c) if sure or wants_knowledge(c) else confess(c, request)
     if len(chosen) > _LOOKED_AT:
         return refusal(c, Unplaced(chosen[0], "tables"), Frame(chosen[0], 0, 0, ()), chosen)
     frames = []
@@ -98,6 +103,8 @@ def tables_asked(c: Conversation, request: str) -> Generator[Use, Step, list[Fra
         step = yield Use(INSPECT, {"name": name})
         if found := parse_frame(step.result):
             frames.append(found[0])
+    if open_ and not any(names_part(request, frame) for frame in frames):
+        return nothing(c) if wants_knowledge(c) else confess(c, request)
     return frames or failure(c, step)
 
 
@@ -214,7 +221,7 @@ def _where(c: Conversation, frame: Frame, conditions: Sequence[Condition]) -> Ge
         elif one.sign not in ("==", "missing"):
             value = _limit(column, one)
         other = where.get(one.column, {})
-        if other and not (isinstance(other, dict) and isinstance(value, dict)):
+        if other and not (isinstance(other, dict) and isinstance(value, dict) and not other.keys() & value.keys()):
             raise Unplaced(one.column, "two")
         where[one.column] = {**other, **value} if other else value
     return where
@@ -379,7 +386,7 @@ def _counted(result: Result, asked: Ask) -> int:
 def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     hows = [*asked.hows, *(["count"] if frame.lacking(frame.column(asked.column)) else [])]
     aggregate = {asked.column: hows if len(hows) > 1 else hows[0]}
-    sort = f"{'-' if asked.kind == 'max' else ''}{asked.column} ({hows[0]})" if asked.kind else ""
+    sort = f"{'-' if asked.kind == 'max' else ''}{asked.column} ({hows[0]})" if asked.by and asked.kind else ""
     result = yield from _query(c, frame, asked.where, by=list(asked.by), aggregate=aggregate, sort=sort)
     if asked.by:
         return _groups(c, asked, result, f"{asked.column} ({', '.join(asked.hows)})", names)
@@ -387,6 +394,9 @@ def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) ->
     if not any(values):
         return says(c, "no value", **names)
     left = left_out(c, {asked.column: result.matched - _counted(result, asked)}) if "count" in hows else ""
+    if asked.kind == "range" and frame.column(asked.column).is_number:
+        low, high = (float(value) for value in values)
+        return says(c, "range", x=f"{high - low:.10g}", v=values[0], n=values[1], **names) + left
     key, both = ("nunique" if asked.hows == ("nunique",) else "figure"), c.tell(" and ", "和")
     what = both.join(says(c, f" {how}") for how in asked.hows if how != "nunique")
     return says(c, key, x=what, v=both.join(values), **names) + left

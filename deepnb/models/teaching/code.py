@@ -7,13 +7,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from deepnb.models.teaching.answers import answer, left_out, refusal, tables_asked, understood, with_values
+from deepnb.models.teaching.answers import answer, left_out, refusal, tables_asked, understood, wants_table, with_values
 from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.grammar import Ask, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import UNITS, Frame, without_tables
 from deepnb.models.teaching.talk import says
+from deepnb.models.teaching.vocabulary import may_ask
 from deepnb.models.teaching.words import first_match, is_stop_word, short
 
 RUN, CELL = "run_python", "propose_cell"
@@ -64,7 +65,7 @@ def wants_code(c: Conversation) -> Wanted | None:
 
 def ask(c: Conversation, request: str) -> Script:
     """Answer a question about a table, by code where nothing else can; or say which word has no place."""
-    found = yield from understood(c, request)
+    found = yield from understood(c, request, wants_table(c) is not None or may_ask(request))
     if isinstance(found, str):
         return found
     return (yield from (run if found[1].what in ("plot", "tail", "corr") else answer)(c, *found))

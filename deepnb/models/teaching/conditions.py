@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deepnb.models.teaching.tables import Column, Frame
+from deepnb.models.teaching.tables import Column, Frame, name_words
 from deepnb.models.teaching.vocabulary import Token
 
 
@@ -61,13 +61,15 @@ class Parse:
 
 def hinted(column: str, token: Token) -> bool:
     """Whether a verb or an adjective fits a column: `heaviest` fits `body_mass_g`."""
-    return any(hint in column.lower() for hint in token.value.split() if hint not in ("max", "min", "most", "date"))
+    return bool(set(name_words(column)) & (set(token.value.split()) - {"max", "min", "most", "date"}))
 
 
 _DONE = [Token("k", "")]
 _SIDES = {"after": "> 1", "before": "< 0", "since": ">= 0", "until": "<= 1", ">": "> 1", "<": "< 0", ">=": ">= 0"}
 _SIDES["<="] = "<= 1"
 """Sign -> that of a date, and whether the end of the day is meant."""
+_OF_DATES = ("up to", "above", "below", "大于", "小于")
+"""Comparisons of numbers that are said of dates, too."""
 
 
 def conditions(p: Parse) -> None:
@@ -75,6 +77,7 @@ def conditions(p: Parse) -> None:
     p.sub("Cq(?=[>!ncib])", lambda ts: ts[:1])  # `a weight that is above 5`
     p.sub("Cc[?V]", lambda ts: _kept(p, ts[0].value.is_text, ts[0].value.name, "contains", ts[2].text.strip('"“”')))
     p.sub("z>(?=N)", lambda ts: [replace(ts[1], value=f"{ts[1].value} {ts[0].value}")])  # `weigh more than 5`
+    p.sub("[ND]g?@", lambda ts: [replace(ts[-1], kind=">"), *ts[:-1]])  # `5 or more`
     p.sub("C?b[ND]g?&[ND]g?C?|C?[ND]&[ND]b", lambda ts: _between(p, ts))
     p.sub("Ci?>[ND]g?|>[ND]g?C|>[ND]g?|C?D>", lambda ts: _compared(p, ts))
     if p.kinds[:1] != "m":  # `missing values in weight` is no condition
@@ -134,6 +137,12 @@ def _compared(p: Parse, tokens: list[Token]) -> list[Token] | None:
         named = [t for t in tokens if t.kind == "C"]
         dated = [t for t in named if t.value.is_date]
         column = dated[0].value if dated else the_date(p, limit)
+        if hint := sign.value.partition(" ")[2]:
+            if hint != "age":
+                raise Unplaced(sign.text)
+            head = "before" if head == ">" else "after"  # what is older comes from an earlier day
+        elif head[0] in "<>" and sign.text[0] not in "<>" and sign.text.lower() not in _OF_DATES:
+            raise Unplaced(sign.text)
         way, late = _SIDES[head].split()
         p.where.append(Condition(column.name, way, _end(limit.value[1]) if late == "1" else limit.value[0]))
         return [*(t for t in named if t not in dated), *_DONE]

@@ -141,7 +141,8 @@ def _shaped(p: Parse, verbs: list[Token]) -> Ask:
         if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern in _SHAPES.values()):
             raise Unplaced(token.text)
     odd = [*p.tokens, *p.by, *(Token("k", str(one.value or one.column)) for one in p.where), Token("k", "?")]
-    raise Unplaced(next((t.text for t in odd if t.kind not in "RCk"), odd[0].text))
+    likely = [*(t for t in odd if t.kind in ">!nb|@ND"), *(t for t in odd if t.kind not in "RCk"), odd[0]]
+    raise Unplaced(likely[0].text)
 
 
 def _fits_best(p: Parse, what: str) -> str:
@@ -209,6 +210,10 @@ def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: 
     column: Column = token.value
     if what in ("number", "distinct"):
         counted = "H" in p.kinds
+        if any(t.kind == "H" and t.text.lower().startswith(("counts", "frequency")) for t in p.tokens):
+            if p.by:
+                raise Unplaced(p.by[0].text)
+            return Ask("count", by=_keys(p, [token]))
         if what == "number" and column.adds_up:  # `how many units`
             return Ask("figure", column.name, ("sum",), _keys(p))
         if what == "number" and not (column.is_text or column.is_id):
@@ -227,7 +232,10 @@ def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: 
             raise Unplaced(p.tokens[0].text)
         if (odd := next((one for one in p.where if one.sign == "and"), None)) and set(hows) != {"sum"}:
             raise Unplaced(str(odd.value[-1]), "and")
-        return Ask("figure", _measure(token, hows[0]), hows, _keys(p), kind=order if p.by else "")
+        spread = any(t.value == "range" for t in p.tokens)
+        if spread and p.by:
+            raise Unplaced(p.by[0].text)
+        return Ask("figure", _measure(token, hows[0]), hows, _keys(p), kind="range" if spread else order if p.by else "")
     s = next(t for t in p.tokens if t.kind in "Sfl")
     if p.kinds == "CS" and s.value.endswith("most") and not column.is_number and not p.by:
         return Ask("top", by=(column.name,), most=_is_max(s), head=1)
@@ -310,6 +318,8 @@ def _measure(token: Token, how: str = "max") -> str:
 def _hows(tokens: list[Token]) -> tuple[str, ...]:
     if len({t.value for t in tokens}) != len(tokens):
         raise Unplaced(tokens[-1].text)
+    if len(tokens) > 1 and (odd := next((t for t in tokens if t.value == "range"), None)):
+        raise Unplaced(odd.text)
     found = [how for t in tokens for how in (("min", "max") if t.value == "range" else (t.value or "sum",))]
     return tuple(dict.fromkeys(found))
 

@@ -120,6 +120,7 @@ no = No, 0 rows of {t}{w}. || 没有：{t}{w} 0 行。
 by = {x} by {k} in {t}{w}: || {t}{w} 按 {k} 的 {x}：
 no value = No row of {t}{w} has a value of {k}. || {t}{w} 没有 {k} 的值。
 figure = The {x} {k} in {t}{w} is {v}. || {t}{w} 的 {k} {x}是 {v}。
+range = The range of {k} in {t}{w} is {x}, from {v} to {n}. || {t}{w} 的 {k} 的范围是 {x}（从 {v} 到 {n}）。
 nunique = There are {v} different values of {k} in {t}{w}. || {t}{w} 的 {k} 有 {v} 个不同的值。
 no row = There is no row of {t}{w}. || {t}{w} 没有这样的行。
 value = The {k} in {t}{w} is {v}. || {t}{w} 的 {k} 是 {v}。

@@ -92,7 +92,7 @@ l: last|最后
 E: are there|is there|any|are there any|is there any|有没有|是否有|有
 E any: anything|is anything
 r: correlation|correlated|correlation of|correlate|relationship|correlation coefficient|相关|相关系数|相关性
-> >: above|over|more than|greater than|larger than|higher than|bigger than|exceeding|exceeds|exceed|>
+> >: above|over|beyond|exceed|more than|greater than|larger than|higher than|bigger than|exceeding|exceeds|>
 > >: 大于|超过|高于|多于
 > > mass weight: heavier than
 > > length duration distance: longer than
@@ -103,12 +103,14 @@ r: correlation|correlated|correlation of|correlate|relationship|correlation coef
 > < age: younger than
 > < price cost: cheaper than
 > <: below|under|less than|fewer than|smaller than|lower than|<|小于|低于|少于|不到
-> >=: at least|no less than|not less than|no fewer than|>=|至少|不少于|不低于
-> <=: at most|no more than|not more than|up to|<=|至多|不超过|不多于
-> after: after|later than|之后|以后|晚于
-> before: before|earlier than|prior to|之前|以前|早于
-> since: since|starting|自从
-> until: until|till
+@ >=: or more|or higher|or above|or greater|or larger|and above|and up|以上
+@ <=: or less|or fewer|or lower|or below|or under|and below
+> >=: at least|no less than|not less than|no fewer than|no lower than|not below|not under|no smaller than|>=|至少|不少于|不低于
+> <=: at most|no more than|not more than|no higher than|not above|no greater than|no larger than|not over|not exceeding|up to|<=|至多|不超过|不多于
+> after: after|later than|newer than|more recent than|之后|以后|晚于
+> before: before|earlier than|prior to|up to but excluding|up to but not including|之前|以前|早于
+> since: since|starting|on or after|no earlier than|not before|自从
+> until: until|till|on or before|no later than|not after|up to and including
 b: between|介于|之间
 &: and|和|与|到|以及|且|并且
 |: or|或|或者
@@ -154,6 +156,14 @@ _PREPOSITIONS = frozenset(_IN.split())
 _POSTPOSITIONS = frozenset(["里", "中", "的"])
 _BEFORE_YEARS = "in of during before after since for from until year"
 _AROUND_YEARS = frozenset(_BEFORE_YEARS.split())
+_WHEN = rf"(?:\d{{4}}-\d\d(?:-\d\d)?|(?:\d{{1,2}} )?(?:{'|'.join(_MONTHS).strip('|')}) \d{{4}}|-?\d[\d,.]*\b)"
+_SAID_AS = (
+    (r"\bvalue[ _]counts?\b|\bfrequencies\b|\btabulate\b", "counts of"),
+    (r"\bcounts of of\b", "counts of"),
+    (rf"\bfrom ({_WHEN}) (?:up )?(?:to|until|till|through) ({_WHEN})", r"between \1 and \2"),
+    (rf"\bfrom ({_WHEN}) (?:on|onwards?)\b", r"since \1"),
+)
+"""Texts, and others that say the same in words of the lexicon."""
 _LONGEST = 5
 """Words of a phrase."""
 
@@ -206,8 +216,17 @@ def may_ask(request: str) -> bool:
     return bool(content and (opens or (compared and len(words) < 9 and not re.search(r"[.。!]\s*\S", request))))
 
 
+def names_part(request: str, frame: Frame) -> bool:
+    """Whether a request has the name of a table, of a column or of a value in it."""
+    words = pieces(request, frame)
+    found = [t for at in range(len(words)) for n in (1, 2, 3) if at + n <= len(words) for t in readings(words, at, n, frame)]
+    return any(t.kind in "TCV" and len(t.text) > 1 for t in found)
+
+
 def pieces(request: str, frame: Frame) -> list[str]:
     """The words of a request; Chinese is cut by longest match over the lexicon and the names of the table."""
+    for pattern, said in _SAID_AS:
+        request = re.sub(pattern, said, request, flags=re.IGNORECASE)
     found: list[str] = []
     names = [frame.name, *(name for column in frame.columns for name in (column.name, *column.values))]
     for piece in _PIECE.findall(re.sub(r"(?<=[^\W\d])[’']s\b(?! in\b)", "", request)):
@@ -251,6 +270,8 @@ def spans(
         word = words[at].lower()
         if read:
             after = words[at + length] if at + length < len(words) else ""
+            if read[0].kind == "D" and at and (words[at - 1] == "to" or (words[at - 1] == "from" and _a_day(read[0]))):
+                found.append([Token("?", words[at - 1])])  # from this day on, or of this day?
             of = of or (after in _POSTPOSITIONS and read[0].kind in "TC")
             found.append([replace(one, of=of) for one in read])
             wide += [(at, length)] if length > 1 else []
@@ -261,6 +282,11 @@ def spans(
             found.append([Token("?", words[at].strip('"“”'))])
         at += length
     return found, wide
+
+
+def _a_day(token: Token) -> bool:
+    first, last = token.value
+    return bool(first == last)
 
 
 def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[Token]:
