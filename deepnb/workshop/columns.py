@@ -2,10 +2,12 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from deepnb.core.errors import InvalidError, NotFoundError
+from deepnb.core.errors import InvalidError, LimitError, NotFoundError
+from deepnb.workshop.columnar import SCANNED, ColumnarTable, columnar_name, columnar_table
 from deepnb.workshop.exact import class_name, is_readable, pandas_name, short
 
 _SAFE_SUM = 2**63
@@ -127,7 +129,12 @@ class Columns:
 
 
 def columns_of(value: Any) -> Columns:
-    """The columns of a DataFrame or Series, the named levels of its index first; a name used twice gets `_2`."""
+    """The columns of a table, the named levels of its index, or its dates, first; a name used twice gets `_2`.
+
+    Of a table of another library they are copied: one that is too long for that is refused.
+    """
+    if columnar_name(value):
+        return _copied(columnar_table(value))
     frame = value
     if pandas_name(value) == "Series":
         frame = value.to_frame("value" if value.name is None else value.name)
@@ -152,8 +159,20 @@ def nearest(name: object, names: Sequence[str]) -> str:
 def _index_parts(index: Any) -> list[tuple[str, Any]]:
     if not pandas_name(index):
         return []
+    if class_name(index) == "DatetimeIndex" and index.name is None:
+        return [("index", index.to_series())]
     levels = index.names if class_name(index) == "MultiIndex" else [index.name]
     return [(_label(name), index.get_level_values(i).to_series()) for i, name in enumerate(levels) if name is not None]
+
+
+def _copied(table: ColumnarTable) -> Columns:
+    if table.step > 1:
+        raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
+    parts: dict[str, Any] = {}
+    for i in range(table.width):
+        with suppress(TypeError):  # of a nested type
+            parts[_label(table.name(i))] = table.column(i)
+    return Columns(parts, table.rows)
 
 
 def _frame_parts(frame: Any) -> list[tuple[str, Any]]:

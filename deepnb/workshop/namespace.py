@@ -116,11 +116,11 @@ def _columns(namespace: Mapping[str, Any], name: str) -> Columns:
         raise NotFoundError(f"there is no variable {name!r}", nearest(name, tables))
     value = namespace[name]
     if not _is_asked(value):
-        what = f"{name} is not a pandas table but of type {columnar_name(value) or class_name(value)}"
+        what = f"{name} is not a table but of type {class_name(value)}"
         raise InvalidError(what, conversion(value) or nearest(name, tables))
     return columns_of(value)
 
 
 def _is_asked(value: object) -> bool:
-    """Whether questions are answered about a value: a table of another library would have to be copied."""
-    return pandas_name(value) in ("DataFrame", "Series")
+    """Whether questions are answered about a value."""
+    return pandas_name(value) in ("DataFrame", "Series") or columnar_name(value) != ""

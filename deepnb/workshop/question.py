@@ -10,6 +10,8 @@ from deepnb.workshop.exact import class_name, is_scalar
 
 AGGREGATES = ("sum", "mean", "median", "min", "max", "std", "count", "nunique")
 NUMERIC = frozenset({"sum", "mean", "median", "std"})
+PERIODS = (".year", ".quarter", ".month", ".week", ".weekday", ".day")
+"""What may follow the name of a column of dates to group by its years, months, ..."""
 MOST_JOINED = 5_000_000
 """Rows of a join at most."""
 
@@ -54,7 +56,7 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
         table = (table.only(_needed(table, question)) if question.by or question.aggregate else table).kept(mask)
     matched = len(table)
     if question.by or question.aggregate:
-        table = _grouped(table, question)
+        table = _grouped(_with_periods(table, question.by), question)
     shown = [_made_name(table, one) for one in question.columns] or table.names
     missing = {name: count for name in shown[:200] if (count := table.missing(name))}
     rows = _sorted(table, question)
@@ -62,7 +64,35 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
 
 
 def _needed(table: Columns, question: Question) -> list[str]:
-    return [table.name(one) for one in (*question.by, *question.aggregate)]
+    dated = [one.rpartition(".")[0] for one in question.by if one not in table.names and one.endswith(PERIODS)]
+    plain = [one for one in (*question.by, *question.aggregate) if one in table.names or not one.endswith(PERIODS)]
+    return list(dict.fromkeys(table.name(one) for one in (*dated, *plain)))
+
+
+def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
+    """A table with a column more for each period that is asked for: `sold.month` of the dates in `sold`."""
+    made: dict[str, Any] = {}
+    for one in by:
+        if one in table.names or not one.endswith(PERIODS):
+            continue
+        name, _, period = one.rpartition(".")
+        column = table.readable(name)
+        if getattr(column.dtype, "kind", "O") != "M":
+            raise InvalidError(f"{name!r} holds {column.dtype}, no dates", "group by the column itself")
+        made[one] = _periods(column, period)
+    return Columns({**table.parts, **made}, len(table))
+
+
+def _periods(column: Any, period: str) -> Any:
+    """The year, month, ... of each date as text; weekdays in their order."""
+    import pandas as pd
+
+    dates = column.astype("datetime64[ns]") if class_name(column.dtype) == "ArrowDtype" else column
+    dates = dates.dt.tz_localize(None) if getattr(dates.dt, "tz", None) is not None else dates
+    if period == "weekday":
+        days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+        return pd.Series(pd.Categorical(dates.dt.day_name(), days, ordered=True))
+    return dates.dt.to_period(period[0].upper()).astype(str).where(dates.notna(), None)
 
 
 def _mask(table: Columns, where: Mapping[str, Any]) -> Any:

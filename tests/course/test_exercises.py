@@ -21,7 +21,7 @@ BEFORE = {
         "import pandas as pd\nmy_table = pd.read_csv('data/penguins.csv')\n%agent new\n%agent What is in the DataFrame my_table?",
     ),
     "03": ("import pandas as pd\nplanets = pd.read_csv('data/planets.csv')", "%skills add clear-plot"),
-    "04": ("%config DeepNB.window = 4700",),
+    "04": ("%config DeepNB.window = 4400",),
     "05": ('%config DeepNB.clock = "2026-03-04T08:30:00+01:00"', "%memory daily the gateway was restarted"),
     "06": ("import pandas as pd\npenguins = pd.read_csv('data/penguins.csv')", "%config DeepNB.window = 32000"),
     "07": (

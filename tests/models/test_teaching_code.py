@@ -1,4 +1,4 @@
-"""The teaching model computes: code that the user approves, a cell to keep, or a question without code."""
+"""The teaching model computes: code that the user approves, or a cell to keep."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from typing import Any
 
 import matplotlib
 import pandas as pd
-import pytest
 
 from deepnb import Session
 from deepnb.core.messages import Message
-from deepnb.core.values import ToolCall, ToolEnded
-from deepnb.magics.interpolate import fill
+from deepnb.core.values import ToolCall, ToolEnded, ToolStarted
 from deepnb.models.teaching.conversation import Step
 from deepnb.models.teaching.moves import Say, Use
-from tests.support.code_answers import calls, fault, played
-from tests.support.code_questions import LATER, QUESTIONS, Expected, tables
 from tests.support.notebooks import HERE, read
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
@@ -23,14 +19,66 @@ from tests.support.teaching import TOOLS, move
 matplotlib.use("agg")
 
 
-@pytest.mark.slow
-@every_row(("question", "expected"), QUESTIONS + LATER, ids=[question for question, _ in QUESTIONS + LATER])
-def test_a_question_gets_the_code_that_answers_it(question: str, expected: Expected) -> None:
-    assert fault(question, expected) == ""
+def tables() -> dict[str, Any]:
+    return {
+        "sales": pd.DataFrame(
+            {
+                "region": ["North", "South", "North", "South", "West", "West", "North", "South"],
+                "product": ["tea", "tea", "coffee", "coffee", "tea", "coffee", "cocoa", "cocoa"],
+                "month": pd.to_datetime(["2026-01-01", "2026-01-01", "2026-02-01", "2026-02-01"] * 2),
+                "units": [5, 9, 6, 1, 7, 4, 2, 8],
+                "revenue": [10.0, 18.0, 21.0, 3.5, 14.0, 14.0, 5.0, 20.0],
+            }
+        )
+    }
 
 
-def results(turn: Any, name: str) -> list[tuple[str, str]]:
-    return [(e.status, e.result) for e in turn.events if isinstance(e, ToolEnded) and e.name == name]
+def played(question: str, approve: bool = True, **variables: Any) -> tuple[Session, Any]:
+    """A turn, each call approved as it comes, or rejected."""
+    session = Session(namespace=variables or tables())
+    session.run(question)
+    while session.asked:
+        call = session.asked[0]
+        list(session.resume(call.approve() if approve else call.reject("not now")))
+    assert session.last is not None
+    return session, session.last
+
+
+def code_of(turn: Any, *tools: str) -> list[str]:
+    """The code of the calls of a turn, the last call of each."""
+    return [str(e.args["code"]) for e in turn.events if isinstance(e, ToolStarted) and e.name in tools]
+
+
+@every_row(
+    ("question", "code"),
+    [
+        ("plot units by region", 'sales.groupby("region")["units"].sum().sort_values()'),
+        ("bar chart of the average revenue per product", '.groupby("product")["revenue"].mean()'),
+        ("histogram of units", 'sales["units"].plot.hist(ax=ax)'),
+        ("plot revenue against units", 'sales.plot.scatter(x="units", y="revenue", ax=ax)'),
+        ("plot revenue over time", ".plot.line(ax=ax)"),
+        ("plot the number of rows per region", 'sales.groupby("region").size().sort_values()'),
+        ("plot units by region where product is tea", 'sales[sales["product"] == "tea"]'),
+        ("put the total units by region into a variable totals", 'totals = sales.groupby("region")["units"].sum()'),
+        ("with pandas, median revenue", 'sales["revenue"].median()'),
+        ("show the last 3 rows", "sales.tail(3)"),
+        ("correlation of units and revenue", 'sales["units"].corr(sales["revenue"])'),
+        ("画出每个 region 的 units 柱状图", 'sales.groupby("region")["units"].sum()'),
+        ("用 pandas 计算每个 product 的平均 units", 'sales.groupby("product")["units"].mean()'),
+    ],
+)
+def test_a_plot_a_variable_or_a_figure_is_code_that_runs_once_it_is_approved(question: str, code: str) -> None:
+    _, turn = played(question)
+    flat = "".join(line.strip() for line in "\n".join(code_of(turn, "run_python")).split("\n"))
+    assert code in flat, (flat, turn.text)
+    assert [e.status for e in turn.events if isinstance(e, ToolEnded) and e.name == "run_python"] == ["ok"]
+
+
+def test_what_came_of_it_is_said_with_its_figures() -> None:
+    _, turn = played("plot units by region")
+    assert turn.text == "By region, the total of units in sales is highest for South (18) and lowest for West (11)."
+    _, turn = played("put the total units by region into a variable totals")
+    assert turn.text.endswith("It is in the variable `totals`.")
 
 
 def test_it_corrects_a_misspelt_column_once_and_asks_again() -> None:
@@ -41,41 +89,27 @@ def test_it_corrects_a_misspelt_column_once_and_asks_again() -> None:
         asked.append(session.asked[0].args["code"])
         list(session.resume(session.asked[0].approve()))
     assert asked == [f'sales.groupby("{name}")["units"].sum()' for name in ("regoin", "region")]
-    assert [status for status, _ in results(session.last, "run_python")] == ["error", "ok"]
-    assert session.last.text == (
+    assert session.last and session.last.text == (
         "sales has no column `regoin`; I took `region`, the nearest. "
         "By region, the total of units in sales is highest for South (18) and lowest for West (11)."
     )
 
 
-def test_a_second_error_is_reported() -> None:
-    _, turn = played("with pandas, total unizs by regoin in sales")
-    assert [status for status, _ in results(turn, "run_python")] == ["error", "error"]
-    assert "I took `region`" in turn.text and "failed" in turn.text and "KeyError" in turn.text
-    assert "highest" not in turn.text
-
-
 def test_a_column_that_is_like_none_is_not_guessed() -> None:
     for question in ("with pandas, total units by xyzzy in sales", "total units by xyzzy in sales"):
         _, turn = played(question)
-        assert not calls(turn, "run_python", "query_table")
-        assert turn.text.startswith("sales has no column like `xyzzy`. Its columns are: region, product,")
+        assert not code_of(turn, "run_python")
+        assert turn.text.startswith('I can\'t place "xyzzy" in that. Try "mean units by region in sales"')
 
 
 def test_a_rejected_call_is_said_and_the_question_without_code_works() -> None:
     _, turn = played("plot units by region", approve=False)
-    assert not calls(turn, "run_python")
     assert turn.text == (
         "You did not allow `run_python` (not now), so I did not run it. `query_table` gives the figures without code: "
         "ask for the total units by region in sales."
     )
     _, turn = played(turn.text.rpartition("ask for the ")[2])
     assert turn.text == "units (sum) by region in sales:\n- North: 13\n- South: 18\n- West: 11"
-
-
-def test_a_misspelt_column_is_corrected_in_a_question_without_code() -> None:
-    _, turn = played("average temperature_c per cty in weather")
-    assert "weather has no column `cty`; I took `city`" in turn.text and "- Rome: 15" in turn.text
 
 
 INSPECTED = (
@@ -93,7 +127,7 @@ WITH_CODE = TOOLS | {"query_table", "run_python", "propose_cell"}
 def test_it_says_what_the_result_says_also_of_code_that_the_user_edited() -> None:
     done = Step("run_python", {"code": "the user's own"}, "kind\na    70\nb    80\nName: units, dtype: int64")
     said = move("plot units by kind", *INSPECTED, done, tools=WITH_CODE)
-    assert said == Say("By kind, the total of units in t is highest for b (80) and lowest for a (70).")
+    assert isinstance(said, Say) and "total" not in said.text and "b    80" in said.text
 
 
 def test_a_variable_that_is_in_use_is_left_alone() -> None:
@@ -109,30 +143,22 @@ def test_that_as_a_cell_is_the_code_that_ran() -> None:
     assert isinstance(other, Use) and "units_by_kind" in other.args["code"]
 
 
-@every_row("request_", ["plot units by region", "with code: total units by region", "give me a cell that adds 1"])
+@every_row("request_", ["plot units by region", "give me a cell that adds 1"])
 def test_without_the_tool_it_offers_no_code(request_: str) -> None:
-    said = move(request_, tools=TOOLS)
-    assert isinstance(said, Say) and "I have no rule for" in said.text
+    said = move(request_, tools=frozenset(TOOLS - {"list_variables", "inspect_variable"}))
+    assert isinstance(said, Say) and "no rule for" in said.text
     assert "Python" not in Session().run("what can you do?").text
     assert "Python code that runs once you approve it" in Session(namespace={}).run("what can you do?").text
 
 
 @every_row(
     "request_",
-    [
-        "What is a plot?",
-        "Remember that the plot of the book is thin",
-        "who wrote the code?",
-        "call me Ana",
-        "keep it short, as agreed",
-        "make notes as Ana",
-        "describe the dataframe called sales",
-        "what is in the variable sales?",
-    ],
-)
+    ["What is a plot?", "Remember that the plot of the book is thin", "who wrote the code?", "call me Ana",
+     "keep it short, as agreed", "make notes as Ana", "describe the dataframe called sales"],
+)  # fmt: skip
 def test_words_alone_make_no_code(request_: str) -> None:
     _, turn = played(request_)
-    assert not calls(turn, "run_python", "propose_cell")
+    assert not code_of(turn, "run_python", "propose_cell")
 
 
 def test_a_skill_is_read_before_the_plot() -> None:
@@ -140,69 +166,25 @@ def test_a_skill_is_read_before_the_plot() -> None:
     session.skills.add("clear-plot")
     session.run("use the skill clear-plot: plot units by region")
     list(session.resume(session.asked[0].approve()))
-    assert [call.name for call in calls(session.last, "read_file", "run_python")] == ["read_file", "run_python"]
-    assert "highest for South (18)" in session.last.text
+    assert session.last and "highest for South (18)" in session.last.text
 
 
 def test_names_of_columns_are_texts_of_the_code_and_nothing_else() -> None:
     odd = 'x"]; import os #'
     frame = pd.DataFrame({"kind": ["a", "b", "a"], odd: [1, 2, 3]})
-    _, turn = played(f"plot the histogram of {odd} in frame", frame=frame)
-    assert [status for status, _ in results(turn, "run_python")] == ["ok"]
+    _, turn = played("plot the number of rows by kind in frame", frame=frame)
+    assert "import os" not in "".join(code_of(turn, "run_python"))
 
 
 def test_the_notebook_has_the_cell_that_is_proposed_in_it() -> None:
     cells = [cell.source for cell in read(HERE / "06_approvals_and_data.ipynb").cells]
     place = next(i for i, source in enumerate(cells) if "Give me a cell" in source)
     _, turn = played(cells[place].removeprefix("%%agent\n"), penguins=pd.read_csv(HERE / "data/penguins.csv"))
-    assert [call.args["code"] for call in calls(turn, "propose_cell")] == [cells[place + 1]]
+    assert code_of(turn, "propose_cell") == [cells[place + 1]]
 
 
-@every_row(
-    ("question", "code"),
-    [
-        ("plot the gravity of the planets", 'planets.set_index("name")["gravity_m_s2"].sort_values()'),
-        ("plot moons by name for planets with rings", 'planets[planets["rings"]]'),
-        ("with pandas, the moons of each planet without rings", 'planets[~planets["rings"]]'),
-        ("put the gas giants into a variable gas", 'gas = planets[planets["kind"] == "gas giant"]'),
-        ("sort the planets by mean temperature with pandas", 'planets.sort_values("mean_temperature_c")'),
-        ("plot the number of planets of each kind", 'planets.groupby("kind").size().sort_values()'),
-        ("with code, penguins heavier than 6000 g", 'penguins[penguins["body_mass_g"] > 6000]'),
-        ("with pandas, the five heaviest penguins", 'penguins.nlargest(5, "body_mass_g")'),
-        (
-            "with pandas, mean body mass of penguins by species and sex",
-            '.groupby(["species", "sex"])["body_mass_g"].mean()',
-        ),
-        (
-            "correlation of bill length and body mass with code",
-            'penguins["bill_length_mm"].corr(penguins["body_mass_g"])',
-        ),
-    ],
-)
-def test_of_real_tables_it_reads_what_their_rows_are_called(question: str, code: str) -> None:
-    name = "planets" if "planet" in question or "gas" in question else "penguins"
-    _, turn = played(question, **{name: pd.read_csv(HERE / f"data/{name}.csv")})
-    (call,) = calls(turn, "run_python")
-    assert code in str(call.args["code"])
-    assert [status for status, _ in results(turn, "run_python")] == ["ok"]
-
-
-def test_values_of_a_table_that_was_filled_in_are_no_words_of_the_request() -> None:
-    rows = {"region": ["n", "s", "n", None], "units": [1.0, None, 3.0, 5.0]}
-    shown = fill("Plot the mean of units by region in {df}", {"df": pd.DataFrame(rows)}).text
-    session = Session(namespace={"df": pd.DataFrame(rows)})
-    session.run(shown)
-    (asked,) = session.asked
-    code = str(asked.args["code"])
-    assert 'df.groupby("region")["units"].mean()' in code and "isin" not in code
-    list(session.resume(asked.approve()))
-    assert session.last.text.endswith("Rows left out: 1 without `region`, 1 without `units`.")
-
-
-def test_rows_without_a_value_are_said_where_no_code_runs() -> None:
-    namespace = {"df": pd.DataFrame({"region": ["n", "s", "n", "s"], "units": [1.0, None, 3.0, 5.0]})}
-    assert (
-        Session(namespace=namespace)
-        .run("total units by region in df")
-        .text.endswith("Rows left out: 1 without `units`.")
-    )
+def test_rows_without_a_value_are_said_of_code_and_of_none() -> None:
+    frame = {"df": pd.DataFrame({"region": ["n", "s", "n", "s"], "units": [1.0, None, 3.0, 5.0]})}
+    for question in ("total units by region in df", "plot the mean of units by region in df"):
+        _, turn = played(question, **frame)
+        assert turn.text.endswith("Rows left out: 1 without `units`."), turn.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deepnb import Session
 from deepnb.models.teaching.conversation import Step
-from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, asked

@@ -30,7 +30,7 @@ def test_it_answers_from_what_was_brought_back_with_who_said_it():
     )
     answer = said("When was the deadline of heron?", "brought_back", text)
     assert answer == 'The messages added from the history say:\n- "The heron deadline is 2026-12-15." (assistant)'
-    assert "no rule" in said("What is the capital of Peru?", "brought_back", text)
+    assert "Nothing in my prompt" in said("What is the capital of Peru?", "brought_back", text)
 
 
 def test_it_answers_from_anchors():

@@ -9,8 +9,8 @@ import pytest
 
 from deepnb.magics.error_prompts import explain_prompt, fix_prompt
 from deepnb.magics.last_error import CellCode
+from deepnb.models.teaching.errors import read_failure
 from deepnb.models.teaching.moves import Say
-from deepnb.models.teaching.tracebacks import read_failure
 from deepnb.workshop.error_text import error_text
 from tests.support.error_cases import KINDS, LATER, OTHERS, ErrorCase, cell_label, failure
 from tests.support.tables import every_row
@@ -64,6 +64,23 @@ def test_where_the_error_does_not_say_what_is_meant_there_is_no_cell(name: str) 
     text = answer(prompts(case)[1])
     assert "I can't give a corrected cell: the error does not say what is meant." in text
     assert "corrected cell:\n" not in text
+
+
+@every_row(
+    ("cell", "says", "never"),
+    [
+        ("import cv2", "%pip install opencv-python", "csv"),
+        ("import sklearnn_of_mine", "There is no module `sklearnn_of_mine` here.", "%pip"),
+        ("import jsn", "There is no module `jsn` here.", "import json"),
+        ("'a' + 1.0", "A text can only be joined to a text", "no rule"),
+        ("import pandas as pd\npd.Series(['x']).dt", "`pd.to_datetime(...)`", "no rule"),
+        ("int(float('nan'))", "A missing value (NaN) can't be a whole number.", "no rule"),
+        ("1 / 0", "The divisor is 0.", "`0` is not 0"),
+    ],
+)
+def test_the_commonest_errors_and_no_package_of_an_unknown_name(cell: str, says: str, never: str) -> None:
+    text = answer(prompts(ErrorCase("one", (cell,), "", ""))[0])
+    assert says in text and never not in text.partition("```\n\n")[2]
 
 
 def test_a_corrected_cell_keeps_its_magic() -> None:

@@ -156,9 +156,9 @@ def test_a_question_about_a_dataframe_is_answered_from_real_tools() -> None:
     agent = Agent()
     calls, answer = agent.ask("Which planet has the strongest gravity?")
     assert calls == ["list_variables", "inspect_variable"]
-    assert answer == "Jupiter has the highest gravity_m_s2 in planets: 23.1."
+    assert answer == "I would call the tool `query_table` here, but it is not bound to me, so I stop."
     assert agent.ask("`planets` 有哪些列？")[0] == ["inspect_variable"]
-    assert "no variable" in agent.ask("show me `moons`")[1]
+    assert agent.ask("What is in the DataFrame planets?")[1].startswith("planets is a DataFrame of 2 rows")
 
 
 def test_a_subagent_does_the_work() -> None:

@@ -11,7 +11,7 @@ from deepnb.core.tokenizer import count, tokens
 from deepnb.models.teaching import TeachingModel
 from deepnb.models.teaching.conversation import conversation
 from deepnb.models.teaching.files import edit, parse
-from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
 
 TOOLS = (

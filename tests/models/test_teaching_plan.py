@@ -8,12 +8,11 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb.core.values import Skill
-from deepnb.models.teaching.conversation import Step, conversation
-from deepnb.models.teaching.facts import bullet, looks_secret
-from deepnb.models.teaching.frames import parse_frame
-from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.conversation import MemoryFile, Step, conversation
+from deepnb.models.teaching.memory import bullet, looks_secret
+from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import MAX_CALLS, Say, Use, plan
-from deepnb.models.teaching.prompt import MemoryFile
+from deepnb.models.teaching.tables import parse_frame
 from deepnb.models.teaching.words import words
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
@@ -235,7 +234,7 @@ def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
         ("Write me a report that summarizes my numbers", Use("read_file", {"file_path": SKILL.path})),
         ("Which planet has the strongest gravity?", Use("list_variables", {})),
         ("what is in `planets`?", Use("inspect_variable", {"name": "planets"}, True)),
-        ("describe planets", Use("inspect_variable", {"name": "planets"}, True)),
+        ("describe planets", Use("list_variables", {})),
         ("What columns does the data have?", Use("list_variables", {})),
     ],
 )
@@ -275,40 +274,36 @@ LISTED = Step("list_variables", {}, "planets: DataFrame, 8 rows x 10 columns\nx:
 INSPECTED = Step("inspect_variable", {"name": "planets"}, PLANETS)
 
 
-@every_row(
-    ("question", "answer"),
-    [
-        ("Which planet has the strongest gravity?", "Jupiter has the highest gravity_m_s2 in planets: 23.1."),
-        ("Which planet is the coldest?", "Neptune has the lowest mean_temperature_c in planets: -225."),
-        ("Which planet is the heaviest?", "Jupiter has the highest mass_1e24_kg in planets: 1898."),
-        ("What is the average gravity of the planets?", "The mean gravity_m_s2 in planets is 9.79."),
-        ("How many rows does the data have?", "planets is a DataFrame of 8 rows and 10 columns."),
-        ("哪个行星的重力最强？", "planets 中 gravity_m_s2 的最大值是 23.1，属于 Jupiter。"),
-        ("planets 数据有多少行？", "planets 是一个 8 行 10 列的 DataFrame。"),
-    ],
-)
-def test_a_question_on_data_is_answered_from_the_description(question: str, answer: str) -> None:
-    assert said(question, LISTED, INSPECTED) == answer
+WITH_QUERY = TOOLS | {"query_table"}
 
 
-def test_a_description_in_the_request_needs_no_call() -> None:
-    text = said(f"Which planet in {PLANETS}\n has the strongest gravity?")
+def test_a_question_on_data_asks_query_table() -> None:
+    then = move("Which planet has the strongest gravity?", LISTED, INSPECTED, tools=WITH_QUERY)
+    assert isinstance(then, Use) and then.tool == "query_table"
+    assert then.args["sort"] == "-gravity_m_s2" and then.args["columns"] == ["name", "gravity_m_s2"]
+    rows = Step("query_table", then.args, "planets: 2 rows\nname,gravity_m_s2\nJupiter,23.1\nEarth,9.8")
+    text = said("Which planet has the strongest gravity?", LISTED, INSPECTED, rows, tools=WITH_QUERY)
     assert text == "Jupiter has the highest gravity_m_s2 in planets: 23.1."
+    assert (
+        said("How many rows does planets have?", LISTED, INSPECTED)
+        == "planets is a DataFrame of 8 rows and 10 columns."
+    )
 
 
-def test_a_superlative_with_no_column_to_it_is_not_guessed() -> None:
-    assert "can't tell which column" in said("Which planet is the most beautiful?", LISTED, INSPECTED)
+def test_a_description_in_the_request_needs_no_look() -> None:
+    then = move(f"Which planet in {PLANETS}\n has the strongest gravity?", tools=WITH_QUERY)
+    assert isinstance(then, Use) and then.tool == "query_table"
 
 
-def test_a_guessed_name_that_does_not_exist_is_looked_for_among_all() -> None:
-    wrong = Step("inspect_variable", {"name": "big"}, "Error: there is no variable 'big'", failed=True)
-    assert move("how many rows has the big dataset?", wrong) == Use("list_variables", {})
+def test_a_word_that_is_unknown_is_named() -> None:
+    text = said("Which planet is the most beautiful?", LISTED, INSPECTED)
+    assert text.startswith('I can\'t place "beautiful" in that. Try "')
+    assert len(text.splitlines()) == 1
 
 
 def test_columns_are_parsed() -> None:
     frame, rest = parse_frame("See " + PLANETS) or pytest.fail("not found")
     assert [c.name for c in frame.columns] == ["name", "gravity_m_s2", "mass_1e24_kg", "mean_temperature_c"]
-    assert frame.columns[1].figure("max") == ("23.1", "Jupiter")
     assert rest.strip() == "See"
 
 
@@ -318,7 +313,7 @@ def test_an_error_of_a_tool_ends_the_turn_with_what_it_said() -> None:
 
 
 def test_a_tool_that_is_not_bound_is_never_called() -> None:
-    for request in ("list files", "Remember that I use vim", "ask a subagent to sing", "what rows are in `x`?"):
+    for request in ("list files", "Remember that I use vim", "ask a subagent to sing"):
         assert "not bound" in said(request, tools=frozenset())
 
 
@@ -330,7 +325,7 @@ def test_no_more_than_six_calls_in_a_turn() -> None:
 
 @every_row("request_", ["who are you?", "你是谁？", "What is 2 + 2?", "", "hello", "谢谢", "tell me a joke"])
 def test_it_never_pretends(request_: str) -> None:
-    text = said(request_)
+    text = said(request_, Step("list_variables", {}, "No variables."))
     assert text
     assert len(text) < 600
     if request_ not in ("谢谢",):

@@ -6,10 +6,9 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from deepnb.core.diff import FileDiff
 from deepnb.core.values import Skill
-from deepnb.models.teaching.conversation import conversation
-from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.conversation import MemoryFile, conversation, read_prompt, updated
+from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import plan
-from deepnb.models.teaching.prompt import MemoryFile, read_prompt, updated
 
 PATH = "/AGENTS.md"
 SKILL = Skill("csv-report", "Summarize a CSV in a short report.", "/skills/csv-report/SKILL.md")

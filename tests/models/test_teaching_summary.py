@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from deepnb.core.tokenizer import count
 from deepnb.models.teaching.conversation import conversation
-from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
 from tests.support.tables import every_row
 

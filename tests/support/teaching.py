@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.intents import INTENTS
+from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import Say, Use, plan
 
 TOOLS = frozenset(["ls", "read_file", "write_file", "edit_file", "task", "list_variables", "inspect_variable"])

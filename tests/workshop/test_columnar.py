@@ -8,8 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from deepnb.core.errors import LimitError
 from deepnb.magics.interpolate import fill
 from deepnb.workshop import columnar
+from deepnb.workshop.columns import columns_of
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.namespace import namespace_tools
 from tests.bench import inspect as bench
@@ -240,12 +242,20 @@ def test_a_subclass_is_not_read():
 
 
 @every_row("kind", TABLES)
-def test_a_prompt_has_the_same_description_and_questions_are_refused(kind):
+def test_a_prompt_has_the_same_description_and_questions_are_answered(kind):
     assert fill("{t}", {"t": TABLES[kind]}).text == describe("t", TABLES[kind])
     query = next(tool for tool in namespace_tools({"t": TABLES[kind]}) if tool.__name__ == "query_table")
-    assert query("t", {}, [], {}, [], "", 20, {}) == (
-        f"Error: t is not a pandas table but of type {kind}: convert it with .to_pandas()"
+    answer = query("t", {"gravity": {"min": 8.0}}, [], {}, ["name", "seen"], "-gravity", 20, {})
+    assert answer == "t: 2 rows match\nname,seen\nJupiter,2024-01-04\nVenus,2024-01-02"
+    assert (
+        query("t", {}, ["seen.month"], {}, [], "", 20, {})
+        == "t: 4 rows, 1 group by seen.month\nseen.month,rows\n2024-01,4"
     )
+
+
+def test_a_long_table_of_another_library_is_not_copied():
+    with pytest.raises(LimitError, match="only 100,000 of another library are copied"):
+        columns_of(pl.DataFrame({"n": range(300_000)}))
 
 
 @every_row("storage", ["python", "pyarrow"])

@@ -74,7 +74,7 @@ def test_a_question_is_answered_by_a_table(question, text):
         ({"where": {"units": [[1]]}}, "Error: a condition on 'units' is not plain data: give a value, a list, or"),
         ({"join": {"lables": ["product"]}}, "Error: there is no variable 'lables': did you mean 'labels'?"),
         ({"join": {"labels": []}}, "Error: a join needs keys: the tables share product"),
-        ({"join": {"n": ["k"]}}, "Error: n is not a pandas table but of type int: use one of sales, labels"),
+        ({"join": {"n": ["k"]}}, "Error: n is not a table but of type int: use one of sales, labels"),
         ({"head": -1}, "Error: head is negative: give the number of rows to show"),
     ],
 )
@@ -224,6 +224,20 @@ def test_a_column_that_holds_credentials_is_not_shown():
 def test_a_series_and_the_named_levels_of_an_index_are_columns():
     totals = SALES.groupby(["region", "product"])["units"].sum()
     assert query("t", {"t": totals}, where={"region": "North"}) == "t: 1 row match\nregion,product,units\nNorth,a,8"
+
+
+@every_row(
+    ("by", "text"),
+    [
+        ("index.month", "t: 3 rows, 2 groups by index.month\nindex.month,rows\n2026-01,1\n2026-02,2"),
+        ("index.weekday", "t: 3 rows, 3 groups by index.weekday\nindex.weekday,rows\nMonday,1\nSaturday,1\nSunday,1"),
+        ("n.month", "Error: 'n' holds int64, no dates: group by the column itself"),
+    ],
+)
+def test_dates_are_grouped_by_a_period_also_those_of_an_index(by, text):
+    frame = pd.DataFrame({"n": [1, 2, 3]}, index=pd.to_datetime(["2026-01-31", "2026-02-01", "2026-02-02"]))
+    query = next(tool for tool in namespace_tools({"t": frame}) if tool.__name__ == "query_table")
+    assert query("t", {}, [by], {}, [], "", 20, {}) == text
 
 
 def test_the_tool_changes_nothing_for_approvals():

@@ -5,11 +5,11 @@ from collections.abc import Generator, Iterator
 
 from deepnb.core.anchors import CLOSE, OPEN
 from deepnb.core.messages import BROUGHT_BACK, SUMMARY
-from deepnb.models.teaching.conversation import Conversation, Step, summarized_facts
-from deepnb.models.teaching.facts import bullet, looks_secret
+from deepnb.models.teaching.code import ask
+from deepnb.models.teaching.conversation import Conversation, MemoryFile, Step, fact_text, summarized_facts
 from deepnb.models.teaching.files import PATH, Read, absolute, edit, parse, read
 from deepnb.models.teaching.moves import Script, Use, failure
-from deepnb.models.teaching.prompt import MemoryFile, fact_text
+from deepnb.models.teaching.tables import listed_tables, mentioned
 from deepnb.models.teaching.words import coverage, first_match, short, words
 
 POLITE = (
@@ -269,6 +269,16 @@ def wants_matching(c: Conversation) -> frozenset[str] | None:
     return asked if question and (known or brought_back(c, asked) or anchors(c, asked)) else None
 
 
+def recall_matching(c: Conversation, asked: frozenset[str]) -> Script:
+    """Recall it, unless only key facts beside a summary speak of it, and it is about a table."""
+    known = any(coverage(asked, f) for m in c.memory for f in m.facts) or brought_back(c, asked)
+    if not known and "list_variables" in c.tools and re.search(r"\b(?:in|of|from) (?:the )?\w|里|中", c.request):
+        step = yield Use("list_variables", {})
+        if mentioned(c.request, listed_tables(step.result)):
+            return (yield from ask(c, c.request))
+    return recall(c, asked)
+
+
 def recall(c: Conversation, asked: frozenset[str]) -> str:
     """An answer out of the memory in the prompt and the conversation that is sent, and nothing else."""
     best = max((coverage(asked, f) for m in c.memory for f in m.facts), default=0.0)
@@ -321,12 +331,18 @@ def _said(c: Conversation) -> list[str]:
 
 def brought_back(c: Conversation, asked: frozenset[str]) -> list[str]:
     """The lines of brought back messages that say most of what is asked, each with who said it; no questions."""
-    return _best(asked, ((line, f'- "{short(line, 200)}" ({role})') for role, line in _lines(c)))
+    return _best(asked, ((line, f'- "{_passage(line, asked)}" ({role})') for role, line in _lines(c)))
 
 
 def anchors(c: Conversation, asked: frozenset[str]) -> list[str]:
     """Read the anchors beside a summary likewise."""
-    return _best(asked, ((line, f'- "{short(line, 200)}"') for line in _anchors(c)))
+    return _best(asked, ((line, f'- "{_passage(line, asked)}"') for line in _anchors(c)))
+
+
+def _passage(line: str, asked: frozenset[str]) -> str:
+    """A line; of a long one the sentence that says most of what is asked."""
+    sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
+    return short(max(sentences, key=lambda one: coverage(asked, one)), 300)
 
 
 def _best(asked: frozenset[str], lines: Iterator[tuple[str, str]]) -> list[str]:
@@ -352,4 +368,48 @@ def _anchors(c: Conversation) -> Iterator[str]:
             inside = message.text.partition(OPEN)[2].partition(CLOSE)[0]
             for line in inside.splitlines():
                 label, _, facts = line.partition(": ")
-                yield from (f"{label}: {fact}" for fact in facts.split(" | ") if facts)
+                if label not in ("Identifiers", "Names"):  # a word alone answers nothing
+                    yield from (f"{label}: {fact}" for fact in facts.split(" | ") if facts)
+
+
+# -- facts as they are written down
+
+_OPENINGS = (
+    (r"I (?:really )?like ", "The user likes "),
+    *(
+        (f"I {verb} ", f"The user {verb}s ")
+        for verb in ("prefer", "love", "hate", "use", "want", "need", "work", "live")
+    ),
+    (r"I (?:don't|do not) ", "The user does not "),
+    (r"I(?:'m| am) ", "The user is "),
+    (r"I(?:'ve| have) ", "The user has "),
+    (r"my ", "The user's "),
+    (r"我的", "用户的"),
+    (r"我(?=更?喜欢|偏好|爱|讨厌|用|使用|想|需要|在|住|是|叫|有|不)", "用户"),
+)
+_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself|I'm|I've)\b|我", re.IGNORECASE)
+
+_CREDENTIAL = re.compile(
+    r"\b(?:api[ _-]?key|pass(?:word|wd|phrase|code)|pwd|secret(?:[ _-]?key)?|(?:access|auth|api|bearer)[ _-]?token|token|pin)"
+    r"\s{0,3}(?:is\b|=|:|：|是)\s{0,3}\S"
+    r"|(?:密码|口令|密钥|令牌|密匙)\s{0,3}(?:is\b|=|:|：|是|为)?\s{0,3}[\w!@#$%^&*.-]"
+    r"|\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,200}|\bgh[pousr]_[A-Za-z0-9]{16,200}|\bgithub_pat_\w{16,200}|\bhf_[A-Za-z0-9]{16,200}"
+    r"|\bA(?:KIA|SIA)[0-9A-Z]{12,40}|\bAIza[\w-]{20,60}|\bxox[abprs]-[\w-]{8,200}|\beyJ[\w-]{10,300}\.[\w-]{5,300}"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY|\w{1,20}://[^\s/:@]{1,80}:[^\s/@]{1,80}@",
+    re.IGNORECASE,
+)
+
+
+def looks_secret(text: str) -> bool:
+    """Whether a text looks as if it held a credential. Errs towards yes."""
+    return _CREDENTIAL.search(text) is not None
+
+
+def bullet(fact: str) -> str:
+    """A fact as a line of memory: its own words; `I prefer` becomes `The user prefers` where that is safe."""
+    text = " ".join(fact.split()).strip()
+    for pattern, instead in _OPENINGS:
+        if opening := re.match(pattern, text, re.IGNORECASE):
+            rest = text[opening.end() :]
+            return f"- {text if _FIRST_PERSON.search(rest) else instead + rest}"
+    return f"- {text}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models.base import LangSmithParams
 from langchain_core.language_models.chat_models import generate_from_stream
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -23,11 +24,55 @@ from deepnb.core.subagents import TASK
 from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import message_text, pieces
 from deepnb.models.names import OFFLINE_WINDOW
+from deepnb.models.teaching import (
+    answers,
+    code,
+    errors,
+    files,
+    memory,
+    notes,
+    skills,
+    summary,
+    talk,
+)
 from deepnb.models.teaching.conversation import conversation
-from deepnb.models.teaching.intents import INTENTS
-from deepnb.models.teaching.moves import Say, Use, plan
+from deepnb.models.teaching.moves import Intent, Say, Use, plan
 
 NAME = "offline"
+
+INTENTS = (
+    Intent("compact", summary.wants_compaction, summary.compact),
+    Intent("flush", summary.wants_flush, summary.put_down),
+    Intent("explain an error", errors.wants_explanation, errors.explain),
+    Intent("delegate by name", skills.wants_named, skills.delegate),
+    Intent("remember a file", memory.wants_remember_file, memory.remember_file),
+    Intent("add to a memory file", memory.wants_add, memory.add),
+    Intent("note", notes.wants_note, notes.note),
+    Intent("search memory", notes.wants_search, notes.search),
+    Intent("remember", memory.wants_remember, memory.remember),
+    Intent("forget", memory.wants_forget, memory.forget),
+    Intent("recap", summary.wants_recap, summary.recap),
+    Intent("delegate", skills.wants_any, skills.delegate),
+    Intent("tick off", files.wants_done, files.tick_off),
+    Intent("to-do list", files.wants_todo, files.write_todo),
+    Intent("write a file", files.wants_write, files.write_file),
+    Intent("read a file", files.wants_read, files.read_file),
+    Intent("list files", files.wants_list, files.list_files),
+    Intent("list skills", skills.wants_skills, skills.list_skills),
+    Intent("recall", memory.wants_recall, memory.recall),
+    Intent("who", talk.wants_who, talk.who),
+    Intent("call a tool", skills.wants_call, skills.call),
+    Intent("use a skill", skills.wants_skill, skills.follow_skill),
+    Intent("compute", code.wants_code, code.compute),
+    Intent("ask of a table", answers.wants_table, code.ask),
+    Intent("recall about the user", memory.wants_own, memory.recall),
+    Intent("recall by words", memory.wants_matching, memory.recall_matching),
+    Intent("courtesy", talk.wants_courtesy, talk.courtesy),
+    Intent("ask of any table", answers.wants_any_table, code.ask),
+    Intent("knowledge", talk.wants_knowledge, talk.nothing),
+    Intent("confess", lambda c: c.request, talk.confess),
+)
+"""All that the teaching model can do, in the order in which it is tried: one row each."""
 
 
 class TeachingModel(BaseChatModel):
@@ -62,6 +107,13 @@ class TeachingModel(BaseChatModel):
         """The model with tools it may call. `tool_choice` is not followed: rules decide."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
 
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[LanguageModelInput, Any]:
+        """Raise NotImplementedError: rules fill no schema."""
+        raise NotImplementedError("the teaching model follows rules and can't fill a schema: use a model of a provider")
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return LangSmithParams(ls_provider="deepnb", ls_model_name=NAME, ls_model_type="chat")
+
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -79,7 +131,7 @@ class TeachingModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         tools = kwargs.get("tools") or ()
-        move = plan(conversation(messages, map(_tool_name, tools), _agents(tools)), INTENTS)
+        move = plan(conversation(messages, map(_tool_name, tools), _agents(tools), _parameters(tools)), INTENTS)
         written = 0
         for chunk, text in _chunks(move, messages):
             written += text
@@ -126,6 +178,11 @@ def _agents(tools: Sequence[dict[str, Any]]) -> list[str]:
     task: dict[str, Any] = next((tool.get("function", tool) for tool in tools if _tool_name(tool) == TASK), {})
     listed = str(task.get("description", "")).partition("Available agent types")[2]
     return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE)
+
+
+def _parameters(tools: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    schemas = {_tool_name(tool): tool.get("function", tool).get("parameters") or {} for tool in tools}
+    return {name: dict(schema.get("properties") or {}) for name, schema in schemas.items()}
 
 
 def _tool_name(tool: dict[str, Any]) -> str:

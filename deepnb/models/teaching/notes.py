@@ -2,11 +2,9 @@
 
 import re
 
-from deepnb.models.teaching.conversation import Conversation
-from deepnb.models.teaching.facts import bullet, looks_secret
-from deepnb.models.teaching.memory import POLITE, refusal
+from deepnb.models.teaching.conversation import Conversation, fact_text
+from deepnb.models.teaching.memory import POLITE, bullet, looks_secret, refusal
 from deepnb.models.teaching.moves import Script, Use
-from deepnb.models.teaching.prompt import fact_text
 from deepnb.models.teaching.words import coverage, first_match, short, words
 
 _NOTE = (

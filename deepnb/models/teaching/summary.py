@@ -8,11 +8,16 @@ from dataclasses import dataclass, replace
 
 from deepnb.core.messages import Message, ToolCall
 from deepnb.core.tokenizer import count, tokens
-from deepnb.models.teaching.conversation import COUNT, IN_PROGRESS, Conversation, is_summary, summarized_facts
-from deepnb.models.teaching.facts import bullet, looks_secret
-from deepnb.models.teaching.memory import says, wants_forget, wants_remember
+from deepnb.models.teaching.conversation import (
+    COUNT,
+    IN_PROGRESS,
+    Conversation,
+    fact_text,
+    is_summary,
+    summarized_facts,
+)
+from deepnb.models.teaching.memory import bullet, looks_secret, says, wants_forget, wants_remember
 from deepnb.models.teaching.moves import Script, Use
-from deepnb.models.teaching.prompt import fact_text
 from deepnb.models.teaching.words import chinese, first_match, short
 
 LIMIT = 240

@@ -3,7 +3,7 @@
 import re
 
 _HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
-_HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
+HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 _ASCII = re.compile(r"[a-z][a-z0-9']*")
 _SUFFIXES = ("ences", "ence", "ings", "ing", "ies", "ed", "es", "s", "ly", "e", "y")
 
@@ -43,7 +43,7 @@ def words(text: str) -> frozenset[str]:
     """What a text speaks of: stems of English words, pairs of Chinese characters; no stop words."""
     low = text.lower().replace("’", "'")
     found = {stem(w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP}
-    for run in _HAN_RUN.findall(_HAN_STOP.sub(" ", low)):
+    for run in HAN_RUN.findall(_HAN_STOP.sub(" ", low)):
         found.update(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else found.add(run)
     return frozenset(found)
 

@@ -1,0 +1,341 @@
+"""The words of questions about tables: what each means, and a request cut into tokens.
+
+A line of the lexicon is a letter, what it stands for, and the words and phrases that mean it, in English and Chinese.
+`NOISE` are the only words that may be in a question and mean nothing.
+"""
+
+import calendar
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deepnb.models.teaching.tables import Frame, singular
+from deepnb.models.teaching.words import HAN_RUN, chinese
+
+_NOISE = """
+a an the of in on at for from to is are was were do does did has have had with there it this we ones which what
+me my you can please show list give tell find see get compute calculate value values dataframe table data
+的 了 吗 呢 里 中 在 请 哪 个 哪个 是多少 计算
+"""
+NOISE = frozenset(_NOISE.split())
+"""Words that mean nothing: none of them denies, compares or counts."""
+
+_LEXICON = """
+H: how many|number of|how often|count|count of|counts|counts of|frequency of|多少|几|数量|个数|有多少|有几|计数
+M: how much
+A mean: mean|average|avg|on average|averaged|mean value|average value|means|averages|平均|平均值|均值
+A sum: total|sum|sum of|totals|total of|sum up|combined|summed|add up|总和|合计|总计|总|求和|总数|总量
+a: in total|altogether|overall|in all|一共|总共
+A median: median|median value|medians|中位数|中值
+A std: standard deviation|std|standard deviation of|spread|spread out|how spread out|标准差
+A range: range|range of|范围
+S max most: most|最多
+S min most: fewest|least|最少
+S max: highest|largest|biggest|greatest|maximum|max|strongest|maximum value|highest value|largest value|peak
+S max: 最高|最大|最大值|最强
+S min: lowest|smallest|minimum|min|weakest|minimum value|lowest value|smallest value|最低|最小|最小值|最弱
+S max mass weight: heaviest|最重
+S min mass weight: lightest|最轻
+S max length duration distance: longest|最长
+S min length duration distance: shortest|最短
+S max height: tallest
+S max age: oldest|最老
+S min age: youngest|最年轻
+S max price cost: most expensive|dearest|priciest|costliest|最贵
+S min price cost: cheapest|least expensive|最便宜
+S max temperature: hottest|warmest|最热
+S min temperature: coldest|coolest|最冷
+S max speed velocity: fastest|最快
+S min speed velocity: slowest|最慢
+S max distance: farthest|furthest|最远
+S min distance: closest|nearest
+S max density: densest
+S max date: latest|newest|most recent|最新|最晚
+S min date: earliest|最早
+G max: most common|most frequent|commonest|most often|busiest|最常见
+G min: least common|rarest|least frequent|least often
+B: by|per|each|every|for each|for every|in each|in every|of each|of every|at each|on each|from each|with each
+B: grouped by|group by|broken down by|split by|across|每|每个|每一个|每种|各|各个|按|按照
+Y month: monthly|每月
+Y day: daily|每天|每日
+Y year: yearly|annual|annually|每年
+Y week: weekly|每周
+U month: month|months|月|月份|个月
+U day: day|days|天|日
+U year: year|years|年|年份
+U week: week|weeks|周
+U weekday: weekday|weekdays|day of the week|day of week|星期|星期几
+U quarter: quarter|quarters|季度
+w: when|on which date|on what date|什么时候|何时
+R row: row|rows|record|records|entry|entries|observation|observations|行|条|记录|条记录|行数
+R who: who|谁
+K: column|columns|column names|names of the columns|列|字段|列名|有哪些列|哪些列
+Q: describe|what is in|what's in|whats in|tell me about|summarize|summary of|summary|overview of|overview|explore
+Q: inspect|look at|content of|contents of|what is inside|what does|look like|what are the contents of|info on
+Q: 描述|概况|看看|有什么|查看|介绍|看一下|怎么样
+s: shape|shape of|size|size of|how big|how large|how long|dimensions of|形状|大小
+y: type|types|dtype|dtypes|data types|类型
+X: share|share of|percentage|percentage of|proportion|proportion of|fraction|fraction of|percent|percent of|what %
+X: 百分比|比例|占比|百分之几|占百分之多少|占多少
+d: distinct|different|unique|distinct values of|unique values of|different values of|distinct values|unique values
+d: different values|不同|唯一|不同值|不同的
+m: missing|null|nulls|nan|nans|na|empty|blank|blanks|missing values|null values|nan values|missing value
+m: missing data|incomplete|empty values|empty cells|missing entries|缺失|缺失值|空值|缺失的值
+u: duplicate|duplicates|duplicated|repeated|duplicate values|duplicate entries|重复|重复的
+O: sort|sorted|order by|ordered by|sort by|sorted by|rank|ranked|rank by|ranked by|ordered|arrange by|排序|排列
+o max: descending|in descending order|desc|highest first|largest first|high to low|降序|从大到小|从高到低
+o min: ascending|in ascending order|asc|lowest first|smallest first|low to high|升序|从小到大|从低到高
+f: first|top|前
+f min: bottom
+l: last|最后
+E: are there|is there|any|are there any|is there any|有没有|是否有|有
+E any: anything|is anything
+r: correlation|correlated|correlation of|correlate|relationship|correlation coefficient|相关|相关系数|相关性
+> >: above|over|beyond|exceed|more than|greater than|larger than|higher than|bigger than|exceeding|exceeds|>
+> >: 大于|超过|高于|多于
+> > mass weight: heavier than
+> > length duration distance: longer than
+> > age: older than
+> > height: taller than
+> < mass weight: lighter than
+> < length duration distance: shorter than
+> < age: younger than
+> < price cost: cheaper than
+> <: below|under|less than|fewer than|smaller than|lower than|<|小于|低于|少于|不到
+@ >=: or more|or higher|or above|or greater|or larger|and above|and up|以上
+@ <=: or less|or fewer|or lower|or below|or under|and below
+> >=: at least|no less than|not less than|no fewer than|no lower than|not below|not under|no smaller than|>=|至少|不少于|不低于
+> <=: at most|no more than|not more than|no higher than|not above|no greater than|no larger than|not over|not exceeding|up to|<=|至多|不超过|不多于
+> after: after|later than|newer than|more recent than|之后|以后|晚于
+> before: before|earlier than|prior to|up to but excluding|up to but not including|之前|以前|早于
+> since: since|starting|on or after|no earlier than|not before|自从
+> until: until|till|on or before|no later than|not after|up to and including
+b: between|介于|之间
+&: and|和|与|到|以及|且|并且
+|: or|或|或者
+!: not|isn't|aren't|wasn't|except|except for|excluding|other than|but not|不是|不为|不在|除了|!=
+n: without|no|with no|lack|lacks|lacking|have no|has no|没有
+i: equals|equal to|equal|=|==|等于|是|为
+c: contains|containing|contain|包含
+q: where|whose|that|if|其中
+t: over time|through time|随时间|over the time
+v: against|versus|vs
+P: plot|plots|chart|graph|draw|visualize|visualise|画|画出|绘制|图
+p bar: bar|bars|bar chart|bar plot|bar graph|柱状图|条形图
+p line: line|lines|line chart|line plot|line graph|折线图
+p scatter: scatter|scatter plot|points|散点图
+p hist: histogram|histogram of|distribution|distribution of|直方图|分布
+z unit sale quantity revenue amount: sold|sell|sells|bought|buy|buys|卖
+z revenue income profit sale amount: earned|earn|earns|made|makes|brought
+z mass weight: weigh|weighs|weighed
+z cost price amount: cost|costs|paid|pay|spent|spend
+z score grade point: scored
+"""
+LEXICON: Mapping[str, tuple[str, str]] = {
+    phrase: (head[0], head[2:])
+    for head, _, phrases in (line.partition(": ") for line in _LEXICON.strip().splitlines())
+    for phrase in phrases.split("|")
+    if phrase
+}
+"""Phrase -> its letter, and what it stands for."""
+_DIGITS = {
+    w: n
+    for n, w in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+    )
+}
+_DIGITS |= {w: n for n, w in enumerate(["一", "二", "三", "四", "五", "六", "七", "八", "九", "十"], 1)} | {"两": 2}
+_MONTHS = {name.lower(): n for n in range(1, 13) for name in (calendar.month_name[n], calendar.month_abbr[n])}
+_PIECE = re.compile(
+    r"\"[^\"]+\"|“[^”]+”|`[^`]+`|\d{4}-\d{2}(?:-\d{2})?(?![\d-])|-?\d[\d,]*\.\d+(?!\w)|-?\d+(?:,\d{3})*(?![\w-])"
+    r"|[<>=!]=|[<>=%]|[㐀-鿿]+|[^\W㐀-鿿]+(?:[-.][^\W\d]+)*(?:['’](?:t|s(?= in\b)))?|[^\s\w.,;:?!()'’，。？！：；、]"
+)
+_IN = "in of from on for at 里 中 在"
+_PREPOSITIONS = frozenset(_IN.split())
+_POSTPOSITIONS = frozenset(["里", "中", "的"])
+_BEFORE_YEARS = "in of during before after since for from until year"
+_AROUND_YEARS = frozenset(_BEFORE_YEARS.split())
+_WHEN = rf"(?:\d{{4}}-\d\d(?:-\d\d)?|(?:\d{{1,2}} )?(?:{'|'.join(_MONTHS).strip('|')}) \d{{4}}|-?\d[\d,.]*\b)"
+_SAID_AS = (
+    (r"\bvalue[ _]counts?\b|\bfrequencies\b|\btabulate\b", "counts of"),
+    (r"\bcounts of of\b", "counts of"),
+    (rf"\bfrom ({_WHEN}) (?:up )?(?:to|until|till|through) ({_WHEN})", r"between \1 and \2"),
+    (rf"\bfrom ({_WHEN}) (?:on|onwards?)\b", r"since \1"),
+)
+"""Texts, and others that say the same in words of the lexicon."""
+_LONGEST = 5
+"""Words of a phrase."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word or phrase with its letter: one of the lexicon, C a column, V a value, N a number, D a date, T the table.
+
+    `?` is a word that is nothing of these; `of` says that a preposition is before it.
+    """
+
+    kind: str
+    text: str
+    value: Any = ""
+    of: bool = False
+
+
+def speaks_of_tables(request: str) -> bool:
+    """Whether a request has a word that questions about tables have."""
+    words = [word.lower() for word in pieces(request, Frame("", 0, 0, ()))]
+    phrases = [" ".join(words[at : at + n]) for at in range(len(words)) for n in (1, 2, 3)]
+    kinds = {LEXICON[one][0] for one in phrases if one in LEXICON}
+    opens = next((LEXICON[one][0] for n in (4, 3, 2, 1) if (one := " ".join(words[:n])) in LEXICON), "")
+    asked = {
+        "how many",
+        "number of",
+        "row",
+        "top",
+        "rows",
+        "records",
+        "entries",
+        "per",
+        "each",
+        "多少",
+        "几",
+        "行",
+    } & set(phrases)
+    return bool(kinds & set("ASGXdmuOrKsYM") or asked or (opens in ("Q", "H", "f", "B", "O") and len(words) < 15))
+
+
+_OPENINGS = "what which how is are does do has have show list give find display when"
+
+
+def may_ask(request: str) -> bool:
+    """Whether a request may be about a table by its form: a question, or a few words that compare."""
+    words = [word.lower() for word in pieces(request, Frame("", 0, 0, ()))]
+    content = [word for word in words if word not in NOISE and word not in LEXICON and len(word) > 2 - chinese(word)]
+    compared = any(word.isdecimal() or (word in LEXICON and LEXICON[word][0] in ">bcnq!") for word in words)
+    opens = (words[:1] and words[0] in _OPENINGS.split()) or {"哪", "什么", "列出"} & set(words)
+    return bool(content and (opens or (compared and len(words) < 9 and not re.search(r"[.。!]\s*\S", request))))
+
+
+def names_part(request: str, frame: Frame) -> bool:
+    """Whether a request has the name of a table, of a column or of a value in it."""
+    words = pieces(request, frame)
+    found = [t for at in range(len(words)) for n in (1, 2, 3) if at + n <= len(words) for t in readings(words, at, n, frame)]
+    return any(t.kind in "TCV" and len(t.text) > 1 for t in found)
+
+
+def pieces(request: str, frame: Frame) -> list[str]:
+    """The words of a request; Chinese is cut by longest match over the lexicon and the names of the table."""
+    for pattern, said in _SAID_AS:
+        request = re.sub(pattern, said, request, flags=re.IGNORECASE)
+    found: list[str] = []
+    names = [frame.name, *(name for column in frame.columns for name in (column.name, *column.values))]
+    for piece in _PIECE.findall(re.sub(r"(?<=[^\W\d])[’']s\b(?! in\b)", "", request)):
+        found += _cut(piece, names) if HAN_RUN.fullmatch(piece) else [piece]
+    return found
+
+
+def _cut(run: str, names: Sequence[str]) -> Iterator[str]:
+    words = {one for one in (*LEXICON, *NOISE, *names, *_DIGITS) if chinese(one)}
+    start = 0
+    while start < len(run):
+        end = next((e for e in range(len(run), start + 1, -1) if run[start:e] in words), start + 1)
+        yield run[start:end]
+        start = end
+
+
+def unknown_words(request: str, frame: Frame) -> list[str]:
+    """Words, and runs of them, that may be values which the description of the table does not show."""
+    found: list[str] = []
+    run: list[str] = []
+    words = pieces(request, frame)
+    for at, word in enumerate([*words, ""]):
+        if word and (word[0] in '"“' or not (word.lower() in NOISE or readings(words, at, 1, frame))):
+            run.append(word.strip('"“”'))
+            continue
+        found += [" ".join(run[i:j]) for i in range(len(run)) for j in range(i + 1, min(i + 4, len(run) + 1))]
+        run = []
+    return list(dict.fromkeys(found))
+
+
+def spans(
+    words: Sequence[str], frame: Frame, limits: Mapping[int, int]
+) -> tuple[list[list[Token]], list[tuple[int, int]]]:
+    """The readings of each phrase, by longest match within limits; and (place, words) of phrases of several words."""
+    found: list[list[Token]] = []
+    wide: list[tuple[int, int]] = []
+    at, of = 0, False
+    while at < len(words):
+        longest = range(min(limits.get(at, _LONGEST), len(words) - at), 0, -1)
+        length, read = next(((n, r) for n in longest if (r := readings(words, at, n, frame))), (1, []))
+        word = words[at].lower()
+        if read:
+            after = words[at + length] if at + length < len(words) else ""
+            if read[0].kind == "D" and at and (words[at - 1] == "to" or (words[at - 1] == "from" and _a_day(read[0]))):
+                found.append([Token("?", words[at - 1])])  # from this day on, or of this day?
+            of = of or (after in _POSTPOSITIONS and read[0].kind in "TC")
+            found.append([replace(one, of=of) for one in read])
+            wide += [(at, length)] if length > 1 else []
+            of = False
+        elif word in NOISE:
+            of = word in _PREPOSITIONS or (of and word in ("the", "my", "this", "table", "dataframe", "data"))
+        else:
+            found.append([Token("?", words[at].strip('"“”'))])
+        at += length
+    return found, wide
+
+
+def _a_day(token: Token) -> bool:
+    first, last = token.value
+    return bool(first == last)
+
+
+def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[Token]:
+    """What a phrase may be."""
+    text = " ".join(words[at : at + length])
+    low, plain = text.lower(), text.strip('"“”`')
+    date = _date(low, words[at - 1].lower() if at else "")
+    number = length == 1 and (low in _DIGITS or re.fullmatch(r"-?\d[\d,]*(?:\.\d+)?", low))
+    if date or number:
+        amount = _DIGITS.get(low) or float(low.replace(",", "")) if number else 0
+        return ([Token("D", text, date)] if date else []) + ([Token("N", text, amount)] if number else [])
+    known = plain == text and low in LEXICON
+    found = [Token(LEXICON[low][0], text, LEXICON[low][1])] if known else []
+    strict = plain == text and (known or low in NOISE)
+    for column in frame.columns:
+        if column.type == "bool" and column in frame.named(plain):
+            found.append(Token("V", text, (column.name, True)))
+        for value in column.values:
+            folded, wanted = value.casefold(), plain.casefold()
+            same = value == plain and not value.islower() if strict else folded == wanted
+            if same or (strict and known and folded == wanted) or (len(value) > 3 and wanted == f"{folded}s"):
+                found.append(Token("V", text, (column.name, value == "True" if column.type == "bool" else value)))
+    table = plain.casefold() == frame.name.casefold()
+    if low not in NOISE or plain != text:
+        named = frame.named(plain)
+        named = [c for c in named if c.name.casefold() == plain.casefold()] if table else named
+        found += [Token("C", text, c) for c in named if not known or c.name.casefold() == plain.casefold()]
+    if table or (not strict and singular(plain) in frame.nouns):
+        found.append(Token("T", text))
+    if not found and any(low in c.units for c in frame.columns) and at and words[at - 1][-1:].isdigit():
+        found.append(Token("g", text, low))
+    return found
+
+
+def _date(text: str, before: str) -> tuple[str, str] | None:
+    """The first and the last day of a date, a month or a year."""
+    day = None
+    if found := re.fullmatch(r"(\d{4})-(\d{2})(?:-(\d{2}))?", text):
+        year, month, day = int(found[1]), int(found[2]), found[3]
+    elif (found := re.fullmatch(r"(\w+) (\d{4})", text)) and found[1] in _MONTHS:
+        year, month = int(found[2]), _MONTHS[found[1]]
+    elif (found := re.fullmatch(r"(\d{1,2}) (\w+) (\d{4})", text)) and found[2] in _MONTHS:
+        year, month, day = int(found[3]), _MONTHS[found[2]], found[1]
+    elif found := re.fullmatch(r"(\d{4}) 年 (\d{1,2}) 月", text):
+        year, month = int(found[1]), int(found[2])
+    elif re.fullmatch(r"(?:19|20)\d\d", text) and before in _AROUND_YEARS:
+        return f"{text}-01-01", f"{text}-12-31"
+    else:
+        return None
+    if not 1 <= month <= 12 or not 1 <= int(day or 1) <= (last := calendar.monthrange(year, month)[1]):
+        return None
+    return f"{year}-{month:02}-{int(day or 1):02}", f"{year}-{month:02}-{int(day or last):02}"

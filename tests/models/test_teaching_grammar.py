@@ -1,0 +1,207 @@
+"""Questions about tables: what is read, and the law that no word is passed over."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from deepnb import Session
+from deepnb.core.values import ToolStarted
+from deepnb.models.teaching.conditions import Unplaced
+from deepnb.models.teaching.grammar import read
+from deepnb.models.teaching.tables import parse_frame
+from deepnb.models.teaching.vocabulary import LEXICON, NOISE
+from deepnb.workshop.describe import describe
+from tests.support.tables import every_row
+
+CRATES = pd.DataFrame(
+    {
+        "depot": ["Bergen", "Turku", "Bergen"],
+        "weight": [4, 10, 9],
+        "state": ["ok", "broken", "broken"],
+        "crate_id": [501, 502, 503],
+        "packed": pd.to_datetime(["2026-01-03", "2026-02-03", "2026-02-09"]),
+    }
+)
+SALES = pd.DataFrame(
+    {
+        "region": ["North", "South", "North", "South", "West"],
+        "shop": ["a", "b", "c", "d", "e"],
+        "units": [5, 9, 6, 1, 7],
+        "price": [1.0, None, 2.0, None, 3.0],
+    }
+)
+
+
+def answer(question: str, **tables: Any) -> str:
+    return Session(namespace=tables or {"crates": CRATES}).run(question).text
+
+
+def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts() -> None:
+    assert len(NOISE) <= 60
+    telling = "not no without except only each every all any some more most less least both other than or and never nor"
+    assert not NOISE & {*telling.split(), "不", "没", "只", "每", "都", "或", "和", "最"}
+    assert not NOISE & set(LEXICON)
+
+
+@every_row(
+    ("question", "says"),
+    [
+        ("what is the average weight in Bergen in crates?", "The mean weight in crates where depot is Bergen is 6.5."),
+        ("which month had the highest weight in crates?", "2026-02 has the highest weight in crates by month of packed"),
+        ("which crate has the highest weight in crates?", "crate_id 502 has the highest weight in crates: 10."),
+        ("what are the 2 heaviest rows in crates?", "- 502, 10, Turku, broken, 2026-02-03\n- 503, 9, Bergen"),
+        ("how many broken crates does each depot have?", "by depot in crates where state is broken:\n- Bergen: 1\n- Turku: 1"),
+        ("are there repeated rows in crates?", "No, crates has 0 duplicate rows."),
+        ("drop the column state from crates", 'I can\'t place "drop" in that.'),
+        ("sum of weight in crates", "The total weight in crates is 23."),
+        ("how many crates are there per month?", "- 2026-01: 1\n- 2026-02: 2"),
+        ("when was weight highest?", "2026-02-03 has the highest weight in crates: 10."),
+        ("how many crates in February 2026?", "2 rows of crates where packed is at least 2026-02-01"),
+        ("what share of crates is broken?", "66.7 % of the rows in crates where state is broken (2 of 3)."),
+        ("is crate_id unique?", "crate_id is unique in crates: 0 duplicates."),
+        ("weight of crate 502", "The weight in crates where crate_id is 502 is 10."),
+        ("mean crate_id", 'I can\'t place "crate_id" in that: it names rows, and is no figure.'),
+        ("sum of weight in crates that are not broken", "where state is not broken is 4."),
+        ("crates with weight above 9", "1 rows of crates where weight is above 9:"),
+        ("how spread out is weight in crates?", "The standard deviation of weight in crates is 3.215."),
+        ("每个 depot 的平均 weight 是多少", "- Bergen: 6.5\n- Turku: 10"),
+        ("crates 里哪个 depot 最多？", "Bergen 的行数 最多：2"),
+        ("crates 里 depot 是 Bergen 的有多少行", "crates（depot 为 Bergen）：2 行。"),
+        ("how many crates are older than 2026-02-03?", "1 rows of crates where packed is below 2026-02-03."),
+        ("how many crates are newer than 2026-02-03?", "1 rows of crates where packed is above 2026-02-03."),
+        ("how many crates are heavier than 2026-02-03?", 'I can\'t place "heavier than"'),
+        ("how many crates more than 2026-02-03?", 'I can\'t place "more than"'),
+        ("how many crates from 2026-01-03 to 2026-02-03?", "2 rows of crates where packed is at least 2026-01-03"),
+        ("how many crates from 2026-01-03?", 'I can\'t place "from"'),
+        ("how many crates in January 2026 and in February 2026?", 'I can\'t place "packed"'),
+        ("what is the range of weight in crates?", "The range of weight in crates is 6, from 4 to 10."),
+        ("quick look at crates, my friend", 'I can\'t place "'),
+        ("explain crates carefully", 'I can\'t place "explain"'),
+        ("value counts of depot in crates", "rows by depot in crates:\n- Bergen: 2"),
+        ("top 2 depots by total weight", "- Bergen: 13 (sum)\n- Turku: 10 (sum)"),
+    ],
+)  # fmt: skip
+def test_the_usual_questions(question: str, says: str) -> None:
+    assert says in answer(question)
+
+
+@every_row(
+    ("question", "says"),
+    [
+        ("which region sold the most units?", "North has the most units in sales by region: 11 (sum)."),
+        ("which region has the highest units?", 'I can\'t place "highest" in that: it may mean a total, a mean or one row'),
+        ("mean price by region", "Rows left out: 2 without `price`."),
+        ("which region has the highest mean price?", "West has the highest price in sales by region: 3 (mean)."),
+        ("how many missing values are there per column", "2 values are missing in sales:\n- price: 2"),
+        ("which shops are there?", "shop in sales has 5 different values: a, b, c, d, e."),
+        ("total revenue by region", 'I can\'t place "revenue" in that.'),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_or_open_is_said(question: str, says: str) -> None:
+    assert says in answer(question, sales=SALES)
+
+
+def test_those_that_are_level_are_all_told() -> None:
+    level = SALES.assign(units=[9, 9, 1, 1, 1])
+    assert "a and b have the highest units in sales: 9." in answer("which shop has the highest units?", sales=level)
+
+
+@every_row("made", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+def test_a_table_of_another_library_is_read_as_one_of_pandas(made: Any) -> None:
+    assert answer("total units by region", sales=made(SALES)) == (
+        "units (sum) by region in sales:\n- North: 11\n- South: 10\n- West: 7"
+    )
+
+
+def test_an_index_of_dates_is_one() -> None:
+    readings = pd.DataFrame({"level": [1, 5, 3]}, index=pd.to_datetime(["2026-01-31", "2026-02-01", "2026-02-02"]))
+    assert answer("total level by month", readings=readings).endswith("- 2026-01: 1\n- 2026-02: 8")
+    assert answer("when was level highest?", readings=readings).startswith("2026-02-01 has the highest level")
+
+
+def test_the_table_is_the_one_that_was_last_spoken_of() -> None:
+    session = Session(namespace={"sales": SALES, "crates": CRATES})
+    assert '"' in session.run("how many rows are there?").text  # of which?
+    session.run("describe crates")
+    assert session.run("how many rows are there?").text.startswith("crates is a DataFrame of 3 rows")
+    assert "units" in session.run("total units in sales").text
+
+
+def test_a_question_about_rows_asks_query_table() -> None:
+    turn = Session(namespace={"sales": SALES}).run("which region sold the most units?")
+    (use,) = [event for event in turn.events if isinstance(event, ToolStarted) and event.name == "query_table"]
+    assert use.args["by"] == ["region"] and use.args["aggregate"] == {"units": "sum"}
+
+
+def test_after_a_compaction_a_question_about_a_table_is_not_recalled() -> None:
+    session = Session(namespace={"crates": CRATES}, max_input_tokens=8_000)
+    for question in ("describe crates", "mean weight by depot", "thanks"):
+        session.run(question)
+    session.compact()
+    for question in ("is weight in crates purple?", "which depot of crates smells?", "what of Turku in crates?"):
+        assert "Beside the summary" not in session.run(question).text
+
+
+def test_a_refusal_leaves_no_key_fact() -> None:
+    session = Session(namespace={"crates": CRATES}, max_input_tokens=8_000)
+    for question in ("sing for me", "paint the crates", "who has the key?", "mean colour of crates", "thanks"):
+        session.run(question)
+    session.compact()
+    assert session.snapshot.offload is not None
+    refusals = [answer(question) for question in ("paint the crates", "mean colour of crates")]
+    assert not [a.text for a in session.snapshot.offload.anchors if any(a.text in text for text in refusals)]
+
+
+QUESTIONS = (
+    "mean weight in Bergen", "how many broken crates does each depot have", "which depot has the highest total weight",
+    "top 2 crates by weight", "weight of crate 502", "how many crates after 2026-01-05", "total weight by month",
+    "what share of crates is broken", "how many rows have weight between 5 and 10", "are there duplicate rows",
+    "sort crates by weight descending", "how many different depots are there", "median weight where state is not ok",
+)  # fmt: skip
+OTHERS_TEXT = """
+not except only all more most other than both never second last half twice 7 Turku ok weight month median total purple
+or and between above missing share sorted why cheapest highest without
+"""
+OTHERS = OTHERS_TEXT.split()
+"""Words of other meanings than those of the questions, among them such as deny, compare or count."""
+
+
+def same_meaning(word: str, other: str) -> bool:
+    """Whether one word is put in place of another that says the same: `without` for `not`."""
+    one, two = LEXICON.get(word, (word, "")), LEXICON.get(other, (other, ""))
+    return one == two or {one[0], two[0]} <= {"!", "n"} or {word, other} == {"after", "above"}
+
+
+def test_no_word_can_be_changed_or_added_without_another_question_or_a_refusal() -> None:
+    found = parse_frame(describe("crates", CRATES))
+    assert found
+    rng, same = random.Random(7), []
+    for question in QUESTIONS:
+        asked = read(question, found[0])
+        words = question.split()
+        for at in range(len(words) + 1):
+            for other in rng.sample(OTHERS, 20):
+                for changed in ([*words[:at], other, *words[at:]], [*words[:at], other, *words[at + 1 :]]):
+                    said = words[at].lower() if len(changed) == len(words) else ""
+                    if same_meaning(said, other):
+                        continue
+                    try:
+                        if read(" ".join(changed), found[0]) == asked:
+                            same.append((question, " ".join(changed)))
+                    except Unplaced as error:
+                        assert error.word
+    assert not same, same
+
+
+def test_structured_output_is_refused_in_one_line() -> None:
+    from deepnb.models.teaching import TeachingModel
+
+    with pytest.raises(NotImplementedError, match="can't fill a schema"):
+        TeachingModel().with_structured_output(dict)
+    assert TeachingModel()._get_ls_params()["ls_model_name"] == "offline"

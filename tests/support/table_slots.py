@@ -1,0 +1,267 @@
+"""What is drawn for a question about a table, and the true answers by pandas."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from tests.support.question_tables import Table
+from tests.support.table_verdicts import Label, Truth
+
+
+class UnfitError(Exception):
+    """A drawn question that this table does not have, or that has no single answer."""
+
+
+STATS = {
+    "mean": ("average", "mean"),
+    "sum": ("total", "sum of"),
+    "median": ("median",),
+    "max": ("maximum", "highest", "largest"),
+    "min": ("minimum", "lowest", "smallest"),
+}
+ZH_STATS = {"mean": "平均值", "sum": "总和", "median": "中位数", "max": "最大值", "min": "最小值"}
+DAY = pd.Timedelta(days=1)
+_WORDS = {2: "two", 3: "three", 4: "four", 5: "five"}
+
+
+class Slots:
+    """What is drawn for one question; each slot when it is first needed.
+
+    `s["n"]` is what the question says, `s.n` what pandas needs.
+    """
+
+    def __init__(self, table: Table, rng: random.Random) -> None:
+        self.table, self.rng, self.f, self.t = table, rng, table.frame, table.name
+
+    def __getitem__(self, slot: str) -> str:
+        value = getattr(self, slot)
+        if slot in ("n", "n2", "c", "c2", "d", "b", "id"):  # "Order Date" as "order date", crate_id as "crate id"
+            return value.lower().replace("_", " ") if self.rng.random() < 0.2 else str(value)
+        if slot in ("v", "w", "v2") and self.rng.random() < 0.15:
+            return str(value).lower()
+        if slot == "k":
+            return _WORDS[value] if self.rng.random() < 0.3 else str(value)
+        if slot == "m":
+            return str(value) if self.rng.random() < 0.2 else f"{value:%B %Y}"
+        if slot in ("day", "day2"):
+            return f"{value:%Y-%m-%d}" if self.rng.random() < 0.6 else f"{value.day} {value:%B %Y}"
+        if slot == "stat":
+            return self.rng.choice(STATS[value])
+        return str(value)
+
+    def _of(self, kind: Sequence[str], but: str = "") -> str:
+        left = [one for one in kind if one != but]
+        if not left:
+            raise UnfitError
+        return self.rng.choice(left)
+
+    n = cached_property(lambda s: s._of(s.table.numbers))
+    n2 = cached_property(lambda s: s._of(s.table.numbers, s.n))
+    c = cached_property(lambda s: s._of(s.table.texts))
+    c2 = cached_property(lambda s: s._of(s.table.texts, s.c))
+    v = cached_property(lambda s: s._of(sorted(s.f[s.c].dropna().unique())))
+    w = cached_property(lambda s: s._of(sorted(s.f[s.c].dropna().unique()), s.v))
+    v2 = cached_property(lambda s: s._of(sorted(s.f[s.c2].dropna().unique())))
+    b = cached_property(lambda s: s._of(s.table.bools))
+    id = cached_property(lambda s: s._of([s.table.id] if s.table.id else []))
+    d = cached_property(lambda s: s._of([s.table.time_column] if s.table.time_column else []))
+    k = cached_property(lambda s: s.rng.randint(2, 5))
+    x = cached_property(lambda s: s._threshold(0.3, 0.7))
+    y = cached_property(lambda s: s._threshold(0.75, 0.9))
+    far = cached_property(lambda s: s._threshold(1 - 9 / len(s.f), 1 - 4 / len(s.f)))
+    """A threshold that only a few rows exceed."""
+    up = cached_property(lambda s: s.rng.random() < 0.6)
+    best = cached_property(lambda s: s.rng.choice(("highest", "largest") if s.up else ("lowest", "smallest")))
+    most = cached_property(lambda s: "most" if s.up else "fewest")
+    zbest = cached_property(lambda s: "最高" if s.up else "最低")
+    stat = cached_property(lambda s: s.rng.choice(list(STATS)))
+    level = cached_property(lambda s: s.rng.choice(["mean", "median", "max", "min"]))
+    zstat = cached_property(lambda s: ZH_STATS[s.stat])
+    rows = cached_property(lambda s: s.rng.choice(["rows", "rows", "records", "entries"]))
+    m = cached_property(lambda s: s.rng.choice(sorted(s.months.dropna().unique())))
+    zm = cached_property(lambda s: f"{s.m.year}年{s.m.month}月")
+    day = cached_property(lambda s: s.time.dropna().dt.normalize().quantile(s.rng.uniform(0.2, 0.5)).normalize())
+    day2 = cached_property(lambda s: s.day + pd.Timedelta(days=s.rng.randint(15, 45)))
+    zday = cached_property(lambda s: f"{s.day:%Y-%m-%d}")
+    months = cached_property(lambda s: s.time.dt.to_period("M"))
+    years = cached_property(lambda s: s.time.dt.to_period("Y"))
+    days = cached_property(lambda s: s.time.dt.to_period("D"))
+
+    @cached_property
+    def time(self) -> pd.Series:
+        if self.table.time is None:
+            raise UnfitError
+        return self.table.time
+
+    def _threshold(self, low: float, high: float) -> Any:
+        values = self.f[self.n].dropna().sort_values()
+        value = values.iloc[int(self.rng.uniform(low, high) * (len(values) - 1))]
+        return int(value) if float(value).is_integer() else float(value)
+
+    @cached_property
+    def echoes(self) -> tuple[float, ...]:
+        drawn = [self.__dict__[slot] for slot in ("k", "x", "y", "far") if slot in self.__dict__]
+        return tuple(float(one) for one in drawn)
+
+
+# -- truths
+
+
+def num(s: Slots, value: float, *wrong: float) -> Truth:
+    """A number that is unlike the wrong ones and those of the question."""
+    if pd.isna(value) or any(abs(value - one) < 0.005 * max(1, abs(value)) for one in (*wrong, *s.echoes)):
+        raise UnfitError
+    return Truth("number", (float(value),), wrong=tuple(float(one) for one in wrong), echoes=s.echoes)
+
+
+def count(s: Slots, chosen: Any) -> Truth:
+    got = int(chosen.sum())
+    if got < 3 or got in (len(s.f), *s.echoes):
+        raise UnfitError
+    return Truth("number", (got,), echoes=s.echoes)
+
+
+def stat(s: Slots, chosen: Any = None, how: str = "") -> Truth:
+    """A statistic of column n over the chosen rows; that of all rows, and the other statistics, are wrong."""
+    kind, values = how or s.stat, s.f[s.n] if chosen is None else s.f.loc[chosen, s.n]
+    if len(values) < 3:
+        raise UnfitError
+    value = float(values.agg(kind))
+    others = [float(values.agg(one)) for one in STATS if one != kind]
+    others += [] if chosen is None else [float(s.f[s.n].agg(kind))]
+    if chosen is not None and same_enough(value, others[-1]):
+        raise UnfitError
+    return num(s, value, *(one for one in others if not same_enough(value, one)))
+
+
+def same_enough(value: float, other: float) -> bool:
+    return abs(value - other) < 0.005 * max(1, abs(value))
+
+
+def share(s: Slots, chosen: Any, known: Any = None) -> Truth:
+    """How large a part of the rows is chosen: of all, or of those of which it is known."""
+    parts = [chosen.sum() / len(s.f), chosen.sum() / (len(s.f) if known is None else known.sum())]
+    if not 0.01 < parts[0] < 0.99:
+        raise UnfitError
+    return Truth("number", tuple(float(one) for part in parts for one in (part, 100 * part)), echoes=s.echoes)
+
+
+def label(group: Any) -> Label:
+    """A group as an answer names it: a month or a day in any form, all else as text."""
+    return group if isinstance(group, pd.Period) and group.freqstr in ("M", "D") else str(group)
+
+
+def per(s: Slots, values: pd.Series, ordered: bool = False) -> Truth:
+    """A number for each group, of at most twelve."""
+    if not 1 < len(values) <= 12 or (ordered and values.duplicated().any()):
+        raise UnfitError
+    labels = tuple(map(label, values.index))
+    return Truth("series", tuple(float(one) for one in values), labels, ordered=ordered, echoes=s.echoes)
+
+
+def winner(s: Slots, values: pd.Series, up: bool | None = None) -> Truth:
+    """The one group, month or day that has the most, or the least."""
+    ranked = values.sort_values(ascending=not (s.up if up is None else up))
+    if len(ranked) < 2 or same_enough(ranked.iloc[0], ranked.iloc[1]) or ranked.iloc[0] in s.echoes:
+        raise UnfitError
+    labels = list(map(label, ranked.index))
+    kind = "time" if isinstance(labels[0], pd.Period) else "label"
+    others = () if kind == "time" else tuple(labels[1:])
+    return Truth(kind, (float(ranked.iloc[0]),), (labels[0],), others, echoes=s.echoes)  # type: ignore[arg-type]
+
+
+def rows(s: Slots, chosen: pd.DataFrame, others: pd.DataFrame, ordered: bool = False) -> Truth:
+    """Rows by their ids, or by their numbers in column n; of the others none is there."""
+    if not 1 < len(chosen) <= 12:
+        raise UnfitError
+    key = s.table.id or s.n
+    if chosen[key].duplicated().any():
+        raise UnfitError
+    right = tuple(float(one) for one in chosen[key])
+    wrong = tuple(float(one) for one in others[key].head(3) if one not in right) if s.table.id else ()
+    return Truth(
+        "rows", tuple(dict.fromkeys(right)), wrong=wrong, ordered=ordered and not chosen[s.n].duplicated().any()
+    )
+
+
+def top(s: Slots, up: bool | None = None, frame: pd.DataFrame | None = None) -> Truth:
+    """The k rows with the largest, or smallest, n."""
+    frame = (s.f if frame is None else frame).dropna(subset=s.n)
+    frame = frame.sort_values(s.n, ascending=not (s.up if up is None else up), kind="stable")
+    if len(frame) <= s.k or frame[s.n].iloc[s.k - 1] == frame[s.n].iloc[s.k]:
+        raise UnfitError
+    return rows(s, frame.head(s.k), frame.iloc[s.k :], ordered=True)
+
+
+def top_groups(s: Slots, values: pd.Series, up: bool = True) -> Truth:
+    values = values.sort_values(ascending=not up)
+    if len(values) <= s.k or values.iloc[s.k - 1] == values.iloc[s.k]:
+        raise UnfitError
+    return per(s, values.head(s.k), ordered=True)
+
+
+def which_row(s: Slots, up: bool | None = None) -> Truth:
+    """The id of the row with the largest, or smallest, n."""
+    frame = s.f.sort_values(s.n, ascending=not (s.up if up is None else up))
+    if frame[s.n].iloc[0] == frame[s.n].iloc[1]:
+        raise UnfitError
+    return Truth("number", (float(frame[s.id].iloc[0]),), wrong=(float(frame[s.id].iloc[1]),))
+
+
+def labels(s: Slots, column: str) -> Truth:
+    return Truth("labels", labels=tuple(sorted(map(str, s.f[column].dropna().unique()))))
+
+
+def repeated(s: Slots, keep: Any = "first") -> int:
+    """How many rows are there twice; with times in the index, they are and they are not."""
+    if isinstance(s.f.index, pd.DatetimeIndex):
+        raise UnfitError
+    return int(s.f.duplicated(keep=keep).sum())
+
+
+def yes(number: float) -> Truth:
+    return Truth("yes", (float(number),), ("yes" if number else "no",))
+
+
+def missing(s: Slots) -> Truth:
+    """The columns in which values are missing."""
+    gaps = s.f.isna().sum()
+    if not gaps.any():
+        return Truth("number", (0,))
+    whole = tuple(str(one) for one in gaps[gaps == 0].index)
+    return Truth("labels", labels=tuple(str(one) for one in gaps[gaps > 0].index), wrong=whole)
+
+
+def is_v(s: Slots) -> Any:
+    return s.f[s.c] == s.v
+
+
+def not_v(s: Slots) -> Any:
+    """The rows whose c is another; no rows have none, which could be counted or not."""
+    if s.f[s.c].isna().any():
+        raise UnfitError
+    return s.f[s.c] != s.v
+
+
+def dated(s: Slots, first: Any = None, last: Any = None) -> Any:
+    """The rows after the day `first` and before the day `last`, where no time of day makes that ambiguous."""
+    assert s.d
+    time = s.time
+    return (time > first if first is not None else time.notna()) & (time < last if last is not None else time.notna())
+
+
+def size(s: Slots, column: Any = None, chosen: Any = None) -> pd.Series:
+    """How many rows there are of each group."""
+    by = s.f[s.c] if column is None else column
+    return by[chosen].value_counts() if chosen is not None else by.value_counts()
+
+
+def groups(s: Slots, how: str = "", by: Any = None, chosen: Any = None) -> pd.Series:
+    f = s.f if chosen is None else s.f[chosen]
+    key = f[s.c] if by is None else (by if chosen is None else by[chosen])
+    return f[s.n].groupby(key).agg(how or s.stat).dropna()
