@@ -22,7 +22,7 @@ from deepnb.widgets.terminal_turn import TerminalTurn
 
 Look = Literal["memory diff", "memory", "skills", "budget", "history", "new thread"]
 
-WINDOW = 5_000
+WINDOW = 6_200
 """Tokens. Small, so that the story reaches the trigger within a few turns."""
 
 SKILL_NAME = "planet-report"

@@ -6,12 +6,12 @@ import calendar
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
 Verdict = Literal["right", "refused", "wrong"]
-Label = str | pd.Period
+Label: TypeAlias = Any  # a text, or a `pd.Period`, which has no types
 Kind = Literal["number", "label", "labels", "time", "rows", "series", "yes", "description"]
 
 
@@ -139,7 +139,7 @@ def places(text: str, label: Label) -> Iterator[tuple[int, int]]:
     yield from (one.span() for one in re.finditer(re.escape(label).join(ascii_ends), text, re.IGNORECASE))
 
 
-def _is_period(period: pd.Period, year: int | None, month: int, day: int | None) -> bool:
+def _is_period(period: pd.Period, year: int | None, month: int | None, day: int | None) -> bool:
     ends = (None, 1, period.end_time.day) if period.freqstr == "M" else (period.start_time.day,)
     return month == period.month and year in (None, period.year) and day in ends
 

@@ -66,7 +66,7 @@ def test_the_tour_runs_from_the_wheel(unpacked: Path, tmp_path: Path) -> None:
         "turn 1 · main · offline (no LLM)",
         "turn 1 · thread-2",
         "+- The user prefers metric units with one decimal place",
-        "compacts at 85 % of the window (4,250 of 5,000 tokens)",
+        "compacts at 85 % of the window (5,270 of 6,200 tokens)",
         "⇣ context compacted (at the trigger): ",
         "offloaded history · 1 section",
         '"The user prefers metric units with one decimal place" (/AGENTS.md)',

@@ -219,7 +219,9 @@ def may_ask(request: str) -> bool:
 def names_part(request: str, frame: Frame) -> bool:
     """Whether a request has the name of a table, of a column or of a value in it."""
     words = pieces(request, frame)
-    found = [t for at in range(len(words)) for n in (1, 2, 3) if at + n <= len(words) for t in readings(words, at, n, frame)]
+    found = [
+        t for at in range(len(words)) for n in (1, 2, 3) if at + n <= len(words) for t in readings(words, at, n, frame)
+    ]
     return any(t.kind in "TCV" and len(t.text) > 1 for t in found)
 
 
