@@ -120,6 +120,11 @@ def test_what_is_left_out_or_open_is_said(question: str, says: str) -> None:
     assert says in answer(question, sales=SALES)
 
 
+def test_the_range_of_rounded_figures_is_not_told() -> None:
+    rough = pd.DataFrame({"weight": [1.921, 202.6437, 9.5]})
+    assert 'I can\'t place "range"' in answer("range of weight in rough", rough=rough)
+
+
 def test_those_that_are_level_are_all_told() -> None:
     level = SALES.assign(units=[9, 9, 1, 1, 1])
     assert "a and b have the highest units in sales: 9." in answer("which shop has the highest units?", sales=level)

@@ -6,12 +6,12 @@ import calendar
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
 Verdict = Literal["right", "refused", "wrong"]
-Label = str | pd.Period
+Label: TypeAlias = str | Any  # a text, or a pandas period
 Kind = Literal["number", "label", "labels", "time", "rows", "series", "yes", "description"]
 
 
@@ -130,7 +130,7 @@ def figures(text: str) -> list[tuple[int, str, bool]]:
 def places(text: str, label: Label) -> Iterator[tuple[int, int]]:
     """Where a text names a label, in any case, or a period in any form."""
     if isinstance(label, pd.Period):
-        yield from ((start, end) for start, end, *date in dates(text) if _is_period(label, *date))
+        yield from ((start, end) for start, end, y, m, d in dates(text) if _is_period(label, y, m, d))
         return
     ascii_ends = [
         r"(?<![A-Za-z0-9_])" if label[:1].isascii() else "",

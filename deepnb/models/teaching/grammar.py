@@ -239,7 +239,9 @@ def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: 
         spread = any(t.value == "range" for t in p.tokens)
         if spread and p.by:
             raise Unplaced(p.by[0].text)
-        return Ask("figure", _measure(token, hows[0]), hows, _keys(p), kind="range" if spread else order if p.by else "")
+        return Ask(
+            "figure", _measure(token, hows[0]), hows, _keys(p), kind="range" if spread else order if p.by else ""
+        )
     s = next(t for t in p.tokens if t.kind in "Sfl")
     if p.kinds == "CS" and s.value.endswith("most") and not column.is_number and not p.by:
         return Ask("top", by=(column.name,), most=_is_max(s), head=1)

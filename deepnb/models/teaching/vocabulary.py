@@ -200,7 +200,7 @@ _PHRASES = r"""
 (从.到.)列出 => \1
 是(?:什么|几) => 是多少
 有哪几种 => 有
-一下|请问|这张表|这个表 => \040
+(?<!看)一下|请问|这张表|这个表 => \040
 """
 _SAID_AS = tuple(tuple(line.replace("WHEN", _WHEN).split(" => ")) for line in _PHRASES.strip().splitlines())
 """Texts, and others that say the same in words of the lexicon."""
@@ -221,26 +221,18 @@ class Token:
     of: bool = False
 
 
+_ASKING = frozenset(
+    ["how many", "number of", "row", "top", "rows", "records", "entries", "per", "each", "多少", "几", "行"]
+)
+
+
 def speaks_of_tables(request: str) -> bool:
     """Whether a request has a word that questions about tables have."""
     words = [word.lower() for word in pieces(request, Frame("", 0, 0, ()))]
     phrases = [" ".join(words[at : at + n]) for at in range(len(words)) for n in (1, 2, 3)]
     kinds = {LEXICON[one][0] for one in phrases if one in LEXICON}
     opens = next((LEXICON[one][0] for n in (4, 3, 2, 1) if (one := " ".join(words[:n])) in LEXICON), "")
-    asked = {
-        "how many",
-        "number of",
-        "row",
-        "top",
-        "rows",
-        "records",
-        "entries",
-        "per",
-        "each",
-        "多少",
-        "几",
-        "行",
-    } & set(phrases)
+    asked = _ASKING & set(phrases)
     return bool(kinds & set("ASGXdmuOrKsYM") or asked or (opens in ("Q", "H", "f", "B", "O") and len(words) < 15))
 
 
@@ -259,7 +251,9 @@ def may_ask(request: str) -> bool:
 def names_part(request: str, frame: Frame) -> bool:
     """Whether a request has the name of a table, of a column or of a value in it."""
     words = pieces(request, frame)
-    found = [t for at in range(len(words)) for n in (1, 2, 3) if at + n <= len(words) for t in readings(words, at, n, frame)]
+    found = [
+        t for at in range(len(words)) for n in (1, 2, 3) if at + n <= len(words) for t in readings(words, at, n, frame)
+    ]
     return any(t.kind in "TCV" and len(t.text) > 1 for t in found)
 
 
