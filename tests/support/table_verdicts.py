@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 Verdict = Literal["right", "refused", "wrong"]
-Label: TypeAlias = Any  # a text, or a `pd.Period`, which has no types
+Label: TypeAlias = str | Any  # a text, or a pandas period
 Kind = Literal["number", "label", "labels", "time", "rows", "series", "yes", "description"]
 
 
@@ -130,7 +130,7 @@ def figures(text: str) -> list[tuple[int, str, bool]]:
 def places(text: str, label: Label) -> Iterator[tuple[int, int]]:
     """Where a text names a label, in any case, or a period in any form."""
     if isinstance(label, pd.Period):
-        yield from ((start, end) for start, end, *date in dates(text) if _is_period(label, *date))
+        yield from ((start, end) for start, end, y, m, d in dates(text) if _is_period(label, y, m, d))
         return
     ascii_ends = [
         r"(?<![A-Za-z0-9_])" if label[:1].isascii() else "",
@@ -139,7 +139,7 @@ def places(text: str, label: Label) -> Iterator[tuple[int, int]]:
     yield from (one.span() for one in re.finditer(re.escape(label).join(ascii_ends), text, re.IGNORECASE))
 
 
-def _is_period(period: pd.Period, year: int | None, month: int | None, day: int | None) -> bool:
+def _is_period(period: pd.Period, year: int | None, month: int, day: int | None) -> bool:
     ends = (None, 1, period.end_time.day) if period.freqstr == "M" else (period.start_time.day,)
     return month == period.month and year in (None, period.year) and day in ends
 

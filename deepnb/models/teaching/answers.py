@@ -396,6 +396,9 @@ def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) ->
     left = left_out(c, {asked.column: result.matched - _counted(result, asked)}) if "count" in hows else ""
     if asked.kind == "range" and frame.column(asked.column).is_number:
         low, high = (float(value) for value in values)
+        whole = "int" in frame.column(asked.column).type.lower()
+        if not whole and any(sum(map(str.isdecimal, value.lstrip("-0."))) > 3 for value in values):
+            raise Unplaced("range", "how")  # these are rounded, and their difference would be wrong
         return says(c, "range", x=f"{high - low:.10g}", v=values[0], n=values[1], **names) + left
     key, both = ("nunique" if asked.hows == ("nunique",) else "figure"), c.tell(" and ", "和")
     what = both.join(says(c, f" {how}") for how in asked.hows if how != "nunique")

@@ -72,7 +72,10 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     if len(tables) - sum(t.of for t in tables) > 1 or sum(t.of for t in tables) > 1:
         raise Unplaced(tables[-1].text)
     rows = any(a.kind == "R" and b.kind == "T" for a, b in pairwise(tokens))
-    rows = rows or (bool(tokens) and tokens[0].kind == "T" and chinese("".join(t.text for t in tokens)))
+    ahead = bool(tokens) and (tokens[0].kind == "T" or any(t.kind == "R" for t in tokens))
+    rows = rows or (ahead and chinese("".join(t.text for t in tokens)))
+    ofs = {id(b) for a, b in pairwise(tokens) if a.kind == "T" and b.kind == "R" and chinese(b.text)}  # `crates 记录`
+    tokens = [t for t in tokens if id(t) not in ofs]
     kept = [t for t in tokens if t.kind != "T" or not (t.of or rows)]  # `how many rows does sales have`
     p = Parse(frame, [replace(t, kind="R") if t.kind == "T" else t for t in kept])
     conditions(p)
@@ -81,6 +84,7 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     p.sub("KC|CK", lambda ts: [t for t in ts if t.kind == "C"])  # `the column weight`
     p.sub("Y", lambda ts: [replace(ts[0], kind="B"), replace(ts[0], kind="U")])  # `monthly`
     p.sub("BK", lambda ts: ts[1:])  # `per column`
+    p.sub("Cv(?=AC)", lambda ts: _grouped(p, [ts[1], ts[0]], "") if not set("Pp") & set(p.kinds) else None)
     p.sub("B[CU](?:&B?[CU]|B[CU])*(?![CUAS])", lambda ts: _grouped(p, ts, ""))
     p.sub("BC(?=[AS])|B[CU](?=[AS]?C)", lambda ts: _grouped(p, ts, ""))  # `for each depot the mean weight`
     p.sub("BA?S?C", lambda ts: _grouped(p, [ts[0], ts[-1]], next((t.value for t in ts if t.kind in "AS"), "")))
@@ -112,16 +116,16 @@ _SHAPES = {
     "exists": r"E|ER|RE",
     "counts": r"CH",
     "number": r"HCE?a?|aHC",
-    "distinct": r"dC|HdC|HdCE|EHdC|HCd|dHC|dCE|Ed?C|CE",
+    "distinct": r"dC|dCH|HdC|HdCE|EHdC|HCd|dHC|dCE|Ed?C|CE",
     "column": r"C|RC",
     "figure": r"A(?:&A)*R?Co?|A(?:&A)*CO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|CA(?:&A)*",
     "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
     "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
-    "best": r"S|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
+    "best": r"S|fN|NS|NSCR|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
     "tail": r"lNR|lR",
     "first": r"fR",
     "share": r"X|XR|XC",
-    "missing": r"E?q?m|R?E?R?m|mR|mC|H?mC|HmK?R?|mHK?C?|mH|Km|KmH|EmC|mK|HmC?E|EmK|KHm|E?Km|HCm|Em",
+    "missing": r"E?q?m|KEm|R?E?R?m|mR|mC|H?mC|HmK?R?|mHK?C?|mH|Km|KmH|EmC|mK|HmC?E|EmK|KHm|E?Km|HCm|Em",
     "duplicates": r"E?H?uR?|HuRE|E?HRuE?|E?Ru|E?uC|H?uC|Cu|Cd",
     "sort": r"R?OR?C?o?|oR?O?C?|OoC?|R?OR?C?o?&?fNR|R?OR?C?o?&?Nf?R|fNRO?C?o?|R?o&?f?NR",
     "corr": r"rb?C&C|Cr&?C|C&Cr",
@@ -266,6 +270,8 @@ def _ranked(p: Parse, what: str, verbs: list[Token], head: int, hows: tuple[str,
         if p.by:
             raise Unplaced(p.by[0].text)
         return Ask("top", by=_keys(p, [key]), most=most, head=head)
+    if f and f.text.lower() == "first" and p.by:  # in which order?
+        raise Unplaced(f.text)
     if not figures and len(p.by) == 1 and p.by[0].kind == "C" and p.by_word in ("by", "按", "按照"):
         figures, p.by = p.by, []
     if p.by:

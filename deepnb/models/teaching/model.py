@@ -24,17 +24,7 @@ from deepnb.core.subagents import TASK
 from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import message_text, pieces
 from deepnb.models.names import OFFLINE_WINDOW
-from deepnb.models.teaching import (
-    answers,
-    code,
-    errors,
-    files,
-    memory,
-    notes,
-    skills,
-    summary,
-    talk,
-)
+from deepnb.models.teaching import answers, code, errors, files, memory, notes, skills, summary, talk
 from deepnb.models.teaching.conversation import conversation
 from deepnb.models.teaching.moves import Intent, Say, Use, plan
 

@@ -22,10 +22,10 @@ NOISE = frozenset(_NOISE.split())
 """Words that mean nothing: none of them denies, compares or counts."""
 
 _LEXICON = """
-H: how many|number of|how often|count|count of|counts|counts of|frequency of|多少|几|数量|个数|有多少|有几|计数
+H: how many|number of|total number of|how many times|number of times|how often|count|count of|counts|counts of|frequency of|多少|几|数量|个数|有多少|有几|计数
 M: how much
 A mean: mean|average|avg|on average|averaged|mean value|average value|means|averages|平均|平均值|均值
-A sum: total|sum|sum of|totals|total of|sum up|combined|summed|add up|总和|合计|总计|总|求和|总数|总量
+A sum: grand total|grand total of|add up to|sum to|加起来|total|sum|sum of|totals|total of|sum up|combined|summed|add up|总和|合计|总计|总|求和|总数|总量
 a: in total|altogether|overall|in all|一共|总共
 A median: median|median value|medians|中位数|中值
 A std: standard deviation|std|standard deviation of|spread|spread out|how spread out|标准差
@@ -33,7 +33,7 @@ A range: range|range of|范围
 S max most: most|最多
 S min most: fewest|least|最少
 S max: highest|largest|biggest|greatest|maximum|max|strongest|maximum value|highest value|largest value|peak
-S max: 最高|最大|最大值|最强
+S max: top value|top value of|最高|最大|最大值|最强
 S min: lowest|smallest|minimum|min|weakest|minimum value|lowest value|smallest value|最低|最小|最小值|最弱
 S max mass weight: heaviest|最重
 S min mass weight: lightest|最轻
@@ -70,8 +70,8 @@ U quarter: quarter|quarters|季度
 w: when|on which date|on what date|什么时候|何时
 R row: row|rows|record|records|entry|entries|observation|observations|行|条|记录|条记录|行数
 R who: who|谁
-K: column|columns|column names|names of the columns|列|字段|列名|有哪些列|哪些列
-Q: describe|what is in|what's in|whats in|tell me about|summarize|summary of|summary|overview of|overview|explore
+K: column|columns|fields|headers|column names|names of the columns|列|字段|列名|有哪些列|哪些列
+Q: describe|schema|schema of|first impression of|quick look at|walk me through|explain|what have we got|what is in|what's in|whats in|tell me about|summarize|summary of|summary|overview of|overview|explore
 Q: inspect|look at|content of|contents of|what is inside|what does|look like|what are the contents of|info on
 Q: 描述|概况|看看|有什么|查看|介绍|看一下|怎么样
 s: shape|shape of|size|size of|how big|how large|how long|dimensions of|形状|大小
@@ -79,9 +79,9 @@ y: type|types|dtype|dtypes|data types|类型
 X: share|share of|percentage|percentage of|proportion|proportion of|fraction|fraction of|percent|percent of|what %
 X: 百分比|比例|占比|百分之几|占百分之多少|占多少
 d: distinct|different|unique|distinct values of|unique values of|different values of|distinct values|unique values
-d: different values|不同|唯一|不同值|不同的
+d: different values|kinds of|levels of|categories of|sorts of|不同|唯一|不同值|不同的
 m: missing|null|nulls|nan|nans|na|empty|blank|blanks|missing values|null values|nan values|missing value
-m: missing data|incomplete|empty values|empty cells|missing entries|缺失|缺失值|空值|缺失的值
+m: missing data|gaps|not recorded|incomplete|empty values|empty cells|missing entries|缺失|缺失值|空值|缺失的值
 u: duplicate|duplicates|duplicated|repeated|duplicate values|duplicate entries|重复|重复的
 O: sort|sorted|order by|ordered by|sort by|sorted by|rank|ranked|rank by|ranked by|ordered|arrange by|排序|排列
 o max: descending|in descending order|desc|highest first|largest first|high to low|降序|从大到小|从高到低
@@ -105,8 +105,8 @@ r: correlation|correlated|correlation of|correlate|relationship|correlation coef
 > <: below|under|less than|fewer than|smaller than|lower than|<|小于|低于|少于|不到
 @ >=: or more|or higher|or above|or greater|or larger|and above|and up|以上
 @ <=: or less|or fewer|or lower|or below|or under|and below
-> >=: at least|no less than|not less than|no fewer than|no lower than|not below|not under|no smaller than|>=|至少|不少于|不低于
-> <=: at most|no more than|not more than|no higher than|not above|no greater than|no larger than|not over|not exceeding|up to|<=|至多|不超过|不多于
+> >=: at least|no less than|not less than|no fewer than|no lower than|not below|not under|no smaller than|>=|至少|至少为|大于等于|大于或等于|不小于|不少于|不低于
+> <=: at most|no more than|not more than|no higher than|not above|no greater than|no larger than|not over|not exceeding|up to|<=|至多|至多为|小于等于|小于或等于|不大于|不高于|不超过|不多于
 > after: after|later than|newer than|more recent than|之后|以后|晚于
 > before: before|earlier than|prior to|up to but excluding|up to but not including|之前|以前|早于
 > since: since|starting|on or after|no earlier than|not before|自从
@@ -114,11 +114,11 @@ r: correlation|correlated|correlation of|correlate|relationship|correlation coef
 b: between|介于|之间
 &: and|和|与|到|以及|且|并且
 |: or|或|或者
-!: not|isn't|aren't|wasn't|except|except for|excluding|other than|but not|不是|不为|不在|除了|!=
+!: not|isn't|aren't|wasn't|except|except for|leaving out|not counting|not including|everything but|everything except|all but|ignoring|excluding|other than|but not|不是|不为|不在|除了|!=
 n: without|no|with no|lack|lacks|lacking|have no|has no|没有
 i: equals|equal to|equal|=|==|等于|是|为
 c: contains|containing|contain|包含
-q: where|whose|that|if|其中
+q: considering only|looking only at|只看|只考虑|where|whose|that|if|其中
 t: over time|through time|随时间|over the time
 v: against|versus|vs
 P: plot|plots|chart|graph|draw|visualize|visualise|画|画出|绘制|图
@@ -157,12 +157,52 @@ _POSTPOSITIONS = frozenset(["里", "中", "的"])
 _BEFORE_YEARS = "in of during before after since for from until year"
 _AROUND_YEARS = frozenset(_BEFORE_YEARS.split())
 _WHEN = rf"(?:\d{{4}}-\d\d(?:-\d\d)?|(?:\d{{1,2}} )?(?:{'|'.join(_MONTHS).strip('|')}) \d{{4}}|-?\d[\d,.]*\b)"
-_SAID_AS = (
-    (r"\bvalue[ _]counts?\b|\bfrequencies\b|\btabulate\b", "counts of"),
-    (r"\bcounts of of\b", "counts of"),
-    (rf"\bfrom ({_WHEN}) (?:up )?(?:to|until|till|through) ({_WHEN})", r"between \1 and \2"),
-    (rf"\bfrom ({_WHEN}) (?:on|onwards?)\b", r"since \1"),
-)
+_PHRASES = r"""
+\bfrom (WHEN) (?:up )?(?:to|until|till|through) (WHEN) => between \1 and \2
+\bfrom (WHEN) (?:on|onwards?)\b => since \1
+,\s*(TABLE)\W*$ => \040in \1
+^\W*before we (?:start|begin)\b => \040
+\b(?:could|would) you\b|\b(?:I|we)(?: would|'d) like\b|\b(?:I|we) (?:need|want)\b|\blet me (?:see|know)\b|\bfor (?:my|our|the) report\b => \040
+\bwhat would be\b => what is
+\bdo (?:I|we) have\b => are there
+^(with .*?)\bare left\b => \1are there
+\bdo(?:es)? (TABLE) have\b => are there in \1
+\bvalue[ _]counts?\b|\bfrequencies\b|\btabulate\b => counts of
+\bcounts of of\b => counts of
+\bbreak (.+?) down by (.+?)(?:[:,] how many (?:of|in) each\b|$) => how many \1 by \2
+\bhow (?:do|does|are|is) (?:the )?(TABLE) (?:split|distributed|divided|spread) (?:up )?(?:across|over|among|by|between) (?:the )? => how many \1 per \040
+\bhow (?:do|does) (?:the )?(.+?) (?:differ|vary) (?:between|across|among|by|with) (?:the )?(.+?)(?: groups\b|(?= in\b)|$|(?=\?)) => \1 by \2
+\bhow (high|low) (?:does|do|did|can) (?:the )?(.+?) (?:go|get)\b => \1est \2
+\bhow (?:large|big|high) is the (share|percentage|proportion|fraction)\b => what is the \1
+\bin percent,? how many\b => what percentage of
+\bhow often (?:does|do|did) (.+?) (?:occur|appear)(?: as)?\b => how many rows are \1
+((?:kinds|levels|categories|sorts) of .+?) (?:occur|appear|exist|(?:were|are) used)\b => \1
+\bhow many (\S+) (?:levels|kinds|categories)\b => how many different \1
+\bwhat can (.+?) be\b|\bname (?:every|each) (.+?) (?:that|which) (?:occurs|appears|exists)\b => different \1\2
+^\W*is (\S+) complete\W*$ => missing values in \1
+\bcheck (\S+) for (.+)$ => \2 in \1
+\b(?:did|does|is|was) anything (?:get |gets )?(?:entered|listed|occur|appear|recorded) twice\b => are there duplicates
+\bon average,? (which .*?)\b(highest|lowest|largest|smallest)\b => \1\2 mean
+\bsums? to the (highest|lowest|largest|smallest)\b => has the \1 total
+\b(?:contributes?|contributed|accounts? for) the (most|least|fewest)\b(?= (?!in\b|of\b)\w) => has the \1
+\bsaw the\b => had the
+\b(day|week|month|year) by \1\b => per \1
+\b(?:fall|falls|fell) (?:into|in|within)\b|\bduring\b => in
+\b(?:go|goes|went) (?:above|beyond|over)\b => above
+\b(?:stay|stays|stayed|lie|lies) (below|above|under|between)\b => \1
+\breach(?:es|ed)? an? (?=.* or (?:more|higher|above)) => have a\040
+\b(where|whose) (\w+) (?:is|are) no\b => where not \2
+\blooking at (.+?) only\b => where \1
+\bthose (?=that\b|which\b|where\b|whose\b|with\b) => \040
+\bamong\b|\bout of\b => of
+(?:按照?)(.+?)分组 => 按\1
+除了(.+?)(?:以外|之外) => 除了\1
+(从.到.)列出 => \1
+是(?:什么|几) => 是多少
+有哪几种 => 有
+(?<!看)一下|请问|这张表|这个表 => \040
+"""
+_SAID_AS = tuple(tuple(line.replace("WHEN", _WHEN).split(" => ")) for line in _PHRASES.strip().splitlines())
 """Texts, and others that say the same in words of the lexicon."""
 _LONGEST = 5
 """Words of a phrase."""
@@ -181,26 +221,18 @@ class Token:
     of: bool = False
 
 
+_ASKING = frozenset(
+    ["how many", "number of", "row", "top", "rows", "records", "entries", "per", "each", "多少", "几", "行"]
+)
+
+
 def speaks_of_tables(request: str) -> bool:
     """Whether a request has a word that questions about tables have."""
     words = [word.lower() for word in pieces(request, Frame("", 0, 0, ()))]
     phrases = [" ".join(words[at : at + n]) for at in range(len(words)) for n in (1, 2, 3)]
     kinds = {LEXICON[one][0] for one in phrases if one in LEXICON}
     opens = next((LEXICON[one][0] for n in (4, 3, 2, 1) if (one := " ".join(words[:n])) in LEXICON), "")
-    asked = {
-        "how many",
-        "number of",
-        "row",
-        "top",
-        "rows",
-        "records",
-        "entries",
-        "per",
-        "each",
-        "多少",
-        "几",
-        "行",
-    } & set(phrases)
+    asked = _ASKING & set(phrases)
     return bool(kinds & set("ASGXdmuOrKsYM") or asked or (opens in ("Q", "H", "f", "B", "O") and len(words) < 15))
 
 
@@ -227,8 +259,9 @@ def names_part(request: str, frame: Frame) -> bool:
 
 def pieces(request: str, frame: Frame) -> list[str]:
     """The words of a request; Chinese is cut by longest match over the lexicon and the names of the table."""
+    called = "|".join(re.escape(one) for one in (frame.name, *frame.nouns) if one) or "(?!)"
     for pattern, said in _SAID_AS:
-        request = re.sub(pattern, said, request, flags=re.IGNORECASE)
+        request = re.sub(pattern.replace("TABLE", called), said, request, flags=re.IGNORECASE)
     found: list[str] = []
     names = [frame.name, *(name for column in frame.columns for name in (column.name, *column.values))]
     for piece in _PIECE.findall(re.sub(r"(?<=[^\W\d])[’']s\b(?! in\b)", "", request)):
