@@ -18,7 +18,7 @@ from deepnb.models.teaching.grammar import Ask, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import Column, Frame, called, listed_tables, mentioned, parse_frame, without_tables
 from deepnb.models.teaching.talk import confess, nothing, says, wants_knowledge
-from deepnb.models.teaching.vocabulary import names_part, pieces, speaks_of_tables, unknown_words
+from deepnb.models.teaching.vocabulary import may_ask, names_part, pieces, speaks_of_tables, unknown_words
 from deepnb.models.teaching.words import first_match, short
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
@@ -41,7 +41,8 @@ def wants_table(c: Conversation) -> str | None:
 def wants_any_table(c: Conversation) -> str | None:
     """Any other request that may be about one."""
     told = re.match(r"\W*(?:remember|forget|note|save)\b|记", c.request, re.IGNORECASE)
-    return c.request if {INSPECT, LIST} <= c.tools and 0 < len(c.request) < 300 and not told else None
+    asks = 0 < len(c.request) < 300 and not told and (may_ask(c.request) or _spoken(c))
+    return c.request if asks and {INSPECT, LIST} <= c.tools else None
 
 
 def understood(c: Conversation, request: str, sure: bool) -> Generator[Use, Step, tuple[Frame, Ask] | str]:
