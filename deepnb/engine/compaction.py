@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from deepagents.backends.protocol import FileUploadResponse
 from deepagents.middleware.summarization import SummarizationMiddleware as Upstream
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
@@ -49,8 +50,8 @@ Clock = Callable[[], str]
 Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
 """(history file so far, timestamp, messages) -> (text to append, characters to keep before it; None: all)."""
 
-Flusher = Callable[[Sequence[BaseMessage], Mapping[str, Any], str], Flush | None]
-"""(messages that go, the thread's state, timestamp) -> what was put down; None where that was done before."""
+Flusher = Callable[..., Flush | None]
+"""(messages that go, the thread's state, timestamp, by_hand=False) -> what was put down; None where that was done before."""
 
 Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
 """State of a thread -> (texts of others, what the user says)."""
@@ -69,8 +70,19 @@ class Done:
     session: str
 
 
+Weigh = Callable[[Done], Done]
+"""Gives a compaction with the tokens of the request that takes the old one's place; raises where it is not worth it."""
+
+
 class NotOffloaded(Exception):
     """The messages could not be written down; `str()` says why."""
+
+
+class _Nowhere:
+    """Takes files and keeps none of them."""
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        return [FileUploadResponse(path) for path, _ in files]
 
 
 class CompactionSteps(Upstream):
@@ -134,21 +146,24 @@ class CompactionSteps(Upstream):
         offload: Offload,
         tell: Callable[[Event], None],
         pinned: Sequence[str] = (),
+        weigh: Weigh | None = None,
     ) -> Done:
-        """Flush, offload, summarize, and keep beside the summary what it lost, and the skills `pinned` to this turn."""
+        """Flush, offload, summarize, and keep beside the summary what it lost, and the skills `pinned` to this turn.
+
+        One that is weighed is offloaded after that: until then nothing is written but the daily note.
+        """
         messages, previous = request.messages, request.state.get(keys.OFFLOAD)
-        going, failed = self._offload_inline_media(
-            self._backend, [m for m in messages[:cutoff] if source_of(m) != MEMORY_UPDATE]
-        )
-        if failed:
-            raise NotOffloaded(f"{failed} image{'s' if failed > 1 else ''} or other media can't be written")
+        leaving = [m for m in messages[:cutoff] if source_of(m) != MEMORY_UPDATE]
+        going = self._without_media(leaving, _Nowhere() if weigh else self._backend)
         new = [m for m in going if source_of(m) not in _OURS]
-        at = self._clock()
-        flush = self._flushed(new, request.state, at, tell)
-        path = self._offloaded(new, at, self._get_history_path(session))
+        at, path = self._clock(), self._get_history_path(session)
+        flush = self._flushed(new, request.state, at, tell, by_hand=weigh is not None)
+        if weigh is None:
+            self._offload(new, at, path)
         conversation = [m for m in going if source_of(m) not in _ADDED]
         others, own = self._heard(request.state)
-        summary = attributed(self._summary(conversation, len(new), path, tell), others, own)
+        text, problem = self._summary(conversation, len(new), path)
+        summary = attributed(text, others, own)
         held = messages[0].additional_kwargs if source_of(messages[0]) == keys.SUMMARY_SOURCE else {}
         before = [Anchor(*a) for part in ("hidden", "anchors") for a in held.get(part) or ()]
         found = find((to_message(m) for m in conversation if source_of(m) not in _OURS), redact)
@@ -170,16 +185,36 @@ class CompactionSteps(Upstream):
             flush=flush,
             messages=len(new),
         )
-        message.additional_kwargs.update(offload_record(offload), pinned=list(pinned))
-        return Done(offload, message, cutoff, session)
+        done = Done(offload, message, cutoff, session)
+        if weigh is not None:
+            done = weigh(done)
+            self._without_media(leaving, self._backend)
+            self._offload(new, at, path)
+        message.additional_kwargs.update(offload_record(done.offload), pinned=list(pinned))
+        if problem:
+            tell(Notice(problem))
+        return done
+
+    def _without_media(self, messages: list[AnyMessage], backend: Any) -> list[AnyMessage]:
+        """The messages with the paths of their images and other media, which are written to `backend`, in their place."""
+        without, failed = self._offload_inline_media(backend, messages)
+        if failed:
+            raise NotOffloaded(f"{failed} image{'s' if failed > 1 else ''} or other media can't be written")
+        return without
 
     def _flushed(
-        self, going: Sequence[BaseMessage], state: Mapping[str, Any], at: str, tell: Callable[[Event], None]
+        self,
+        going: Sequence[BaseMessage],
+        state: Mapping[str, Any],
+        at: str,
+        tell: Callable[[Event], None],
+        *,
+        by_hand: bool,
     ) -> Flush | None:
         if self._flush is None or not going:
             return None
         try:
-            flush = self._flush(going, state, at)
+            flush = self._flush(going, state, at, by_hand=by_hand)
         except NotOnTapeError:
             raise
         except Exception as failure:
@@ -189,8 +224,8 @@ class CompactionSteps(Upstream):
             tell(Flushed(flush))
         return flush
 
-    def _offloaded(self, going: Sequence[BaseMessage], at: str, path: str) -> str:
-        """Append the messages to the thread's history file, each once; gives its path."""
+    def _offload(self, going: Sequence[BaseMessage], at: str, path: str) -> None:
+        """Append the messages to the thread's history file, each once."""
         try:
             found = self._backend.download_files([path])[0]
             if found.content is None and found.error not in (None, "file_not_found"):
@@ -209,10 +244,9 @@ class CompactionSteps(Upstream):
             raise NotOffloaded(f"{path} can't be written: {one_line(failure)}") from failure
         if problem:
             raise NotOffloaded(f"{path} can't be written: {problem}")
-        return path
 
-    def _summary(self, going: list[AnyMessage], count: int, path: str, tell: Callable[[Event], None]) -> str:
-        """The model's summary; where it fails, words that say so and where the messages are."""
+    def _summary(self, going: list[AnyMessage], count: int, path: str) -> tuple[str, str]:
+        """(the model's summary, ""); where it fails, (words that say so and where the messages are, what to tell the user)."""
         try:
             summary = self._create_summary(going)
             why = "the model returned nothing"
@@ -221,11 +255,12 @@ class CompactionSteps(Upstream):
         except Exception as failure:
             summary, why = "", one_line(failure)
         if summary.strip():
-            return redact(
-                split_thinking(summary)[1] or summary
-            )  # it stays in the state, and goes into every request from here on
-        tell(Notice(f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}"))
-        return f"(There is no summary: {why}. The {count} messages that stood here are word for word in {path}.)"
+            # it stays in the state, and goes into every request from here on
+            return redact(split_thinking(summary)[1] or summary), ""
+        return (
+            f"(There is no summary: {why}. The {count} messages that stood here are word for word in {path}.)",
+            f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}",
+        )
 
     def _cutoff(self, messages: list[AnyMessage], fixed: int, *, must: bool) -> int:
         """How many messages go; 0 where none can, or where it is not worth it.

@@ -16,7 +16,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
 
 from deepnb.core.budget import Budget
-from deepnb.core.errors import LimitError, RunError
+from deepnb.core.errors import LimitError, RefusedError, RunError
 from deepnb.core.model_failure import causes, is_overflow, refusal, told_window
 from deepnb.core.offload import Offload
 from deepnb.core.values import Compacted, Event
@@ -209,28 +209,49 @@ class SummarizationMiddleware(CompactionSteps):
         self,
         values: Mapping[str, Any],
         thread: str,
-        total: Callable[[Mapping[str, Any]], int],
+        total: Callable[[Mapping[str, Any]], int | None],
         tell: Callable[[Event], None],
     ) -> tuple[dict[str, Any], Offload] | None:
         """Compact a thread between two turns, all but its last turn: (what to write into its state, what was done).
 
-        `total` gives the tokens of the next request, with an update of these values. None where only one turn is left.
+        `total` gives the tokens of the next request, with an update of these values; where it can't, only the messages
+        are counted. None where only one turn is left, and an error where the next request would be no smaller.
         """
         state = list(values.get(keys.MESSAGES) or [])
+
+        def size(update: Mapping[str, Any]) -> int:
+            if (known := total(update)) is not None:
+                return known
+            return self.token_counter(self._apply_event_to_messages(state, {**values, **update}.get(keys.OFFLOAD)))
+
+        def weigh(done: Done, summary: str = "this summary") -> Done:
+            after = size(_update(done, len(state)))
+            if after < offload.before:
+                return replace(done, offload=replace(done.offload, after=after))
+            flush = done.offload.flush
+            noted = f"; what is worth keeping is in {flush.file}" if flush and flush.lines else ""
+            raise RefusedError(
+                f"not compacted: with {summary} the next request would have {after:,} tokens, and it has "
+                f"{offload.before:,}{noted}",
+                "%agent budget shows what fills the context",
+            )
+
         messages = self._apply_event_to_messages(state, values.get(keys.OFFLOAD))
         cutoff = turn_start(messages)
         if not any(is_request(m) for m in messages[:cutoff]):
             return None
-        request = _Between(messages, values)
-        offload = Offload(None, "", cutoff, cause="by hand", before=total({}))
+        session = str(values.get(keys.OFFLOAD_ID) or thread)
+        offload = Offload(None, "", cutoff, cause="by hand", before=size({}))
+        path = self._get_history_path(session)
+        least: Any = self._build_new_messages_with_path("", path)[0]
+        gone = self._compute_state_cutoff(values.get(keys.OFFLOAD), cutoff)
+        weigh(Done(replace(offload, path=path, cutoff=gone), least, cutoff, session), "a summary of no words")
         try:
-            done = self._compact(request, cutoff, str(values.get(keys.OFFLOAD_ID) or thread), offload, tell)
+            done = self._compact(_Between(messages, values), cutoff, session, offload, tell, weigh=weigh)
         except NotOffloaded as why:
             raise RunError(f"not compacted, and nothing was removed: {why}", "fix that, then %agent compact") from None
-        made = replace(done.offload, after=total(_update(done, len(state))))
-        done.message.additional_kwargs.update(offload_record(made))
-        tell(Compacted(made))
-        return _update(done, len(state)), made
+        tell(Compacted(done.offload))
+        return _update(done, len(state)), done.offload
 
     def _with_room(self, request: Any) -> Any:
         """The request with as much reserved for the answer as there is room for beside it."""

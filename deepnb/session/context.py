@@ -69,10 +69,6 @@ class SessionContext:
         budget = self.budget()
         return sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
 
-    def _total(self, update: Mapping[str, Any]) -> int:
-        budget = self._upcoming(update) or self.budget()
-        return budget.total if budget else 0
-
     def xray(self, turn: int | None = None, call: int | None = None) -> Xray:
         """The request of the last call for an answer, that of turn `turn`, or call `call` of it, both from 1."""
         sent = [(t.number, c) for t in self._workspace.turns for c in calls(t) if c.request is not None]
@@ -114,7 +110,10 @@ class SessionContext:
     # -- what can be done about it
 
     def compact(self, tell: Callable[[Event], None]) -> Offload:
-        """Compact the thread, all but its last turn; each step is reported as it happens, and kept with that turn."""
+        """Compact the thread, all but its last turn; each step is reported as it happens, and kept with that turn.
+
+        An error is raised where that would not make the next request smaller; then the thread is as it was.
+        """
         from deepnb.engine.run import run_apart
 
         work, thread = self._workspace, self._finished("compact", "%agent compact")
@@ -127,11 +126,15 @@ class SessionContext:
             events.append(event)
             tell(event)
 
+        def total(update: Mapping[str, Any]) -> int | None:
+            budget = self._upcoming(update)
+            return budget.total if budget else None
+
         try:
             values = work.state.values(thread)
             work.backend.begin()
             done = run_apart(
-                lambda: compaction.compact(values, thread.name, self._total, happened),
+                lambda: compaction.compact(values, thread.name, total, happened),
                 happened,
                 recorder(work, thread, built),
             )

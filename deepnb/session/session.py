@@ -808,7 +808,8 @@ class Session:
     def compact(self, tell: Callable[[Event], None] = lambda event: None) -> Offload:
         """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger.
 
-        `tell` is given each event as it happens.
+        Where that would not make the next request smaller, an error says so and the thread is as it was; what the flush
+        noted stays. `tell` is given each event as it happens.
         """
         return self._context.compact(tell)
 

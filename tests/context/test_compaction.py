@@ -18,7 +18,16 @@ from deepnb.core.anchors import CLOSE, OPEN
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, Flushed
 from deepnb.models.teaching import TeachingModel
-from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session, stored_once
+from tests.support.compactions import (
+    AT_LENGTH,
+    HISTORY,
+    Phased,
+    compactions,
+    notices,
+    prompt_text,
+    session,
+    stored_once,
+)
 from tests.support.scripted import call
 from tests.support.tables import every_row
 
@@ -49,7 +58,7 @@ def planted(i: int) -> str:
 
 @every_row("by_hand", [False, True])
 def test_what_fits_the_bound_outlives_five_lossy_compactions(by_hand: bool):
-    model = Phased(profile={"max_input_tokens": 40_000})
+    model = Phased(answers=[AT_LENGTH], profile={"max_input_tokens": 40_000})
     s = session(model, **({"trigger": ("messages", 1_000)} if by_hand else {}))
     for i in range(1, 13):
         s.run(planted(i))
@@ -201,7 +210,7 @@ def test_what_the_user_said_outlasts_a_lossy_summary(summary: str):
 
 @pytest.mark.slow
 def test_there_is_a_flush_for_every_compaction_of_whatever_cause():
-    model = Phased(profile={"max_input_tokens": 30_000}, flush="- a fact worth keeping")
+    model = Phased(answers=[AT_LENGTH], profile={"max_input_tokens": 30_000}, flush="- a fact worth keeping")
     s = Session(model=model, trigger=("messages", 9), keep=("messages", 2))
     turn = 0
     while len(compactions(s)) < 50:
@@ -210,7 +219,8 @@ def test_there_is_a_flush_for_every_compaction_of_whatever_cause():
             s.compact()
         sent = len(s.snapshot.messages) - (s.snapshot.offload.cutoff - 1 if s.snapshot.offload else 0)
         if turn % 3 == 1 and 4 <= sent <= 6:  # not yet at the trigger, and something to compact
-            model.answers = [*["ok"] * len(model.requests), ContextOverflowError("prompt is too long"), "ok"]
+            answered = [AT_LENGTH] * len(model.requests)
+            model.answers = [*answered, ContextOverflowError("prompt is too long"), AT_LENGTH]
         model.flush = f"- fact {turn}"
         s.run(f"prompt {turn}")
     causes = Counter(c.offload.cause for c in compactions(s))
@@ -374,7 +384,7 @@ def test_the_teaching_model_flushes_through_the_same_call():
 
 
 def test_compacting_by_hand_leaves_the_last_turn():
-    model = Phased(summary="in short")
+    model = Phased(summary="in short", answers=[AT_LENGTH, "ok"])
     s = Session(model=model)
     with pytest.raises(DeepnbError, match="no turns yet"):
         s.compact()
@@ -384,7 +394,7 @@ def test_compacting_by_hand_leaves_the_last_turn():
     s.run("second")
     offload = s.compact()
     assert (offload.cause, offload.summary, offload.cutoff) == ("by hand", "in short", 2)
-    assert offload.before > 0 < offload.after
+    assert offload.before > offload.after > 0
     with pytest.raises(DeepnbError, match="nothing to compact before the last turn"):
         s.compact()
     s.run("third")
@@ -400,7 +410,7 @@ def test_compacting_by_hand_leaves_the_last_turn():
 
 def test_two_compactions_of_one_second_are_told_apart():
     """A class fixes the clock; each section has to stand with its own summary all the same."""
-    model = Phased()
+    model = Phased(answers=[AT_LENGTH])
     s = Session(model=model, clock=lambda: datetime(2026, 11, 22, 9, tzinfo=UTC))
     for prompt in "abcdef":
         s.run(prompt)
@@ -470,7 +480,7 @@ def test_where_the_history_can_not_be_written_nothing_is_dropped(tmp_path, how: 
 def test_a_flush_that_fails_stops_nothing(monkeypatch):
     from deepnb.memory import flush
 
-    def broken(*_: Any) -> Any:
+    def broken(*_: Any, **__: Any) -> Any:
         raise OSError("disk gone")
 
     monkeypatch.setattr(flush.Flusher, "__call__", broken)

@@ -12,6 +12,7 @@ from deepnb import DeepnbError, Session, reads
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.engine.probe import to_message
 from deepnb.testing import ScriptedModel, call
+from tests.support.compactions import AT_LENGTH
 from tests.support.tables import every_row
 
 PNG = base64.b64decode(
@@ -39,7 +40,7 @@ def compacted(*blocks: Any) -> Session:
         """Draw the plot."""
         return [{"type": "text", "text": "the plot of June"}, *blocks]
 
-    s = Session(model=ScriptedModel(answers=[call("draw"), "drawn", "later", "a summary"]), tools=[draw])
+    s = Session(model=ScriptedModel(answers=[call("draw"), AT_LENGTH, "later", "a summary"]), tools=[draw])
     s.run("draw it")
     s.run("and now?")
     s.compact()

@@ -12,6 +12,7 @@ from deepnb.memory.daily import addition, bare, entries
 from deepnb.memory.promotion import candidates
 from deepnb.memory.recalls import Recall
 from tests.support.clock import Clock, session
+from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import call, unasked
 from tests.support.tables import every_row
 
@@ -168,7 +169,7 @@ def test_a_flush_by_hand_notes_and_compacts_nothing():
 
 
 def test_a_flush_by_hand_does_not_take_the_place_of_the_next_one():
-    s = session("one", "two")
+    s = session(AT_LENGTH, "two")
     s.run("first")
     s.run("second")
     s.memory.flush()

@@ -14,6 +14,7 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.core.messages import MEMORY_UPDATE
 from deepnb.core.values import Compacted, ToolEnded
 from deepnb.memory.scope import Scope
+from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
 
@@ -42,7 +43,7 @@ def compactions(s: Session) -> list[Compacted]:
 
 def told(s: Session) -> Session:
     """A thread in which a change of MEMORY.md was told, and then compacted away."""
-    s.run("one")
+    s.run(f"one {AT_LENGTH}")
     s.memory.add(SECRET, "/MEMORY.md")
     s.run("two")
     assert SECRET in sent(s)
@@ -57,7 +58,7 @@ def told(s: Session) -> Session:
 @every_row("by", ["trigger", "hand"])
 def test_a_change_of_memory_that_was_told_is_not_offloaded(by: str):
     s = session(**(COMPACTS if by == "trigger" else {}))
-    s.run("one")
+    s.run(f"one {AT_LENGTH}")
     s.memory.add(SECRET, "/MEMORY.md")
     s.run("two")
     assert any(m.source == MEMORY_UPDATE for m in s.snapshot.messages) and SECRET in sent(s)
@@ -230,7 +231,7 @@ def test_a_shared_thread_reads_the_history_of_shared_threads_alone(tmp_path: Pat
     )  # fmt: skip
     told(s)
     s.new("open", shared=True)
-    s.run("spoken openly")
+    s.run(f"spoken openly {AT_LENGTH}")
     s.run("and again")
     s.compact()
     s.run("look around")

@@ -17,7 +17,7 @@ from deepnb.core.anchors import prohibitions
 from deepnb.magics.interpolate import fill
 from deepnb.memory.layers import note_day
 from tests import DATA
-from tests.support.compactions import Phased
+from tests.support.compactions import AT_LENGTH, Phased
 from tests.support.scripted import call
 from tests.support.session_files import Claude, says
 from tests.support.shells import Shell
@@ -63,7 +63,7 @@ class Desk:
         self.s.run("thanks")
         self.model.flush, self.model.summary = flush, summary
         self.s.compact()
-        self.next("ok")
+        self.next(AT_LENGTH * 8)  # so that the next compaction is worth it, however much it claims
         self.s.run("next")
         return "\n".join(m.text for m in self.model.requests[-1] if m.type == "human")
 

@@ -9,6 +9,7 @@ from langchain_ollama import ChatOllama
 
 from deepnb import Session
 from deepnb.core.values import Notice
+from tests.support.compactions import AT_LENGTH
 from tests.support.ollama_server import OllamaServer
 
 CUT = "the prompt was cut"
@@ -25,7 +26,7 @@ def test_the_window_is_sent(ollama: OllamaServer) -> None:
     s = Session("ollama:qwen3:8b", namespace={})
     for given, window in ((None, 8_192), (16_384, 16_384), (100_000, 40_960)):
         s.configure(max_input_tokens=given)
-        s.run("hi")
+        s.run(f"hi {AT_LENGTH}")
         assert (s.rule.window, s.rule.guessed) == (window, False)
         assert ollama.bodies[-1]["options"]["num_ctx"] == window
     s.compact()

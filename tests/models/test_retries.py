@@ -17,6 +17,7 @@ from deepnb.core.values import Compacted, ModelStarted, Notice, Retry, ToolEnded
 from deepnb.engine import retries
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS
+from tests.support.compactions import AT_LENGTH
 from tests.support.openai_server import Cut, Fail, OpenAIServer, Say, Use
 from tests.support.tables import every_row
 
@@ -189,7 +190,7 @@ def test_a_summary_and_a_flush_are_sent_again_and_no_more_often(provider, server
         return BUSY if len(seen) in (1, 3) else Say("NO_REPLY") if request.get("tools") else Say("They talked.")
 
     s = session(provider, server, [Say("Yes.")])
-    for prompt in ("one", "two", "three"):
+    for prompt in (AT_LENGTH, "two", "three"):
         s.run(prompt)
     seen: list[bool] = []
     server.answers[:] = [answer]
@@ -202,7 +203,7 @@ def test_a_summary_and_a_flush_are_sent_again_and_no_more_often(provider, server
 
 def test_a_summary_that_fails_is_asked_for_five_times_and_said_in_words(provider, server):
     s = session(provider, server, [Say("Yes.")], {"enable_memory": False})
-    for prompt in ("one", "two", "three"):
+    for prompt in (AT_LENGTH, "two", "three"):
         s.run(prompt)
     server.answers[:] = [BUSY]
     server.requests.clear()

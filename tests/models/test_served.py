@@ -12,6 +12,7 @@ from deepnb.core.values import Retry
 from deepnb.models.resolve import resolve
 from deepnb.testing import ScriptedModel
 from deepnb.views.footer import footer_view
+from tests.support.compactions import AT_LENGTH
 from tests.support.local_server import KINDS, NAME, local_server
 from tests.support.openai_server import Fail, OpenAIServer, Say
 from tests.support.shells import Shell
@@ -42,7 +43,7 @@ def test_a_server_that_refuses_to_be_asked_is_asked_once() -> None:
 
     with OpenAIServer([answer]) as server:
         s = Session("qwen", base_url=server.url, namespace={})
-        assert [s.run(prompt).text for prompt in "abc"] == ["ok"] * 3
+        assert [s.run(f"{prompt} {AT_LENGTH}").text for prompt in "abc"] == ["ok"] * 3
         s.compact()
         assert ["stream_options" in one for one in server.requests].count(True) == 1
 

@@ -18,6 +18,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.persistence import sqlite
+from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
 
@@ -66,7 +67,7 @@ def ask(s: Session) -> None:
 
 
 ACTS: dict[str, Callable[[Session], Any]] = {
-    "turn": run("a word"),
+    "turn": run(AT_LENGTH, "in short"),
     "tools": run(call("order", n=1), call("write_file", file_path="/a.txt", content="A" * 9000), "done"),
     "failure": run(ValueError("no")),
     "interrupt": run(call("order", n=-1), "never"),

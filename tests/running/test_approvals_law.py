@@ -17,6 +17,7 @@ import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.core.approvals import Decision, PendingCall, digest
 from deepnb.engine.approvals import answers
+from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted
 
 TOOLS = ("boom", "other", "look")
@@ -153,7 +154,7 @@ def play(steps, policy, later, words, between) -> None:
     ]
     world = World([*script, "done"], policy)
     with contextlib.suppress(DeepnbError):  # a step may be that of a nested agent: then the main one ends early
-        world.session.run("go")
+        world.session.run(f"go {AT_LENGTH}")
     world.check()
     last: Decision | None = None
     turn = 0

@@ -19,7 +19,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from deepnb import DeepnbError, Session
 from deepnb.core.values import ModelStarted
 from deepnb.views.turn import TurnView
-from tests.support.compactions import Phased
+from tests.support.compactions import AT_LENGTH, Phased
 from tests.support.scripted import Scripted, call
 
 DOWN = RuntimeError("down")
@@ -185,7 +185,7 @@ def test_an_edit_of_memory_is_told_once(refresh: Any, checkpointer: Any) -> None
 
 
 def test_what_was_brought_back_and_what_was_pinned_goes_with_the_next_try_once() -> None:
-    model = Phased(answers=["ok", "ok", "ok", DOWN, DOWN, "ok"])
+    model = Phased(answers=[AT_LENGTH, "ok", "ok", DOWN, DOWN, "ok"])
     s = Session(model=model)
     for prompt in ("alpha", "beta", "gamma"):
         s.run(prompt)

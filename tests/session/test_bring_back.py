@@ -11,13 +11,23 @@ from deepnb.core.errors import DeepnbError
 from deepnb.core.offload import ranges
 from deepnb.engine.request import is_request
 from deepnb.models.teaching import TeachingModel
-from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session, stored_once
+from tests.support.compactions import (
+    AT_LENGTH,
+    HISTORY,
+    Phased,
+    compactions,
+    notices,
+    prompt_text,
+    session,
+    stored_once,
+)
 from tests.support.scripted import call
 from tests.support.tables import every_row
 
 
 def compacted(model: Phased, **options: Any) -> Session:
-    """A session whose first section holds: alpha, ok, beta, ok."""
+    """A session whose first section holds: alpha, an answer at length, beta, ok."""
+    model.answers = [AT_LENGTH, *model.answers]
     s = Session(model=model, **options)
     for prompt in ("alpha /a/b.py", "beta", "gamma"):
         s.run(prompt)

@@ -11,7 +11,7 @@ from langchain.agents.middleware import AgentMiddleware
 
 from deepnb import Session
 from deepnb.magics.pictures import budget_picture, status_picture
-from tests.support.compactions import Phased
+from tests.support.compactions import AT_LENGTH, Phased
 from tests.support.scripted import call
 from tests.support.tables import every_row
 
@@ -34,7 +34,7 @@ class Polite(AgentMiddleware):
 
 def talk(s: Session) -> None:
     """Three turns, one of them with a tool."""
-    for prompt in ("The depots are in the harbour.", "Look.", "Which is the oldest?"):
+    for prompt in (f"The depots are in the harbour. {AT_LENGTH}", "Look.", "Which is the oldest?"):
         s.run(prompt)
 
 

@@ -60,7 +60,7 @@ def test_results_of_nested_agents_have_files_of_their_own():
 
 def compacted() -> Session:
     s = Session(
-        model=Scripted(answers=["a " * 500]),
+        model=Scripted(answers=["a " * 500, "in short"]),
         trigger=("tokens", 900_000),
         keep=("messages", 1),
         namespace={},

@@ -13,6 +13,8 @@ from deepnb.core.values import Compacted, Notice
 from tests.support.scripted import Scripted
 
 HISTORY = "/conversation_history/main.md"
+AT_LENGTH = "words\n" * 200
+"""Makes a turn longer than the message that takes its place: a prompt, or an answer to one, which is streamed at once."""
 
 
 class Phased(Scripted):
