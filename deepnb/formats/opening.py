@@ -65,7 +65,7 @@ def open_session(path: str | Path, session: str | None = None) -> SessionFile:
 
 
 def format_of(head: Head) -> Format:
-    """The format of a file; InvalidError that says what it seems to be where there is none."""
+    """Return the format of a file; raise InvalidError, which says what the file seems to be, if no format matches."""
     known, problems = formats()
     for one in known:
         if one.matches(head):

@@ -197,4 +197,4 @@ KINDS: Mapping[str, Kind] = {
     "approvals": Kind("Approvals", "calls that need your approval, and the rules", approvals_panel, approvals_twin),
 }
 READ = ("memory", "budget", "history")
-"""Those that show a session that was opened."""
+"""The panels that an opened session has."""
