@@ -78,6 +78,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("how many crates are heavier than 2026-02-03?", 'I can\'t place "heavier than"'),
         ("how many crates more than 2026-02-03?", 'I can\'t place "more than"'),
         ("how many crates from 2026-01-03 to 2026-02-03?", "2 rows of crates where packed is at least 2026-01-03"),
+        ("how many crates have weight from 4?", 'I can\'t place "from"'),
         ("how many crates from 2026-01-03?", 'I can\'t place "from"'),
         ("how many crates in January 2026 and in February 2026?", 'I can\'t place "packed"'),
         ("what is the range of weight in crates?", "The range of weight in crates is 6, from 4 to 10."),

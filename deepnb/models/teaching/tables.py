@@ -27,13 +27,8 @@ _AVERAGED = re.compile(
     r"|height|weight|gravity|density|score|grade|speed|_c$|radius|pressure|humidity|rating|salary|year|duration"
 )
 _SHORT = {
-    "qty": "quantity",
-    "temp": "temperature",
-    "amt": "amount",
-    "dept": "department",
-    "num": "number",
-    "avg": "average",
-}
+    "qty": "quantity", "temp": "temperature", "amt": "amount", "dept": "department", "num": "number", "avg": "average",
+}  # fmt: skip
 _NO_NOUN_WORDS = "df data table frame my the raw dataset copy new old all"
 _NO_NOUN = frozenset(_NO_NOUN_WORDS.split())
 

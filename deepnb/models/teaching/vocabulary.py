@@ -305,7 +305,8 @@ def spans(
         word = words[at].lower()
         if read:
             after = words[at + length] if at + length < len(words) else ""
-            if read[0].kind == "D" and at and (words[at - 1] == "to" or (words[at - 1] == "from" and _a_day(read[0]))):
+            begins = read[0].kind == "N" or (read[0].kind == "D" and _a_day(read[0]))
+            if at and read[0].kind in "DN" and (words[at - 1] == "to" or (words[at - 1] == "from" and begins)):
                 found.append([Token("?", words[at - 1])])  # from this day on, or of this day?
             of = of or (after in _POSTPOSITIONS and read[0].kind in "TC")
             found.append([replace(one, of=of) for one in read])
