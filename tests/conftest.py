@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import socket
+import sys
 from typing import Any
 
 import pytest
@@ -18,6 +19,12 @@ from deepnb.models import windows
 settings.register_profile("small", max_examples=25, derandomize=True, database=None, deadline=None)
 settings.register_profile("large", max_examples=400, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("DEEPNB_EXAMPLES", "small"))
+
+# The tests start hundreds of processes. Where a machine keeps no bytecode, each of them would compile the package again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# `jsonschema` imports it for a format that nothing here has, and building its 38 grammars takes seconds in each process.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 pytest_plugins = ["tests.support.shells", "tests.support.kernels"]
 

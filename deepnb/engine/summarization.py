@@ -270,11 +270,8 @@ class SummarizationMiddleware(CompactionSteps):
         return self.rule.limit is not None and total > self.rule.limit
 
     def _input_budget(self, request: Any) -> int | None:
-        """The most tokens that are sent; of an estimate more, since it errs on the high side, and of a guess all."""
-        if self.rule.window is None or self.rule.guessed:
-            return None
-        exact = self._budget(request.messages, request).exact
-        return self.rule.limit if exact else int(_HIGHEST * self.rule.window)
+        """The most tokens that are sent; None where the count is an estimate or the window a guess: the server decides."""
+        return None if self.rule.guessed or not self._budget(request.messages, request).exact else self.rule.limit
 
     def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
         again = "run the cell again, now that the window is known, " if learned else ""

@@ -31,7 +31,7 @@ def chromium() -> Iterator[Any]:
         yield browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def context(chromium: Any) -> Iterator[Any]:
     """A browser context for the tests of a module."""
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb import Session
+from deepnb.context.counting import BY_SCRIPT
 from deepnb.core.anchors import CLOSE, OPEN
 from deepnb.core.errors import DeepnbError
 from deepnb.core.values import Compacted, Flushed
@@ -163,7 +165,8 @@ def test_a_hundred_skills_count():
     assert all(c.budget.total <= 16_000 for t in s.turns for c in t.calls)
 
 
-def test_what_can_not_fit_is_one_line_before_the_model_is_asked():
+def test_what_can_not_fit_is_one_line_before_the_model_is_asked(monkeypatch):
+    monkeypatch.setattr("deepnb.wiring.model.BY_SCRIPT", replace(BY_SCRIPT, exact=True))
     model = Phased(profile={"max_input_tokens": 6_000})
     s = Session(model=model)
     s.run("a")
@@ -174,6 +177,17 @@ def test_what_can_not_fit_is_one_line_before_the_model_is_asked():
     assert len(model.requests) == asked
     s.rewind(1)
     assert s.run("b").text == "ok"
+
+
+def test_what_only_an_estimate_says_is_too_long_is_sent_and_the_server_decides():
+    taken = Phased(profile={"max_input_tokens": 6_000})
+    s = Session(model=taken)
+    assert s.run("words " * 12_000).text == "ok"
+    assert "words " * 12_000 in taken.requests[-1][-1].text
+
+    refused = Phased(answers=[ContextOverflowError("prompt is too long")], profile={"max_input_tokens": 6_000})
+    with pytest.raises(DeepnbError, match=r'the model refuses the request of ~[\d,]+ tokens .*"prompt is too long"'):
+        Session(model=refused).run("words " * 12_000)
 
 
 @pytest.mark.slow

@@ -172,9 +172,10 @@ def test_a_summary_that_fails_does_not_end_the_turn(caplog: pytest.LogCaptureFix
 
 
 def test_what_can_never_fit_is_langchains_own_error_in_words_for_any_program() -> None:
-    model = ScriptedModel(answers=["one"], profile=ModelProfile(max_input_tokens=1_000))
+    refusal: Any = ContextOverflowError("at most 1,000 tokens")
+    model = ScriptedModel(answers=[refusal, refusal], profile=ModelProfile(max_input_tokens=1_000))
     graph: Any = create_agent(model, middleware=[CompactionMiddleware(model)])
-    with pytest.raises(ContextOverflowError, match="does not fit the window of 1,000") as error:
+    with pytest.raises(ContextOverflowError, match=r'the model refuses the request .*"at most 1,000 tokens"') as error:
         graph.invoke({"messages": "word " * 5_000})
     assert "%agent" not in str(error.value)
 

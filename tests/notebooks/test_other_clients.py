@@ -25,7 +25,7 @@ LACKS = ("comms", "payloads", "updates", "ids")
 EVERY = frozenset(LACKS)
 WIDGET = "application/vnd.jupyter.widget-view+json"
 LOAD = "%load_ext deepnb"
-FEW = ("01_first_agent.ipynb", "06_approvals_and_data.ipynb")
+FEW = ("06_approvals_and_data.ipynb",)
 TWICE = re.compile(r"\w.{24,}\w")
 """A line that is long enough not to come twice by chance."""
 
