@@ -131,15 +131,12 @@ def test_a_long_memory_file_is_read_to_its_end() -> None:
     assert agent.file("/AGENTS.md") == text + "- The user uses vim\n", calls
 
 
-def test_files_and_a_to_do_list() -> None:
+def test_files() -> None:
     agent = Agent()
     agent.ask("write a file /notes/x.md with: hello world")
     assert agent.file("/notes/x.md") == "hello world\n"
     assert "> hello world" in agent.ask("read /notes/x.md")[1]
     assert "- /notes/" in agent.ask("列出文件")[1]
-    agent.ask("make a to-do list: buy milk, sleep")
-    agent.ask("mark buy milk as done")
-    assert agent.file("/todo.md") == "- [x] buy milk\n- [ ] sleep\n"
     assert "not found" in agent.ask("read /nope.md")[1]
 
 

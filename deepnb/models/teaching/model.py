@@ -24,9 +24,9 @@ from deepnb.core.subagents import TASK
 from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import message_text, pieces
 from deepnb.models.names import OFFLINE_WINDOW
-from deepnb.models.teaching import answers, code, errors, files, memory, notes, skills, summary, talk
+from deepnb.models.teaching import answers, code, errors, files, memory, recall, skills, summary, talk
 from deepnb.models.teaching.conversation import conversation
-from deepnb.models.teaching.moves import Intent, Say, Use, plan
+from deepnb.models.teaching.moves import Intent, Say, Use, asks, plan
 
 NAME = "offline"
 
@@ -34,30 +34,27 @@ INTENTS = (
     Intent("compact", summary.wants_compaction, summary.compact),
     Intent("flush", summary.wants_flush, summary.put_down),
     Intent("explain an error", errors.wants_explanation, errors.explain),
-    Intent("delegate by name", skills.wants_named, skills.delegate),
-    Intent("remember a file", memory.wants_remember_file, memory.remember_file),
-    Intent("add to a memory file", memory.wants_add, memory.add),
-    Intent("note", notes.wants_note, notes.note),
-    Intent("search memory", notes.wants_search, notes.search),
+    Intent("delegate", skills.wants_delegation, skills.delegate),
+    Intent("remember a file", asks(*memory.REMEMBER_FILE), memory.remember_file),
+    Intent("note", asks(*memory.NOTE, tool="note"), memory.note),
+    Intent("search memory", asks(*recall.SEARCH), recall.search),
     Intent("remember", memory.wants_remember, memory.remember),
-    Intent("forget", memory.wants_forget, memory.forget),
-    Intent("recap", summary.wants_recap, summary.recap),
-    Intent("delegate", skills.wants_any, skills.delegate),
-    Intent("tick off", files.wants_done, files.tick_off),
-    Intent("to-do list", files.wants_todo, files.write_todo),
+    Intent("forget", asks(*memory.FORGET), memory.forget),
+    Intent("recap", asks(*summary.RECAP), summary.recap),
     Intent("write a file", files.wants_write, files.write_file),
-    Intent("read a file", files.wants_read, files.read_file),
-    Intent("list files", files.wants_list, files.list_files),
-    Intent("list skills", skills.wants_skills, skills.list_skills),
-    Intent("recall", memory.wants_recall, memory.recall),
-    Intent("who", talk.wants_who, talk.who),
+    Intent("read a file", asks(*files.READ), files.read_file),
+    Intent("list files", asks(*files.LIST), files.list_files),
+    Intent("list skills", asks(*skills.LIST), skills.list_skills),
+    Intent("recall", asks(*recall.RECALL), recall.recall),
+    Intent("who", asks(*talk.WHO), talk.who),
     Intent("call a tool", skills.wants_call, skills.call),
     Intent("use a skill", skills.wants_skill, skills.follow_skill),
     Intent("compute", code.wants_code, code.compute),
     Intent("ask of a table", answers.wants_table, code.ask),
-    Intent("recall about the user", memory.wants_own, memory.recall),
-    Intent("recall by words", memory.wants_matching, memory.recall_matching),
-    Intent("courtesy", talk.wants_courtesy, talk.courtesy),
+    Intent("recall about the user", asks(*recall.OF_THE_USER), recall.recall),
+    Intent("recall by words", recall.wants_matching, recall.recall_matching),
+    Intent("thanks", asks(*talk.THANKS), lambda c, _: talk.says(c, "thanks")),
+    Intent("hello", asks(*talk.GREETING), lambda c, _: talk.says(c, "hello")),
     Intent("ask of any table", answers.wants_any_table, code.ask),
     Intent("knowledge", talk.wants_knowledge, talk.nothing),
     Intent("confess", lambda c: c.request, talk.confess),
