@@ -124,11 +124,11 @@ def test_forget_takes_the_line_out_of_the_file() -> None:
     assert "Nothing" in agent.ask("forget that I prefer tabs")[1]
 
 
-def test_a_long_memory_file_is_read_to_its_end() -> None:
+def test_a_memory_file_that_is_too_long_is_left_as_it_is() -> None:
     text = "".join(f"- fact number {i}\n" for i in range(2500))
     agent = Agent(memory("- fact number 0"), files={"/AGENTS.md": text})
-    calls, _ = agent.ask("Remember that I use vim")
-    assert agent.file("/AGENTS.md") == text + "- The user uses vim\n", calls
+    assert "has more than 1000 lines" in agent.ask("Remember that I use vim")[1]
+    assert agent.file("/AGENTS.md") == text
 
 
 def test_files() -> None:

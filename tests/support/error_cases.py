@@ -193,7 +193,6 @@ OTHERS = (
         "mean = np.mean(values)",
         line="mean = np.mean(values)",
         variable="np",
-        fixed="import numpy as np",
     ),
     _case(
         "a name in a function",

@@ -73,8 +73,6 @@ class Conversation:
     """Messages before the request, as far as they are still sent; a summary stands in for the rest."""
     base: str = ""
     """The system prompt without memory and skills."""
-    stale: bool = False
-    """Whether anything in the thread hints that memory files changed after the prompt was made."""
 
     @property
     def chinese(self) -> bool:
@@ -97,15 +95,16 @@ def conversation(
     prompt = {name: "".join(text for part, text in parts if part == name) for name in ("system", "memory", "skills")}
     memory, memory_path = read_memory(prompt["memory"])
     talk = [m for m in seen if m.role != "system"]
-    asked = [i for i, m in enumerate(talk) if _is_request(m)] or [i for i, m in enumerate(talk) if m.source == SUMMARY]
-    begin = max(asked, default=-1)
-    last = talk[begin] if begin >= 0 else Message("", "user", "")
-    earlier = tuple(talk[: begin + (last.source == SUMMARY)]) if begin >= 0 else ()
+    own = [i for i, m in enumerate(talk) if m.role == "user" and m.source not in (MEMORY_UPDATE, SUMMARY, BROUGHT_BACK)]
+    begin = max(own or (i for i, m in enumerate(talk) if m.source == SUMMARY), default=-1)
+    request = talk[begin].text if begin >= 0 else ""
+    if not own:  # the request is in the summary, as one that was not yet answered
+        request = request.partition(IN_PROGRESS)[2].partition("\n")[0]
     for message in talk:
         if message.source == MEMORY_UPDATE:
             memory = updated(memory, message.text)
     return Conversation(
-        request=_request(last).strip(),
+        request=request.strip(),
         turn=_steps(talk[begin + 1 :]),
         tools=frozenset(tools),
         agents=tuple(agents),
@@ -113,25 +112,14 @@ def conversation(
         memory=memory,
         memory_path=memory_path,
         skills=tuple(Skill(m["name"].strip(), m["text"].strip(), m["path"]) for m in _SKILL.finditer(prompt["skills"])),
-        earlier=earlier,
+        earlier=tuple(talk[: begin if own else begin + 1]),
         base=prompt["system"],
-        stale=any(m.source or _writes(m, memory_path) for m in earlier),
     )
 
 
 def summarized_facts(text: str) -> list[str]:
     """The facts that a summary of the teaching model's hands on; none of any other text."""
     return [line[2:] for line in text.splitlines() if line.startswith("- ")] if COUNT in text else []
-
-
-def _request(message: Message) -> str:
-    """What is asked: the text of a message, of a summary the request that was not yet answered."""
-    pending = message.text.partition(IN_PROGRESS)[2].partition("\n")[0]
-    return pending if message.source == SUMMARY else message.text
-
-
-def _is_request(message: Message) -> bool:
-    return message.role == "user" and message.source not in (MEMORY_UPDATE, SUMMARY, BROUGHT_BACK)
 
 
 def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:
@@ -142,10 +130,6 @@ def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:
         Step(call.name, call.args, m.text, m.status == "error" or m.text.lstrip().startswith("Error"))
         for call, m in calls
     )
-
-
-def _writes(message: Message, path: str) -> bool:
-    return any(c.name in ("write_file", "edit_file") and c.args.get("file_path") == path for c in message.tool_calls)
 
 
 # -- memory

@@ -5,7 +5,6 @@ line. An error of another kind has no rule, and the answer says so.
 """
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -24,7 +23,7 @@ _PACKAGES = {
     "bs4": "beautifulsoup4", "dotenv": "python-dotenv", "dateutil": "python-dateutil", "serial": "pyserial", "docx": "python-docx",
 }  # fmt: skip
 """Modules whose package has another name. No other is told how to install: a mistyped name may be somebody's trap."""
-_ALIASES = {"np": "numpy as np", "pd": "pandas as pd", "plt": "matplotlib.pyplot as plt", "sns": "seaborn as sns"}
+_NO_CELL = "I can't give a corrected cell:"
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,10 @@ class Failure:
     """(place, code) of the cells that are given as a whole."""
     place: str = ""
     line: int = 0
-    code: Mapping[int, str] = field(default_factory=dict)
-    """The lines that are shown, by number."""
+    text: str = ""
+    """The line that failed."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Name -> what it is, as `list, 2 items`."""
-
-    @property
-    def text(self) -> str:
-        """The line that failed."""
-        return self.code.get(self.line, "")
 
     def shown(self, name: str) -> str:
         """A variable and what it is: `values` (list, 0 items)."""
@@ -60,56 +54,38 @@ class Failure:
         return line if line != self.text else ""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Why a line fails, and a line to write in place of one; empty if the error does not say how."""
-
-    why: str
-    line: str = ""
-    number: int = 0
-    """Of the line that is replaced, if it is not the one that fails."""
-    advice: str = ""
-
-
-def wants_explanation(c: Conversation) -> Failure | None:
-    """The error in a request that has a traceback."""
-    return read_failure(c.request)
-
-
 def explain(c: Conversation, f: Failure) -> str:
     """Which line fails and why, and the line or the cell as it is right."""
     said = f"{f.kind}: {f.message}" if f.message else f.kind
     if not f.line:
         return f"The error is {said}. It came from no line of your own code that I can see, so I can't explain it."
-    found = _finding(f)
+    why, corrected, advice = _finding(f)
     where = f"Line {f.line} of {f.place} fails with {said}:"
     if f.cells and _ASKS_FOR_A_CELL.search(c.request.partition(HEAD)[0]):  # one block alone: the cell
-        return f"{where} `{f.text.strip()}`. {found.why}\n\n{_cell(f, found)}"
-    where = f"{where}\n\n```python\n{f.text.strip()}\n```\n\n{found.why}"
-    if not found.line:
-        return f"{where} {found.advice}".rstrip()
-    which = f"Line {found.number}, corrected" if found.number not in (0, f.line) else "Corrected"
-    return f"{where}\n\n{which}:\n\n```python\n{found.line.strip()}\n```"
+        cell = _cell(f, corrected) if corrected else f"{_NO_CELL} the error does not say what is meant. {advice}"
+        return f"{where} `{f.text.strip()}`. {why}\n\n{cell}".rstrip()
+    where = f"{where}\n\n```python\n{f.text.strip()}\n```\n\n{why}"
+    return (
+        f"{where}\n\nCorrected:\n\n```python\n{corrected.strip()}\n```" if corrected else f"{where} {advice}".rstrip()
+    )
 
 
-def _cell(f: Failure, found: Finding) -> str:
-    """The corrected cell; the reason, if the error does not say how to correct it."""
-    if not found.line:
-        return f"I can't give a corrected cell: the error does not say what is meant. {found.advice}".rstrip()
+def _cell(f: Failure, corrected: str) -> str:
+    """The corrected cell; what to write where, if the line is in a file."""
     for place, code in f.cells:
         lines = code.split("\n")
-        for shift in (0, 1):  # below a cell magic each line is one further down
-            at = f.line - 1 + shift
+        for at in (f.line - 1, f.line):  # below a cell magic each line is one further down
             if place == f.place and at < len(lines) and lines[at].strip() == f.text.strip():
-                lines[(found.number or f.line) - 1 + shift] = found.line
+                lines[at] = corrected
                 return "The corrected cell:\n\n```python\n" + "\n".join(lines) + "\n```"
     where = f.place.removeprefix("File ")
-    return f"I can't give a corrected cell: the line that fails is in {where}. Write `{found.line.strip()}` there."
+    return f"{_NO_CELL} the line that fails is in {where}. Write `{corrected.strip()}` there."
 
 
 # -- rules
 
 _SAYINGS = r"""
+name '(np|pd|plt|sns)' is not defined :: `{0}` is not imported in this notebook. :: Import its library first, as by `import pandas as pd`.
 name '(\w+)' is not defined :: `{0}` is not defined. :: Run the cell that defines `{0}` first.
 local variable '(\w+)' :: `{0}` is a variable of this function, and has no value yet. :: Set it first; `global {0}` is the notebook's.
 No module named '(\w+) :: There is no module `{0}` here. :: Check its spelling; install a package only if you know its name.
@@ -129,47 +105,34 @@ division by zero|modulo by zero|divide by zero :: The divisor is 0. :: Make sure
 _RULES = [tuple(line.split(" :: ")) for line in _SAYINGS.strip().splitlines()]
 
 
-def _finding(f: Failure) -> Finding:
+def _finding(f: Failure) -> tuple[str, str, str]:
+    """(why the line fails, the line as it is right, what to do); the line is empty if the error does not say."""
     shown = " and ".join(map(f.shown, list(f.variables)[:3]))
     here = f" Here: {shown}." if shown else ""
-    if found := _nearest(f) or _import(f):
-        return found
+    if f.near and f.kind != "ModuleNotFoundError":
+        return _nearest(f)
     for pattern, why, advice in _RULES:
         if match := re.search(pattern, f.message):
             said = [group or "" for group in match.groups()]
-            return Finding(why.format(*said) + here, _joined(f), advice=advice.format(*said))
+            package = _PACKAGES.get("".join(said), "") if f.kind == "ModuleNotFoundError" else ""
+            do = f"Install {package}, its package: `%pip install {package}`." if package else advice.format(*said)
+            return why.format(*said) + here, _joined(f), do
     if f.kind == "KeyError":
-        return Finding(f"There is no key {f.message}.{here}", advice="Check it against those that are there.")
+        return f"There is no key {f.message}.{here}", "", "Check it against those that are there."
     if f.text.strip().startswith("raise"):
-        return Finding(f"Your own code raises this error here.{here}")
-    return Finding(f"{here} I am a rule-based model and have no rule for this error.".strip())
+        return f"Your own code raises this error here.{here}", "", ""
+    return f"{here} I am a rule-based model and have no rule for this error.".strip(), "", ""
 
 
-def _nearest(f: Failure) -> Finding | None:
-    """A key, column, name, attribute, parameter or file that is nearly one there is; never a module."""
-    if not f.near or f.kind == "ModuleNotFoundError":
-        return None
+def _nearest(f: Failure) -> tuple[str, str, str]:
+    """A key, column, name, attribute, parameter or file that is nearly one there is."""
     word, name, kind = f.near["word"].strip("'\""), f.near["name"].strip("'\""), f.near["kind"]
     owner = f.near["owner"] if "import" not in f.message else ""
     has = f"{f.shown(owner)} has no {kind}" if owner else f"There is no {kind}"
     pairs = ((f'"{word}"', f'"{name}"'), (f"'{word}'", f"'{name}'"), (f".{word}", f".{name}"), (word, name))
     line = next((line for old, new in pairs if (line := f.replaced(old, new))), "")
-    return Finding(f"{has} `{word}`; the nearest {kind} is {f.near['name']}.", line)
-
-
-def _import(f: Failure) -> Finding | None:
-    """A library that was not imported, or is not installed."""
-    name, module = next(iter(re.findall(r"name '(\w+)' is not defined|No module named '(\w+)", f.message)), ("", ""))
-    if package := _PACKAGES.get(module):
-        why = f"`{module}` is not installed here; its package is called {package}."
-        return Finding(why, advice=f"Install it: `%pip install {package}`.")
-    if name in _ALIASES or (name in sys.stdlib_module_names and f"{name}." in f.text):
-        first = min(f.code, default=f.line)
-        line = f.code.get(first, "")
-        indent = line[: len(line) - len(line.lstrip())]
-        new = f"{indent}import {_ALIASES.get(name, name)}\n{line}"
-        return Finding(f"`{name}` is not imported in this notebook.", new, first)
-    return None
+    said = f.near["word"] if f.near["word"] != word else f"`{word}`"
+    return f"{has} {said}; the nearest {kind} is {f.near['name']}.", line, ""
 
 
 def _joined(f: Failure) -> str:
@@ -197,10 +160,10 @@ def read_failure(text: str) -> Failure | None:
     places = [(i, m) for i, line in enumerate(lines[:end]) if (m := _PLACE.fullmatch(line))]
     for (at, place), (below_it, _) in zip(places, [*places[1:], (end, None)], strict=True):  # the last with its code
         body = lines[at + 1 : below_it]
-        code = {int(m["number"]): m["text"] or "" for line in body if (m := _CODE.fullmatch(line))}
-        named = {
-            m["name"]: m["what"] for line in body if not _CODE.fullmatch(line) and (m := _VARIABLE.fullmatch(line))
-        }
+        code = {m["number"]: m["text"] or "" for line in body if (m := _CODE.fullmatch(line))}
+        others = [m for line in body if not _CODE.fullmatch(line) and (m := _VARIABLE.fullmatch(line))]
         if code:
-            failure = replace(failure, place=place["place"], line=int(place["line"]), code=code, variables=named)
+            variables = {m["name"]: m["what"] for m in others}
+            text = code.get(place["line"], "")
+            failure = replace(failure, place=place["place"], line=int(place["line"]), text=text, variables=variables)
     return failure

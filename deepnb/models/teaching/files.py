@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.moves import Script, Use
@@ -35,8 +35,8 @@ _HEADER = re.compile(r"@@ .*? @@$")
 _NEXT = re.compile(r"next offset (\d+)")
 _NUMBERED = re.compile(r" *\d+\t")
 _EMPTY = "System reminder: File exists but has empty contents"
-PAGE = 1000
-MAX_PAGES = 3
+LONGEST = 1000
+"""Lines of a file that is changed."""
 
 
 def list_files(c: Conversation, request: str) -> Script:
@@ -72,13 +72,11 @@ def read_file(c: Conversation, path: str) -> Script:
 
 def wants_write(c: Conversation) -> tuple[str, str] | None:
     """(the file, the text to write)"""
-    found = first_match(c.request, *_WRITE)
-    return (absolute(found["x"]), _unquoted(found["text"].strip())) if found else None
-
-
-def _unquoted(text: str) -> str:
+    if (found := first_match(c.request, *_WRITE)) is None:
+        return None
+    text = found["text"].strip()
     quoted = re.fullmatch(r"```\w*\n(.*?)\n?```|\"(.*)\"|'(.*)'|“(.*)”|「(.*)」", text, re.DOTALL)
-    return next((g for g in quoted.groups() if g is not None), text) if quoted else text
+    return absolute(found["x"]), next((g for g in quoted.groups() if g is not None), text) if quoted else text
 
 
 def write_file(c: Conversation, what: tuple[str, str]) -> Script:
@@ -89,31 +87,14 @@ def write_file(c: Conversation, what: tuple[str, str]) -> Script:
     return says(c, "wrote", v=path, n=lines, k="s" * (lines != 1))
 
 
-@dataclass(frozen=True)
-class Read:
-    """What `read_file` gave of a file."""
-
-    lines: tuple[str, ...] = ()
-    problem: Step | None = None
-    """Why it can't be used, but for a missing file."""
-
-
-def read(path: str) -> Generator[Use, Step, Read]:
-    """A script's way to read a file, page by page; all of it or a problem."""
-    lines: list[str] = []
-    args: dict[str, str | int] = {"file_path": path, "limit": PAGE}
-    for _ in range(MAX_PAGES):
-        step = yield Use("read_file", args, may_fail=True)
-        if step.failed:
-            missing = "not found" in step.result.lower() or "no such file" in step.result.lower()
-            return Read() if missing else Read(problem=step)
-        page, offset = parse(step.result)
-        lines += page
-        if offset is None:
-            return Read(tuple(lines))
-        args = {"file_path": path, "offset": offset, "limit": PAGE}
-    too_long = f"the file has more than {MAX_PAGES * PAGE} lines, and I stopped reading there"
-    return Read(problem=Step("read_file", args, too_long, failed=True))
+def read(path: str) -> Generator[Use, Step, tuple[str, ...] | Step]:
+    """A script's way to read a whole file: its lines, none of a missing one; the step if it can't be used."""
+    step = yield Use("read_file", {"file_path": path, "limit": LONGEST}, may_fail=True)
+    lines, more = parse(step.result)
+    if step.failed:
+        return () if re.search("not found|no such file", step.result, re.IGNORECASE) else step
+    too_long = f"the file has more than {LONGEST} lines, and I stopped reading there"
+    return tuple(lines) if more is None else replace(step, result=too_long, failed=True)
 
 
 def parse(result: str) -> tuple[list[str], int | None]:

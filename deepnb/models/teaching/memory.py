@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 from deepnb.core.secrets import credentials
 from deepnb.models.teaching.conversation import Conversation, MemoryFile, Step, fact_text
-from deepnb.models.teaching.files import PATH, Read, absolute, edit, parse, read
+from deepnb.models.teaching.files import PATH, absolute, edit, parse, read
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.talk import says
 from deepnb.models.teaching.words import coverage, first_match, short, words
@@ -77,21 +77,20 @@ def _keep(c: Conversation, lines: list[str], done: str, known: str) -> Script:
         wrote = str(calls[-1].get("new_string") or calls[-1].get("content") or "")
         kept = set(lines) <= set(wrote.split("\n"))
         return done if kept else says(c, "edited call", v=path, k=short(wrote, 200))
-    found = (yield from read(path)) if (yield from _exists(c)) else Read()
-    if found.problem:
-        return failure(c, found.problem)
-    there = {fact_text(line) for line in found.lines}
+    found = (yield from read(path)) if (yield from _exists(c)) else ()
+    if isinstance(found, Step):
+        return failure(c, found)
+    there = {fact_text(line) for line in found}
     new = [line for line in lines if fact_text(line) not in there]
-    end = len(found.lines)
-    while end and not found.lines[end - 1].strip():
-        end -= 1
-    after = [*found.lines[:end], *new, *found.lines[end:]]
+    end = max((i for i, line in enumerate(found, 1) if line.strip()), default=0)
+    after = [*found[:end], *new, *found[end:]]
     return ((yield from _replace(c, path, found, after)) or done) if new else known
 
 
 def _exists(c: Conversation) -> Generator[Use, Step, bool]:
     """Whether the memory file may be there. A prompt just made is believed; an older one may be out of date."""
-    if c.memory or c.stale or any(step.tool == "read_file" for step in c.turn):
+    changed = any(m.source or any(a.args.get("file_path") == c.memory_path for a in m.tool_calls) for m in c.earlier)
+    if c.memory or changed or any(step.tool == "read_file" for step in c.turn):
         return True
     if not c.earlier or "ls" not in c.tools:
         return bool(c.earlier)
@@ -99,9 +98,9 @@ def _exists(c: Conversation) -> Generator[Use, Step, bool]:
     return c.memory_path in step.result
 
 
-def _replace(c: Conversation, path: str, found: Read, after: list[str]) -> Script:
+def _replace(c: Conversation, path: str, before: tuple[str, ...], after: list[str]) -> Script:
     """Bring the file to `after`; returns a sentence only where that failed."""
-    if change := edit(found.lines, after):
+    if change := edit(before, after):
         args = {"file_path": path, "old_string": change[0], "new_string": change[1]}
         step = yield Use("edit_file", args, may_fail=True)
         if not step.failed:
@@ -117,15 +116,15 @@ def forget(c: Conversation, what: str) -> Script:
     told = next((f.path for f in c.memory if any(is_meant(line, what) for line in f.lines)), c.memory_path)
     path = next((s.path for s in c.turn if s.tool == "read_file"), told)
     found = yield from read(path)
-    if found.problem:
-        return failure(c, found.problem)
-    gone = [line for line in found.lines if is_meant(line, what)]
+    if isinstance(found, Step):
+        return failure(c, found)
+    gone = [line for line in found if is_meant(line, what)]
     if not gone:
-        facts = [f"- {fact}" for fact in MemoryFile(path, found.lines).facts]
+        facts = [f"- {fact}" for fact in MemoryFile(path, found).facts]
         more = [f"- (+{len(facts) - SHOWN})"] if len(facts) > SHOWN else []
         there = "\n".join([says(c, "contains" if facts else "is empty"), *facts[:SHOWN], *more])
         return says(c, "no match", v=path, k=short(what, 60), x=there)
-    problem = yield from _replace(c, path, found, [line for line in found.lines if line not in gone])
+    problem = yield from _replace(c, path, found, [line for line in found if line not in gone])
     return problem or says(c, "forgotten", v=path, k="\n".join(gone))
 
 

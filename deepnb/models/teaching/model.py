@@ -31,9 +31,11 @@ from deepnb.models.teaching.moves import Intent, Say, Use, asks, plan
 NAME = "offline"
 
 INTENTS = (
-    Intent("compact", summary.wants_compaction, summary.compact),
+    Intent(
+        "compact", summary.wants_compaction, lambda _, text: summary.summary(summary.digest(summary.messages_of(text)))
+    ),
     Intent("flush", summary.wants_flush, summary.put_down),
-    Intent("explain an error", errors.wants_explanation, errors.explain),
+    Intent("explain an error", lambda c: errors.read_failure(c.request), errors.explain),
     Intent("delegate", skills.wants_delegation, skills.delegate),
     Intent("remember a file", asks(*memory.REMEMBER_FILE), memory.remember_file),
     Intent("note", asks(*memory.NOTE, tool="note"), memory.note),

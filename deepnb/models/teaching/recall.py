@@ -54,15 +54,12 @@ def search(c: Conversation, query: str) -> Script:
             head, path, number = line, hit["path"], int(hit["line"]) - 1
             continue
         number += 1
-        best = (coverage(asked, line), f'- "{short(_plain(line), 160)}" ({path}:{number})')
+        plain = fact_text(re.sub(r"\s*<!--.*?-->", "", line))
+        best = (coverage(asked, line), f'- "{short(plain, 160)}" ({path}:{number})')
         if path and line.strip() and not line.startswith("#") and best[0] > found.get(head, (-1.0,))[0]:
             found[head] = best
     quoted = "\n".join(shown for _, shown in list(found.values())[:MOST])
     return says(c, "found" if quoted else "not found", k=quoted or short(query, 60))
-
-
-def _plain(line: str) -> str:
-    return fact_text(re.sub(r"\s*<!--.*?-->", "", line))
 
 
 def wants_matching(c: Conversation) -> str | None:

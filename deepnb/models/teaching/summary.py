@@ -58,11 +58,6 @@ def wants_compaction(c: Conversation) -> str | None:
     return text[start + len("\n<messages>") : end] if 0 <= start < end and asks_for_it else None
 
 
-def compact(_: Conversation, text: str) -> str:
-    """Sum up the messages of a prompt."""
-    return summary(digest(messages_of(text)))
-
-
 def recap(c: Conversation, _: str) -> str:
     """Sum up what is before the request."""
     return says(c, "recap") + summary(digest(c.earlier)) if c.earlier else says(c, "nothing before")
