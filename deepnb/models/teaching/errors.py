@@ -131,7 +131,7 @@ def _nearest(f: Failure) -> tuple[str, str, str]:
     has = f"{f.shown(owner)} has no {kind}" if owner else f"There is no {kind}"
     pairs = ((f'"{word}"', f'"{name}"'), (f"'{word}'", f"'{name}'"), (f".{word}", f".{name}"), (word, name))
     line = next((line for old, new in pairs if (line := f.replaced(old, new))), "")
-    said = f.near["word"] if f.near["word"] != word else f"`{word}`"
+    said = f.near["word"] if kind == "key" else f"`{word}`"
     return f"{has} {said}; the nearest {kind} is {f.near['name']}.", line, ""
 
 
