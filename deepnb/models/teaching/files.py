@@ -1,6 +1,5 @@
 """List, read and write files, and find the smallest edit from one text to another."""
 
-import ast
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -31,9 +30,7 @@ _WRITE = (
     r"(?:写一?个?文件|写入|写到|写进|创建文件|新建文件|保存到|存到)\s*" + PATH + r"\s*(?:，?内容(?:是|为)?)?\s*[:：,，]\s*(?P<text>.+)",
     r"^\s*(?:请|帮我)?\s*把\s*" + _QUOTED + r"\s*(?:保存到|写到|写入|存到|写进)\s*" + PATH,
 )  # fmt: skip
-_HEADER = re.compile(r"@@ .*? @@$")
-_NEXT = re.compile(r"next offset (\d+)")
-_NUMBERED = re.compile(r" *\d+\t")
+_HEADER = re.compile(r"(?:.*\n){0,5}?@@ .*? @@(?:\n|$)")
 _EMPTY = "System reminder: File exists but has empty contents"
 LONGEST = 1000
 """Lines of a file that is changed."""
@@ -44,11 +41,7 @@ def list_files(c: Conversation, request: str) -> Script:
     named = first_match(request, r"(?<![\w:/.])(?P<path>/[^\s,;:!?\"'`“”，。；：！？、的下里]*)")
     folder = (named and named["path"].rstrip(".")) or "/"
     step = yield Use("ls", {"path": folder})
-    try:
-        value = ast.literal_eval(step.result)
-        paths = [str(p) for p in value] if isinstance(value, list) else []
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        paths = [line for line in step.result.splitlines() if line.startswith("/")]
+    paths = re.findall(r"^/.+$|(?<=['\"])/.*?(?=['\"][,\]])", step.result, re.MULTILINE)
     more = f"\n- (+{len(paths) - 40})" if len(paths) > 40 else ""
     listed = "\n".join(f"- {p}" for p in paths[:40]) + more
     return says(c, "files" if paths else "no files", v=folder, n=len(paths), k=listed)
@@ -98,16 +91,11 @@ def read(path: str) -> Generator[Use, Step, tuple[str, ...] | Step]:
 
 
 def parse(result: str) -> tuple[list[str], int | None]:
-    """(lines, offset of the next page) of a `read_file` result, header and line numbers taken off."""
-    if result.startswith(_EMPTY):
-        return [], None
-    lines = result.split("\n")
-    head = next((i for i, line in enumerate(lines[:6]) if _HEADER.match(line)), None)
-    if head is None:
-        numbered = all(_NUMBERED.match(line) for line in lines)
-        return [_NUMBERED.sub("", line, count=1) for line in lines] if numbered else lines, None
-    more = _NEXT.search(lines[head])
-    return lines[head + 1 :], int(more.group(1)) if more else None
+    """(lines, offset of the next page) of a `read_file` result, without what is above the text of the file."""
+    head = _HEADER.match(result)
+    more = re.search(r"next offset (\d+)", head[0]) if head else None
+    text = "" if result.startswith(_EMPTY) else result[head.end() if head else 0 :]
+    return text.split("\n") if text or head else [], int(more[1]) if more else None
 
 
 def edit(before: Sequence[str], after: Sequence[str]) -> tuple[str, str] | None:

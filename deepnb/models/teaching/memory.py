@@ -120,10 +120,8 @@ def forget(c: Conversation, what: str) -> Script:
         return failure(c, found)
     gone = [line for line in found if is_meant(line, what)]
     if not gone:
-        facts = [f"- {fact}" for fact in MemoryFile(path, found).facts]
-        more = [f"- (+{len(facts) - SHOWN})"] if len(facts) > SHOWN else []
-        there = "\n".join([says(c, "contains" if facts else "is empty"), *facts[:SHOWN], *more])
-        return says(c, "no match", v=path, k=short(what, 60), x=there)
+        there = "".join(f"\n- {fact}" for fact in MemoryFile(path, found).facts[:SHOWN])
+        return says(c, "no match", v=path, k=short(what, 60), x=there or " -")
     problem = yield from _replace(c, path, found, [line for line in found if line not in gone])
     return problem or says(c, "forgotten", v=path, k="\n".join(gone))
 

@@ -31,9 +31,7 @@ from deepnb.models.teaching.moves import Intent, Say, Use, asks, plan
 NAME = "offline"
 
 INTENTS = (
-    Intent(
-        "compact", summary.wants_compaction, lambda _, text: summary.summary(summary.digest(summary.messages_of(text)))
-    ),
+    Intent("compact", summary.wants_compaction, lambda _, said: summary.summary(summary.digest(said))),
     Intent("flush", summary.wants_flush, summary.put_down),
     Intent("explain an error", lambda c: errors.read_failure(c.request), errors.explain),
     Intent("delegate", skills.wants_delegation, skills.delegate),
@@ -42,7 +40,7 @@ INTENTS = (
     Intent("search memory", asks(*recall.SEARCH), recall.search),
     Intent("remember", memory.wants_remember, memory.remember),
     Intent("forget", asks(*memory.FORGET), memory.forget),
-    Intent("recap", asks(*summary.RECAP), summary.recap),
+    Intent("recap", asks(summary.RECAP), lambda c, _: summary.summary(summary.digest(c.earlier))),
     Intent("write a file", files.wants_write, files.write_file),
     Intent("read a file", asks(*files.READ), files.read_file),
     Intent("list files", asks(*files.LIST), files.list_files),
@@ -55,8 +53,8 @@ INTENTS = (
     Intent("ask of a table", answers.wants_table, code.ask),
     Intent("recall about the user", asks(*recall.OF_THE_USER), recall.recall),
     Intent("recall by words", recall.wants_matching, recall.recall_matching),
-    Intent("thanks", asks(*talk.THANKS), lambda c, _: talk.says(c, "thanks")),
-    Intent("hello", asks(*talk.GREETING), lambda c, _: talk.says(c, "hello")),
+    Intent("thanks", asks(talk.THANKS), lambda c, _: talk.says(c, "thanks")),
+    Intent("hello", asks(talk.GREETING), lambda c, _: talk.says(c, "hello")),
     Intent("ask of any table", answers.wants_any_table, code.ask),
     Intent("knowledge", talk.wants_knowledge, talk.nothing),
     Intent("confess", lambda c: c.request, talk.confess),
@@ -120,7 +118,8 @@ class TeachingModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         tools = kwargs.get("tools") or ()
-        move = plan(conversation(messages, map(_tool_name, tools), _agents(tools), _parameters(tools)), INTENTS)
+        agents, parameters = _offered(tools)
+        move = plan(conversation(messages, parameters, agents, parameters), INTENTS)
         written = 0
         for chunk, text in _chunks(move, messages):
             written += text
@@ -162,17 +161,9 @@ def call_id(messages: Sequence[BaseMessage]) -> str:
     return f"call_{seen.hexdigest()[:12]}"
 
 
-def _agents(tools: Sequence[dict[str, Any]]) -> list[str]:
-    """The subagents that the description of the tool `task` lists, a line each."""
-    task: dict[str, Any] = next((tool.get("function", tool) for tool in tools if _tool_name(tool) == TASK), {})
-    listed = str(task.get("description", "")).partition("Available agent types")[2]
-    return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE)
-
-
-def _parameters(tools: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    schemas = {_tool_name(tool): tool.get("function", tool).get("parameters") or {} for tool in tools}
-    return {name: dict(schema.get("properties") or {}) for name, schema in schemas.items()}
-
-
-def _tool_name(tool: dict[str, Any]) -> str:
-    return str(tool.get("function", tool).get("name", ""))
+def _offered(tools: Sequence[dict[str, Any]]) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """(the subagents that the tool `task` lists, a line each; each tool with its parameters)"""
+    schemas = {str(schema.get("name", "")): schema for schema in (tool.get("function", tool) for tool in tools)}
+    listed = str(schemas.get(TASK, {}).get("description", "")).partition("Available agent types")[2]
+    parameters = {name: dict((s.get("parameters") or {}).get("properties") or {}) for name, s in schemas.items()}
+    return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE), parameters

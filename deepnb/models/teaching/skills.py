@@ -114,8 +114,6 @@ _DELEGATE = (
     r"(?:让|请|叫|派)(?:一个)?子(?:代理|智能体)(?:\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*)?(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
 )
 _BY_NAME = _ASK + r"(?:the )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)"
-_QUOTED = 40
-"""Lines of a report."""
 
 
 def wants_delegation(c: Conversation) -> tuple[str, str] | None:
@@ -135,7 +133,7 @@ def delegate(c: Conversation, handed: tuple[str, str]) -> Script:
     general = GENERAL_PURPOSE.name
     name = named or (general if general in c.agents or not c.agents else c.agents[0])
     step = yield Use(TASK, {"description": task, "subagent_type": name})
-    quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:_QUOTED] if line.strip())
+    quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:40] if line.strip())
     return says(c, "report", v=f" {named}" if named else "", k=quote)
 
 

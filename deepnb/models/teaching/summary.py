@@ -3,27 +3,23 @@
 import html
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deepnb.core.anchors.prohibitions import forbids
-from deepnb.core.messages import Message, ToolCall
+from deepnb.core.messages import Message, Role, ToolCall
 from deepnb.core.secrets import redact
 from deepnb.core.tokenizer import count, tokens
 from deepnb.models.teaching.conversation import COUNT, IN_PROGRESS, Conversation, fact_text, summarized_facts
 from deepnb.models.teaching.memory import FORGET, bullet, is_meant, wants_remember
 from deepnb.models.teaching.moves import Script, Use, asks
-from deepnb.models.teaching.talk import says
 from deepnb.models.teaching.words import first_match, short
 
 LIMIT = 240
 """Tokens of a summary."""
 SIZES = ((12, 8, 90), (6, 8, 90), (3, 8, 90), (3, 4, 90), (3, 4, 50), (3, 4, 20))
 """How many requests and facts a summary has, each of how many characters: the first that fits."""
-RECAP = (
-    r"\b(?:summari[sz]e|recap|sum up)\b.{0,25}\b(?:conversation|chat|thread|discussion|we\b|so far)|\bsummary of (?:our|the|this) (?:conversation|chat|thread)",
-    r"(?:总结|概括|回顾).{0,8}(?:对话|聊天|谈话|会话)",
-)
+RECAP = r"\b(?:summari[sz]e|recap|sum up)\b.{0,25}\b(?:conversation|chat|thread|discussion|so far)|(?:总结|概括|回顾).{0,8}(?:对话|聊天|谈话|会话)"
 _LASTING = (
     r"^\s*(?:I|I'm|my|we|our)\b[^?]*$|\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b",  # my name is Ida
     r"\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b|\bdue (?:on|by)\b",  # the deadline is Friday
@@ -31,9 +27,8 @@ _LASTING = (
 )
 _MESSAGE = re.compile(r"<message type=\"(\w+)\"[^>]*>(.*?)</message>", re.DOTALL)
 _CALL = re.compile(r"<tool_call id=\"([^\"]*)\" name=\"([^\"]*)\">(.*?)</tool_call>", re.DOTALL)
-_ROLES = {"human": "user", "ai": "assistant", "tool": "tool"}
+_ROLES: dict[str, Role] = {"human": "user", "ai": "assistant"}
 _WRITTEN, _READ = "Files written: ", "Files read: "
-_OPENING, _CLOSING = "\n<leaving>\n", "\n</leaving>"
 
 
 @dataclass(frozen=True)
@@ -50,17 +45,12 @@ class Digest:
     read: tuple[str, ...] = ()
 
 
-def wants_compaction(c: Conversation) -> str | None:
+def wants_compaction(c: Conversation) -> list[Message] | None:
     """The messages of a summarization prompt, as LangChain, deepagents or deepnb words it."""
     text = c.request
     start, end = text.rfind("\n<messages>"), text.rfind("</messages>")
     asks_for_it = first_match(text[: max(start, 0)], r"\bextract|\bsummar|\bcompact|\bcondens|摘要|总结")
-    return text[start + len("\n<messages>") : end] if 0 <= start < end and asks_for_it else None
-
-
-def recap(c: Conversation, _: str) -> str:
-    """Sum up what is before the request."""
-    return says(c, "recap") + summary(digest(c.earlier)) if c.earlier else says(c, "nothing before")
+    return messages_of(text[start:end]) if 0 <= start < end and asks_for_it else None
 
 
 def digest(messages: Sequence[Message]) -> Digest:
@@ -125,32 +115,30 @@ def _added(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
 
 
 def messages_of(text: str) -> list[Message]:
-    """The messages of `get_buffer_string(..., format="xml")`; the lines of any other form as requests."""
-    if not (found := _MESSAGE.findall(text)):
-        return [Message("", "user", line) for line in re.findall(r"^(?:Human|User|user|human): (.+)$", text, re.M)]
-    return [_message(_ROLES.get(kind, "tool"), body) for kind, body in found]
+    """The messages of `get_buffer_string(..., format="xml")`."""
+    return [
+        Message("", _ROLES.get(kind, "tool"), html.unescape(_CALL.sub("", body)).strip(), tuple(_calls(body)))
+        for kind, body in _MESSAGE.findall(text)
+    ]
 
 
-def _message(role: str, body: str) -> Message:
-    calls = []
-    for i, name, text in _CALL.findall(body):
+def _calls(body: str) -> Iterator[ToolCall]:
+    for call, name, text in _CALL.findall(body):
         try:
             args = json.loads(html.unescape(text))
         except ValueError:
-            args = None
-        calls.append(ToolCall(i, name, args if isinstance(args, dict) else {}))
-    return Message("", role, html.unescape(_CALL.sub("", body)).strip(), tuple(calls))  # type: ignore[arg-type]
+            args = {}
+        yield ToolCall(call, name, args if isinstance(args, dict) else {})
 
 
-def wants_flush(c: Conversation) -> str | None:
+def wants_flush(c: Conversation) -> list[Message] | None:
     """The messages that leave, where the prompt says that some do and the note can be written."""
-    start, end = c.request.find(_OPENING), c.request.rfind(_CLOSING)
-    return c.request[start + len(_OPENING) : end] if "note" in c.tools and 0 <= start < end else None
+    start, end = c.request.find("\n<leaving>\n"), c.request.rfind("\n</leaving>")
+    return messages_of(c.request[start:end]) if "note" in c.tools and 0 <= start < end else None
 
 
-def put_down(_: Conversation, text: str) -> Script:
+def put_down(_: Conversation, messages: Sequence[Message]) -> Script:
     """One call with a fact a line; `NO_REPLY` where all is written down already, or nothing lasts."""
-    messages = messages_of(text)
     written = " ".join(str(a) for m in messages for call in m.tool_calls for a in call.args.values())
     facts = dict.fromkeys(bullet(fact) for fact in digest(messages).facts)
     new = [line for line in facts if fact_text(line) not in written]

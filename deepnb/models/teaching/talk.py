@@ -14,10 +14,8 @@ WHO = (
     r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
     r"你是(?:谁|什么|不是|大模型|语言模型|人)|你能做什么|你会什么|你会做什么|^\s*帮助",
 )
-THANKS = (r"^\s*(?:many )?(?:thanks|thank you|thx|cheers)\b|^\s*(?:谢谢|多谢|感谢)",)
-GREETING = (
-    r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|早上好|晚上好)(?:\s+(?:there|all|deepnb))?[\s!.,！。，]*$",
-)
+THANKS = r"^\s*(?:many )?(?:thanks|thank you|thx|cheers)\b|^\s*(?:谢谢|多谢|感谢)"
+GREETING = r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|早上好|晚上好)(?:\s+(?:there|all|deepnb))?[\s!.,！。，]*$"
 QUESTION = (
     r"^\s*(?:who|whose|whom|what|which|where|when|why|how|is|are|was|were|do|does|did|has|have|can|could|will|would|should)\b|[?？]\s*$",
     r"[?？]\s*$|什么|哪|谁|多少|吗\s*$|怎么|为什么",
@@ -52,9 +50,7 @@ kept lines = I read {v} and wrote this to {t}:\n{k} || 我读了 {v}，写入 {t
 known lines = All of {v} is already in {t}. || {t} 里已经有 {v} 的内容。
 noted = I noted that in today's note, {v}: {k} || 已记入今天的笔记 {v}：{k}
 known note = That is already in today's note, {v}: {k} || 今天的笔记 {v} 里已经有：{k}
-no match = Nothing in {v} matches "{k}". {x} || {v} 里没有与“{k}”相符的内容。{x}
-contains = It contains: || 里面有：
-is empty = It is empty. || 它是空的。
+no match = Nothing in {v} matches "{k}". It contains:{x} || {v} 里没有与“{k}”相符的内容。里面有：{x}
 forgotten = Forgotten. I removed this from {v}:\n{k} || 已忘记。我从 {v} 删除了：\n{k}
 found = `memory_search` found:\n{k} || `memory_search` 找到：\n{k}
 not found = I searched my memory for "{k}" and found nothing. || 我搜索了记忆，没有找到“{k}”。
@@ -65,8 +61,6 @@ not exactly = My memory says nothing about exactly that. It contains: || 我的�
 more lines = - and {n} more lines || - 还有 {n} 行
 you said = In this conversation you said: || 在这次对话里你说过：
 no memory = I remember nothing about that: my memory is empty, and the conversation I was sent does not mention it. Tell me with "Remember that ...". || 我什么都不记得：我的记忆是空的，我收到的对话里也没有提到。可以用“记住……”告诉我。
-nothing before = There is nothing before this in the conversation I was sent. || 我收到的对话里，在这之前什么都没有。
-recap = By rule, not by understanding:\n || 按规则而不是按理解：\n
 no skills = My prompt lists no skills. || 我的提示词里没有列出任何技能。
 skills = My prompt lists {n}; I read a skill only when I need it:\n{k} || 我的提示词列出了 {n} 个技能，需要时才会读取：\n{k}
 steps = I read the skill {v} ({x}). Its steps are:\n{k} || 我读了技能 {v}（{x}）。它的步骤是：\n{k}
