@@ -10,7 +10,7 @@ from deepnb.models.teaching.code import ask
 from deepnb.models.teaching.conversation import Conversation, fact_text
 from deepnb.models.teaching.memory import SHOWN, bullet
 from deepnb.models.teaching.moves import Script, Use
-from deepnb.models.teaching.summary import digest
+from deepnb.models.teaching.summary import SAID_OF_THEMSELVES, digest
 from deepnb.models.teaching.tables import listed_tables, mentioned
 from deepnb.models.teaching.talk import QUESTION, says
 from deepnb.models.teaching.words import coverage, first_match, short, words
@@ -89,7 +89,9 @@ def recall(c: Conversation, request: str) -> str:
     near = [shown for fact, shown in facts.items() if coverage(asked, fact) >= best / 2 and (best or not beside)]
     more = [says(c, "more lines", n=len(near) - SHOWN)] if len(near) > SHOWN else []
     said = [
-        s for s in digest(c.earlier).facts if fact_text(bullet(s)) not in facts and (not asked or coverage(asked, s))
+        s
+        for s in digest(c.earlier, SAID_OF_THEMSELVES).facts
+        if fact_text(bullet(s)) not in facts and (not asked or coverage(asked, s))
     ]
     parts = (
         (key, beside),

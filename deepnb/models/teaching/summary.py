@@ -20,10 +20,10 @@ LIMIT = 240
 SIZES = ((12, 8, 90), (6, 8, 90), (3, 8, 90), (3, 4, 90), (3, 4, 50), (3, 4, 20))
 """How many requests and facts a summary has, each of how many characters: the first that fits."""
 RECAP = r"\b(?:summari[sz]e|recap|sum up)\b.{0,25}\b(?:conversation|chat|thread|discussion|so far)|(?:总结|概括|回顾).{0,8}(?:对话|聊天|谈话|会话)"
-_LASTING = (
-    r"^\s*(?:I|I'm|my|we|our)\b[^?]*$|\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b",  # my name is Ida
-    r"\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b|\bdue (?:on|by)\b",  # the deadline is Friday
-    r"^\s*我[^？?吗]*$|决定|约定|截止|计划是|目标是|原因是",
+SAID_OF_THEMSELVES = r"^\s*(?:I|I'm|my|we|our)\b[^?]*$|^\s*我[^？?吗]*$"  # my name is Ida
+_DECIDED = (
+    r"\b(?:we|I) (?:have )?(?:decided|agreed|chose|settled)\b|\bthe (?:decision|deadline|plan|goal|reason) (?:is|was)\b"
+    r"|\bdue (?:on|by)\b|决定|约定|截止|计划是|目标是|原因是"
 )
 _MESSAGE = re.compile(r"<message type=\"(\w+)\"[^>]*>(.*?)</message>", re.DOTALL)
 _CALL = re.compile(r"<tool_call id=\"([^\"]*)\" name=\"([^\"]*)\">(.*?)</tool_call>", re.DOTALL)
@@ -39,7 +39,6 @@ class Digest:
     pending: str = ""
     """The request that was not yet answered."""
     facts: tuple[str, ...] = ()
-    """What was to be remembered, rules, and what the user said of themselves."""
     requests: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
@@ -53,8 +52,8 @@ def wants_compaction(c: Conversation) -> list[Message] | None:
     return messages_of(text[start:end]) if 0 <= start < end and asks_for_it else None
 
 
-def digest(messages: Sequence[Message]) -> Digest:
-    """The digest of messages; an earlier summary among them is taken up."""
+def digest(messages: Sequence[Message], also: str = "") -> Digest:
+    """The digest of messages; an earlier summary is taken up. Facts are what is to be remembered, rules, and what `also` finds."""
     d = Digest()
     for message in messages:
         if message.role == "user" and (number := re.search(rf"{COUNT}(\d+)", message.text)):
@@ -69,7 +68,9 @@ def digest(messages: Sequence[Message]) -> Digest:
             )
         elif message.role == "user" and not message.source:
             text = " ".join(redact(message.text).split())
-            facts = _added(d.facts, [_stated(text)])
+            lasts = forbids(text) or (also and first_match(text, also))
+            fact = wants_remember(Conversation(text)) or (text if lasts else "")
+            facts = _added(d.facts, [fact] if "[redacted" not in fact else [])
             if gone := asks(*FORGET)(Conversation(text)):
                 facts = tuple(fact for fact in facts if not is_meant(fact, gone))
             d = replace(d, count=d.count + 1, pending=text, facts=facts, requests=(*d.requests, text))
@@ -79,12 +80,6 @@ def digest(messages: Sequence[Message]) -> Digest:
             read = _added(d.read, (path for name, path in paths if name == "read_file"))
             d = replace(d, written=written, read=read, pending=d.pending if paths else "")
     return d
-
-
-def _stated(text: str) -> str:
-    """What a request says that lasts: a fact to remember; the whole of it if it is a rule or a decision, or of the user."""
-    lasts = "[redacted" not in text and (forbids(text) or first_match(text, *_LASTING))
-    return wants_remember(Conversation(text)) or (text if lasts else "")
 
 
 def summary(d: Digest) -> str:
@@ -140,7 +135,7 @@ def wants_flush(c: Conversation) -> list[Message] | None:
 def put_down(_: Conversation, messages: Sequence[Message]) -> Script:
     """One call with a fact a line; `NO_REPLY` where all is written down already, or nothing lasts."""
     written = " ".join(str(a) for m in messages for call in m.tool_calls for a in call.args.values())
-    facts = dict.fromkeys(bullet(fact) for fact in digest(messages).facts)
+    facts = dict.fromkeys(bullet(fact) for fact in digest(messages, _DECIDED).facts)
     new = [line for line in facts if fact_text(line) not in written]
     if new:
         yield Use("note", {"text": "\n".join(new)})
