@@ -120,7 +120,7 @@ def _beside(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
 def _passage(line: str, asked: frozenset[str]) -> str:
     """A line; of a long one the sentence that has most of what is asked."""
     sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
-    return redact(short(max(sentences, key=lambda one: coverage(asked, one)), 300))
+    return short(redact(max(sentences, key=lambda one: coverage(asked, one))), 300)
 
 
 def _brought_back(c: Conversation) -> Iterator[tuple[str, str]]:

@@ -105,7 +105,7 @@ def instructions(text: str) -> list[str]:
 
 # -- subagents, and tools of the user's
 
-_ASK = r"^\s*(?:please |now )?(?:ask|have|let|tell|get|use) "
+_ASK = r"^\s*(?:please |now |(?:can|could|would|will) you )*(?:ask|have|let|tell|get|use) "
 _DELEGATE = (
     _ASK + r"(?:a|the|your|another) (?P<name>general-purpose )?sub-?agent (?:to|for)\s+(?P<x>.+)",
     _ASK + r"(?:the |my |your )?(?:sub-?)agent [`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)",
