@@ -33,7 +33,7 @@ NOT_TEMPLATES = {
 PROMPTS = {
     "memory/guidelines.py": {"GUIDELINES"},
     "memory/flush.py": {"PROMPT"},
-    "models/teaching/memory.py": {"_GENERIC"},
+    "models/teaching/recall.py": {"_GENERIC"},
     "engine/approvals.py": {"EDITED"},
 }
 """Names of what a model is sent and no user is shown, and of words to recognise a request by."""

@@ -34,7 +34,6 @@ def move(request: str, *turn: Step, agents=AGENTS) -> Say | Use:
         ("请子代理 critic 去列出文件", "critic", "列出文件"),
         ("ask a subagent to list files", "general-purpose", "list files"),
         ("ask the general-purpose subagent to list files", "general-purpose", "list files"),
-        ("delegate: list files", "general-purpose", "list files"),
     ],
 )
 def test_who_gets_which_task(request_, name, task):

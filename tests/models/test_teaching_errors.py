@@ -72,7 +72,7 @@ def test_where_the_error_does_not_say_what_is_meant_there_is_no_cell(name: str) 
         ("import cv2", "%pip install opencv-python", "csv"),
         ("import sklearnn_of_mine", "There is no module `sklearnn_of_mine` here.", "%pip"),
         ("import jsn", "There is no module `jsn` here.", "import json"),
-        ("'a' + 1.0", "A text can only be joined to a text", "no rule"),
+        ("'a' + 1.0", "A text can only be joined to a text.", "no rule"),
         ("import pandas as pd\npd.Series(['x']).dt", "`pd.to_datetime(...)`", "no rule"),
         ("int(float('nan'))", "A missing value (NaN) can't be a whole number.", "no rule"),
         ("1 / 0", "The divisor is 0.", "`0` is not 0"),

@@ -124,22 +124,19 @@ def test_forget_takes_the_line_out_of_the_file() -> None:
     assert "Nothing" in agent.ask("forget that I prefer tabs")[1]
 
 
-def test_a_long_memory_file_is_read_to_its_end() -> None:
+def test_a_memory_file_that_is_too_long_is_left_as_it_is() -> None:
     text = "".join(f"- fact number {i}\n" for i in range(2500))
     agent = Agent(memory("- fact number 0"), files={"/AGENTS.md": text})
-    calls, _ = agent.ask("Remember that I use vim")
-    assert agent.file("/AGENTS.md") == text + "- The user uses vim\n", calls
+    assert "has more than 1000 lines" in agent.ask("Remember that I use vim")[1]
+    assert agent.file("/AGENTS.md") == text
 
 
-def test_files_and_a_to_do_list() -> None:
+def test_files() -> None:
     agent = Agent()
     agent.ask("write a file /notes/x.md with: hello world")
     assert agent.file("/notes/x.md") == "hello world\n"
     assert "> hello world" in agent.ask("read /notes/x.md")[1]
     assert "- /notes/" in agent.ask("列出文件")[1]
-    agent.ask("make a to-do list: buy milk, sleep")
-    agent.ask("mark buy milk as done")
-    assert agent.file("/todo.md") == "- [x] buy milk\n- [ ] sleep\n"
     assert "not found" in agent.ask("read /nope.md")[1]
 
 

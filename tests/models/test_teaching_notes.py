@@ -77,22 +77,3 @@ def test_three_days_of_notes_with_the_real_tools():
     assert s.run("Search your memory for zebras").text == 'I searched my memory for "zebras" and found nothing.'
     tools = [e.name for t in s.turns for e in t.events if isinstance(e, ToolEnded)]
     assert tools == ["memory_search"] * 3
-
-
-@every_row(
-    ("said", "path", "line"),
-    [
-        ("Add to USER.md that I like tea", "/USER.md", "The user likes tea"),
-        ("please add to /TOOLS.md: make test runs the tests", "/TOOLS.md", "make test runs the tests"),
-        ("write 'ask before you delete' into SOUL.md", "/SOUL.md", "ask before you delete"),
-        ("在 USER.md 里加上我喜欢茶", "/USER.md", "用户喜欢茶"),
-        ("把“测试用 make”写进 TOOLS.md", "/TOOLS.md", "测试用 make"),
-    ],
-)
-def test_a_fact_is_added_to_the_memory_file_that_is_named(said, path, line):
-    s = Session()
-    s.memory.write(path, "- first\n")
-    s.run(said)
-    assert s.files[path] == f"- first\n- {line}\n"
-    s.run("add to AGENTS.md that tea is green")
-    assert s.files["/AGENTS.md"] == "- tea is green\n"

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb.core.values import Skill
 from deepnb.models.teaching.conversation import MemoryFile, Step, conversation
-from deepnb.models.teaching.memory import bullet, looks_secret
+from deepnb.models.teaching.memory import bullet
 from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import MAX_CALLS, Say, Use, plan
 from deepnb.models.teaching.tables import parse_frame
@@ -120,11 +120,11 @@ def test_a_call_that_was_changed_before_it_ran_is_told_as_it_was() -> None:
 @every_row(
     "request_",
     [
-        "Remember my API key: sk-abcdefghijklmnop",
+        "Remember my API key: sk-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY",
         "remember that the password is hunter2",
-        "remember db is postgres://ann:secret@host/db",
+        "remember db is postgres://ann:Winter-R1ver!7@db.acme.org/main",
         "记住我的密码是 hunter2",
-        "Remember ghp_abcdefghijklmnopqrstuvwx",
+        "Remember ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5",
     ],
 )
 def test_credentials_are_refused_and_not_repeated(request_: str) -> None:
@@ -135,7 +135,7 @@ def test_credentials_are_refused_and_not_repeated(request_: str) -> None:
 
 @every_row("fact", ["the token budget is 8000", "I dislike password managers", "pins are on the map"])
 def test_plain_facts_are_no_credentials(fact: str) -> None:
-    assert not looks_secret(fact)
+    assert isinstance(move(f"Remember that {fact}"), Use)
 
 
 def test_the_first_person_is_turned_only_where_the_rest_has_none() -> None:
@@ -219,14 +219,6 @@ def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
         ('write the line "hi" to /x.md', Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
         ("把“你好”保存到 /x.md", Use("write_file", {"file_path": "/x.md", "content": "你好\n"})),
         (
-            "make a to-do list: buy milk, write code and sleep",
-            Use("write_file", {"file_path": "/todo.md", "content": "- [ ] buy milk\n- [ ] write code\n- [ ] sleep\n"}),
-        ),
-        (
-            "待办清单：买牛奶、写代码",
-            Use("write_file", {"file_path": "/todo.md", "content": "- [ ] 买牛奶\n- [ ] 写代码\n"}),
-        ),
-        (
             "ask a subagent to list files",
             Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
         ),
@@ -246,13 +238,6 @@ def test_a_file_is_quoted_shortly() -> None:
     text = said("read /x.md", read("\n".join(f"line {i}" for i in range(50)), "/x.md"))
     assert "> line 0" in text
     assert "line 20" not in text
-
-
-def test_ticking_off_an_item() -> None:
-    then = move("mark milk as done", read("- [ ] buy milk\n- [ ] sleep", "/todo.md"))
-    assert then == Use(
-        "edit_file", {"file_path": "/todo.md", "old_string": "- [ ] buy milk", "new_string": "- [x] buy milk"}
-    )
 
 
 def test_a_skill_is_read_and_its_steps_are_told_beside_the_data() -> None:

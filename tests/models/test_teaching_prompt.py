@@ -6,7 +6,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from deepnb.core.diff import FileDiff
 from deepnb.core.values import Skill
-from deepnb.models.teaching.conversation import MemoryFile, conversation, read_prompt, updated
+from deepnb.models.teaching.conversation import MemoryFile, conversation, updated
 from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.moves import plan
 
@@ -35,7 +35,7 @@ Read them first.
 
 
 def test_the_system_prompt_is_taken_apart() -> None:
-    prompt = read_prompt(SYSTEM)
+    prompt = conversation([SystemMessage(SYSTEM)])
     assert [f.path for f in prompt.memory] == ["/AGENTS.md", "/memory/2026-01-01.md"]
     assert prompt.memory[0].facts == ("The user prefers tabs", "see </agent_memory> in a line")
     assert prompt.skills == (SKILL,)
@@ -43,10 +43,11 @@ def test_the_system_prompt_is_taken_apart() -> None:
 
 
 def test_an_empty_memory_names_the_path_to_write() -> None:
-    prompt = read_prompt(
+    text = (
         "<agent_memory>\n(nothing yet; write_file /notes/ME.md starts it)\n</agent_memory>\n"
         "<memory_guidelines>\nBe brief.\n</memory_guidelines>"
     )
+    prompt = conversation([SystemMessage(text)])
     assert (prompt.memory, prompt.memory_path) == ((), "/notes/ME.md")
 
 

@@ -67,7 +67,7 @@ def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
 
 def test_its_tokens_are_those_of_the_request():
     s = Session(TeachingModel(window=20_000))
-    for prompt in ("My project is heron", "hello", "thanks"):
+    for prompt in ("My project is heron", "what can you do?", "thanks"):
         s.run(prompt)
     s.compact()
     plain = s.fork("plain")

@@ -14,11 +14,15 @@ from deepnb.engine.probe import to_message
 from deepnb.models.teaching.words import chinese
 
 DEFAULT_PATH = "/AGENTS.md"
+COUNT = "Requests so far: "
+"""How a summary of the teaching model's own begins."""
+IN_PROGRESS = "Request in progress: "
+"""How it hands on a request that was not yet answered."""
 
-_PATH_LINE = re.compile(r"[~/]\S*\.\w+")
+_FILE = re.compile(r"\n[ \t]*\n[ \t]*([~/]\S*\.\w+)[ \t]*(?=\n)")
+_FILE_DIFF = re.compile(r"^--- (?:a/)?([^\t\n]+)[^\n]*\n\+\+\+ (?:b/)?([^\t\n]+)[^\n]*\n(?=@@ -)", re.M)
 _PATH_IN_TEXT = re.compile(r"(?<![\w<.~/])[~/][\w.~/-]*\.\w+")
 _SKILL = re.compile(r"^- \*\*(?P<name>[^*\n]+)\*\*: (?P<text>.*?)(?: ?-> ?read_file)? `(?P<path>[^`\n]+)`\s*$", re.M)
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,12 @@ class Conversation:
     memory: tuple[MemoryFile, ...] = ()
     """Memory as the prompt and the updates in the thread tell it: may be older than the files."""
     memory_path: str = DEFAULT_PATH
+    """The file in which a new fact goes."""
     skills: tuple[Skill, ...] = ()
     earlier: tuple[Message, ...] = ()
     """Messages before the request, as far as they are still sent; a summary stands in for the rest."""
     base: str = ""
     """The system prompt without memory and skills."""
-    stale: bool = False
-    """Whether anything in the thread hints that memory files changed after the prompt was made."""
 
     @property
     def chinese(self) -> bool:
@@ -88,86 +91,48 @@ def conversation(
 ) -> Conversation:
     """What can be read out of a model's input."""
     seen = [to_message(m) for m in messages]
-    prompt = read_prompt("\n".join(m.text for m in seen if m.role == "system"))
+    parts = system_parts("\n".join(m.text for m in seen if m.role == "system"))
+    prompt = {name: "".join(text for part, text in parts if part == name) for name in ("system", "memory", "skills")}
+    memory, memory_path = read_memory(prompt["memory"])
     talk = [m for m in seen if m.role != "system"]
-    asked = max((i for i, m in enumerate(talk) if _is_request(m)), default=None)
-    summary = max((i for i, m in enumerate(talk) if m.source == SUMMARY), default=-1)
-    if asked is None:
-        request, begin = _in_progress(talk[summary].text if summary >= 0 else ""), summary + 1
-    else:
-        request, begin = talk[asked].text, asked + 1
-    memory = prompt.memory
+    own = [i for i, m in enumerate(talk) if m.role == "user" and m.source not in (MEMORY_UPDATE, SUMMARY, BROUGHT_BACK)]
+    begin = max(own or (i for i, m in enumerate(talk) if m.source == SUMMARY), default=-1)
+    request = talk[begin].text if begin >= 0 else ""
+    if not own:  # the request is in the summary, as one that was not yet answered
+        request = request.partition(IN_PROGRESS)[2].partition("\n")[0]
     for message in talk:
         if message.source == MEMORY_UPDATE:
             memory = updated(memory, message.text)
-    earlier = tuple(talk[: begin if asked is None else asked])
     return Conversation(
         request=request.strip(),
-        turn=_steps(talk[begin:]),
+        turn=_steps(talk[begin + 1 :]),
         tools=frozenset(tools),
         agents=tuple(agents),
         parameters=parameters or {},
         memory=memory,
-        memory_path=prompt.memory_path,
-        skills=prompt.skills,
-        earlier=earlier,
-        base=prompt.base,
-        stale=any(m.source or _touches(m, prompt.memory_path) for m in earlier),
+        memory_path=memory_path,
+        skills=tuple(Skill(m["name"].strip(), m["text"].strip(), m["path"]) for m in _SKILL.finditer(prompt["skills"])),
+        earlier=tuple(talk[: begin if own else begin + 1]),
+        base=prompt["system"],
     )
 
 
-COUNT = ("Requests so far: ", "至今的请求数：")
-"""How a summary of the teaching model's own begins, in English and Chinese."""
-
-IN_PROGRESS = "Request in progress: "
-"""How it hands on a request that was not yet answered."""
-
-
-def is_summary(text: str) -> bool:
-    """Whether a message holds a summary made by the teaching model."""
-    return any(label in text for label in COUNT)
-
-
 def summarized_facts(text: str) -> list[str]:
-    """The facts that such a summary hands on; none of any other text."""
-    return [line[2:] for line in text.splitlines() if line.startswith("- ")] if is_summary(text) else []
-
-
-def _in_progress(summary: str) -> str:
-    return next((s.removeprefix(IN_PROGRESS) for s in summary.splitlines() if s.startswith(IN_PROGRESS)), "")
-
-
-def _is_request(message: Message) -> bool:
-    return message.role == "user" and message.source not in (MEMORY_UPDATE, SUMMARY, BROUGHT_BACK)
+    """The facts that a summary of the teaching model's hands on; none of any other text."""
+    return [line[2:] for line in text.splitlines() if line.startswith("- ")] if COUNT in text else []
 
 
 def _steps(messages: Sequence[Message]) -> tuple[Step, ...]:
+    missing = Message("", "tool", "Error: no result was recorded")
     results = {m.tool_call_id: m for m in messages if m.role == "tool"}
-    return tuple(Step(call.name, call.args, *_outcome(results.get(call.id))) for m in messages for call in m.tool_calls)
+    calls = ((call, results.get(call.id, missing)) for m in messages for call in m.tool_calls)
+    return tuple(
+        Step(call.name, call.args, m.text, m.status == "error" or m.text.lstrip().startswith("Error"))
+        for call, m in calls
+    )
 
 
-def _outcome(message: Message | None) -> tuple[str, bool]:
-    if message is None:
-        return "no result was recorded", True
-    return message.text, message.status == "error" or message.text.lstrip().startswith("Error")
-
-
-def _touches(message: Message, path: str) -> bool:
-    return any(c.name in ("write_file", "edit_file") and c.args.get("file_path") == path for c in message.tool_calls)
-
-
-# -- the system prompt
-
-
-@dataclass(frozen=True)
-class SystemPrompt:
-    """A system prompt taken apart."""
-
-    base: str
-    memory: tuple[MemoryFile, ...]
-    memory_path: str
-    """The file in which a new fact goes."""
-    skills: tuple[Skill, ...]
+# -- memory
 
 
 def fact_text(line: str) -> str:
@@ -175,90 +140,29 @@ def fact_text(line: str) -> str:
     return re.sub(r"^[-*+] +", "", line.strip())
 
 
-def read_prompt(text: str) -> SystemPrompt:
-    """The parts of a system prompt; what is not there is empty."""
-    parts = system_parts(text)
-    memory = "".join(t for part, t in parts if part == "memory")
-    return SystemPrompt(
-        base="".join(t for part, t in parts if part == "system"),
-        memory=_files(_body(memory)),
-        memory_path=_new_fact_path(memory),
-        skills=tuple(
-            Skill(m["name"].strip(), m["text"].strip(), m["path"])
-            for part, t in parts
-            if part == "skills"
-            for m in _SKILL.finditer(t)
-        ),
-    )
+def read_memory(block: str) -> tuple[tuple[MemoryFile, ...], str]:
+    """(files, the file for new facts) of the memory in a prompt: that which the guidelines name, else the first."""
+    start, end = block.find(MEMORY_OPEN), block.find(MEMORY_CLOSE + "\n" + GUIDELINES_OPEN)
+    end = end if end >= 0 else block.rfind(MEMORY_CLOSE)
+    body = block[start + len(MEMORY_OPEN) : end if end >= 0 else None] if start >= 0 else ""
+    lead, *rest = _FILE.split(f"\n\n{body.strip()}\n")  # a path has its line for itself, after a blank one
+    named = [(DEFAULT_PATH, lead), *zip(rest[::2], rest[1::2], strict=True)]
+    files = [MemoryFile(path, tuple(text.strip("\n").split("\n"))) for path, text in named]
+    files = [file for file in files if file.facts]
+    guidelines = block[block.rfind(GUIDELINES_OPEN) :] if GUIDELINES_OPEN in block else ""
+    found = (_PATH_IN_TEXT.search(text) for text in (guidelines, files[0].path if files else body))
+    return tuple(files), next((m[0] for m in found if m), DEFAULT_PATH)
 
 
-def updated(files: Iterable[MemoryFile], diff: str) -> tuple[MemoryFile, ...]:
-    """Memory after a message with a unified diff: its lines taken out and put in by text, not by place."""
+def updated(files: Iterable[MemoryFile], diffs: str) -> tuple[MemoryFile, ...]:
+    """Memory after a message with unified diffs: its lines taken out and put in by text, not by place."""
     known = {f.path: list(f.lines) for f in files}
-    for path, sign, line in _changes(diff):
-        lines = known.setdefault(path, [])
-        if sign == "+":
-            lines.append(line)
-        elif line in lines:
-            lines.remove(line)
+    _, *parts = _FILE_DIFF.split(diffs)
+    for old, new, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        lines = known.setdefault("/" + (old if new == "/dev/null" else new).lstrip("/"), [])
+        for line in body.splitlines():
+            if line.startswith("+"):
+                lines.append(line[1:])
+            elif line.startswith("-") and line[1:] in lines:
+                lines.remove(line[1:])
     return tuple(MemoryFile(path, tuple(lines)) for path, lines in known.items() if any(lines))
-
-
-def _changes(diff: str) -> Iterable[tuple[str, str, str]]:
-    """(path, sign, line) of each line that a unified diff takes out or puts in."""
-    old = path = DEFAULT_PATH
-    minus = plus = 0
-    for line in diff.splitlines():
-        sign, rest = line[:1], line[1:]
-        if minus <= 0 and plus <= 0:
-            if line.startswith("--- "):
-                old = path = _diff_path(line, old)
-            elif line.startswith("+++ "):
-                path = _diff_path(line, old)
-            elif hunk := _HUNK.match(line):
-                minus, plus = (int(n) if n else 1 for n in hunk.groups())
-            continue
-        minus -= sign in ("-", " ", "")
-        plus -= sign in ("+", " ", "")
-        if sign in ("-", "+"):
-            yield path, sign, rest
-
-
-def _diff_path(line: str, default: str) -> str:
-    name = line[4:].split("\t")[0].strip()
-    return default if name == "/dev/null" else "/" + re.sub(r"^[ab]/", "", name).lstrip("/")
-
-
-def _body(memory: str) -> str:
-    start, end = memory.find(MEMORY_OPEN), memory.find(MEMORY_CLOSE + "\n" + GUIDELINES_OPEN)
-    if start < 0:
-        return ""
-    end = end if end >= 0 else memory.rfind(MEMORY_CLOSE)
-    return memory[start + len(MEMORY_OPEN) : end if end >= 0 else len(memory)]
-
-
-def _files(body: str) -> tuple[MemoryFile, ...]:
-    """Files under their paths; a path stands alone on its line, after a blank one."""
-    sections: list[tuple[str, list[str]]] = []
-    blank = True
-    for line in body.strip("\n").split("\n"):
-        if blank and _PATH_LINE.fullmatch(line.strip()):
-            sections.append((line.strip(), []))
-        elif sections:
-            sections[-1][1].append(line)
-        elif line.strip():
-            sections.append((DEFAULT_PATH, [line]))
-        blank = not line.strip()
-    files = (MemoryFile(path, tuple("\n".join(lines).strip("\n").split("\n"))) for path, lines in sections)
-    return tuple(f for f in files if f.facts)
-
-
-def _new_fact_path(memory: str) -> str:
-    """The path the prompt names for new facts, else that of the first file, else the default."""
-    body = _body(memory)
-    guidelines = memory[memory.rfind(GUIDELINES_OPEN) :] if GUIDELINES_OPEN in memory else ""
-    files = _files(body)
-    for text in (guidelines, files[0].path if files else body):
-        if found := _PATH_IN_TEXT.search(text):
-            return found.group()
-    return DEFAULT_PATH

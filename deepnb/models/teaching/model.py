@@ -24,40 +24,37 @@ from deepnb.core.subagents import TASK
 from deepnb.core.tokenizer import count, tokens
 from deepnb.engine.request import message_text, pieces
 from deepnb.models.names import OFFLINE_WINDOW
-from deepnb.models.teaching import answers, code, errors, files, memory, notes, skills, summary, talk
+from deepnb.models.teaching import answers, code, errors, files, memory, recall, skills, summary, talk
 from deepnb.models.teaching.conversation import conversation
-from deepnb.models.teaching.moves import Intent, Say, Use, plan
+from deepnb.models.teaching.moves import Intent, Say, Use, asks, plan
 
 NAME = "offline"
 
 INTENTS = (
-    Intent("compact", summary.wants_compaction, summary.compact),
+    Intent("compact", summary.wants_compaction, lambda _, said: summary.summary(summary.digest(said))),
     Intent("flush", summary.wants_flush, summary.put_down),
-    Intent("explain an error", errors.wants_explanation, errors.explain),
-    Intent("delegate by name", skills.wants_named, skills.delegate),
-    Intent("remember a file", memory.wants_remember_file, memory.remember_file),
-    Intent("add to a memory file", memory.wants_add, memory.add),
-    Intent("note", notes.wants_note, notes.note),
-    Intent("search memory", notes.wants_search, notes.search),
+    Intent("explain an error", lambda c: errors.read_failure(c.request), errors.explain),
+    Intent("delegate", skills.wants_delegation, skills.delegate),
+    Intent("remember a file", asks(*memory.REMEMBER_FILE), memory.remember_file),
+    Intent("note", asks(*memory.NOTE, tool="note"), memory.note),
+    Intent("search memory", asks(*recall.SEARCH), recall.search),
     Intent("remember", memory.wants_remember, memory.remember),
-    Intent("forget", memory.wants_forget, memory.forget),
-    Intent("recap", summary.wants_recap, summary.recap),
-    Intent("delegate", skills.wants_any, skills.delegate),
-    Intent("tick off", files.wants_done, files.tick_off),
-    Intent("to-do list", files.wants_todo, files.write_todo),
+    Intent("forget", asks(*memory.FORGET), memory.forget),
+    Intent("recap", asks(summary.RECAP), lambda c, _: summary.summary(summary.digest(c.earlier))),
     Intent("write a file", files.wants_write, files.write_file),
-    Intent("read a file", files.wants_read, files.read_file),
-    Intent("list files", files.wants_list, files.list_files),
-    Intent("list skills", skills.wants_skills, skills.list_skills),
-    Intent("recall", memory.wants_recall, memory.recall),
-    Intent("who", talk.wants_who, talk.who),
+    Intent("read a file", asks(*files.READ), files.read_file),
+    Intent("list files", asks(*files.LIST), files.list_files),
+    Intent("list skills", asks(*skills.LIST), skills.list_skills),
+    Intent("recall", asks(*recall.RECALL), recall.recall),
+    Intent("who", asks(*talk.WHO), talk.who),
     Intent("call a tool", skills.wants_call, skills.call),
     Intent("use a skill", skills.wants_skill, skills.follow_skill),
     Intent("compute", code.wants_code, code.compute),
     Intent("ask of a table", answers.wants_table, code.ask),
-    Intent("recall about the user", memory.wants_own, memory.recall),
-    Intent("recall by words", memory.wants_matching, memory.recall_matching),
-    Intent("courtesy", talk.wants_courtesy, talk.courtesy),
+    Intent("recall about the user", asks(*recall.OF_THE_USER), recall.recall),
+    Intent("recall by words", recall.wants_matching, recall.recall_matching),
+    Intent("thanks", asks(talk.THANKS), lambda c, _: talk.says(c, "thanks")),
+    Intent("hello", asks(talk.GREETING), lambda c, _: talk.says(c, "hello")),
     Intent("ask of any table", answers.wants_any_table, code.ask),
     Intent("knowledge", talk.wants_knowledge, talk.nothing),
     Intent("confess", lambda c: c.request, talk.confess),
@@ -121,7 +118,8 @@ class TeachingModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         tools = kwargs.get("tools") or ()
-        move = plan(conversation(messages, map(_tool_name, tools), _agents(tools), _parameters(tools)), INTENTS)
+        agents, parameters = _offered(tools)
+        move = plan(conversation(messages, parameters, agents, parameters), INTENTS)
         written = 0
         for chunk, text in _chunks(move, messages):
             written += text
@@ -163,17 +161,9 @@ def call_id(messages: Sequence[BaseMessage]) -> str:
     return f"call_{seen.hexdigest()[:12]}"
 
 
-def _agents(tools: Sequence[dict[str, Any]]) -> list[str]:
-    """The subagents that the description of the tool `task` lists, a line each."""
-    task: dict[str, Any] = next((tool.get("function", tool) for tool in tools if _tool_name(tool) == TASK), {})
-    listed = str(task.get("description", "")).partition("Available agent types")[2]
-    return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE)
-
-
-def _parameters(tools: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    schemas = {_tool_name(tool): tool.get("function", tool).get("parameters") or {} for tool in tools}
-    return {name: dict(schema.get("properties") or {}) for name, schema in schemas.items()}
-
-
-def _tool_name(tool: dict[str, Any]) -> str:
-    return str(tool.get("function", tool).get("name", ""))
+def _offered(tools: Sequence[dict[str, Any]]) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """(the subagents that the tool `task` lists, a line each; each tool with its parameters)"""
+    schemas = {str(schema.get("name", "")): schema for schema in (tool.get("function", tool) for tool in tools)}
+    listed = str(schemas.get(TASK, {}).get("description", "")).partition("Available agent types")[2]
+    parameters = {name: dict((s.get("parameters") or {}).get("properties") or {}) for name, s in schemas.items()}
+    return re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE), parameters

@@ -5,12 +5,14 @@ Nothing is kept between two calls of the model: the results already in the conve
 to the script, and where they end is the next move.
 """
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.words import short
+from deepnb.models.teaching.talk import says
+from deepnb.models.teaching.words import first_match, short
 
 MAX_CALLS = 6
 """Tool calls in one turn."""
@@ -45,6 +47,20 @@ class Intent:
     script: Callable[[Conversation, Any], Script | str]
 
 
+def asks(*patterns: str, tool: str = "") -> Callable[[Conversation], str | None]:
+    """Recognise a request by patterns, where the tool it takes is bound: gives what is found as `x`, else the request."""
+
+    def recognise(c: Conversation) -> str | None:
+        found = first_match(c.request, *patterns) if not tool or tool in c.tools else None
+        if found is None:
+            return None
+        asked = (found["x"] if "x" in found.re.groupindex else c.request).strip().rstrip("。.!！?？ \n")
+        quoted = re.fullmatch(r"[\"'“](.+)[\"'”]", asked, re.DOTALL)
+        return (quoted[1] if quoted else asked) or None
+
+    return recognise
+
+
 def plan(conversation: Conversation, intents: Sequence[Intent]) -> Say | Use:
     """The next move: that of the first intent which recognises the request. The last one must."""
     for intent in intents:
@@ -65,46 +81,16 @@ def _next_move(script: Script, c: Conversation) -> Say | Use:
             use = script.send(step)
     except StopIteration as end:
         return Say(end.value)
-    return _allowed(use, c)
-
-
-def _allowed(use: Use, c: Conversation) -> Say | Use:
     if use.tool not in c.tools:
-        return Say(
-            c.tell(
-                f"I would call the tool `{use.tool}` here, but it is not bound to me, so I stop.",
-                f"这里我本要调用工具 `{use.tool}`，但它没有绑定给我，所以到此为止。",
-            )
-        )
-    if len(c.turn) >= MAX_CALLS:
-        return Say(
-            c.tell(
-                f"I stop here: I make at most {MAX_CALLS} tool calls in one turn.",
-                f"到此为止：我一轮最多调用 {MAX_CALLS} 次工具。",
-            )
-        )
-    return use
+        return Say(says(c, "not bound", v=use.tool))
+    return use if len(c.turn) < MAX_CALLS else Say(says(c, "too many", n=MAX_CALLS))
 
 
 def failure(c: Conversation, step: Step) -> str:
     """An honest sentence on a tool that did not do what was asked."""
     if "waits for the user" in step.result:
-        if "like an instruction" in step.result:
-            return c.tell(
-                f"I did not write that to {step.path}: the change needs your approval, because it reads like an instruction "
-                "and is not in your words. %memory pending shows it.",
-                f"我没有写入 {step.path}：这一改动读起来像指令，又不是你说的话，要等你确认。%memory pending 可以查看。",
-            )
-        return c.tell(
-            f"I did not write that to {step.path}: the change needs your approval. %memory pending shows it.",
-            f"我没有写入 {step.path}：改动要等你确认。%memory pending 可以查看。",
-        )
+        return says(c, "held instruction" if "like an instruction" in step.result else "held", v=step.path)
     if "did not allow this call" in step.result:
         why = step.result.partition("said why: ")[2].partition(". It was not run")[0]
-        because = f" ({short(why, 120)})" if why else ""
-        return c.tell(
-            f"You did not allow `{step.tool}`{because}, so I did not run it.",
-            f"你没有允许 `{step.tool}`{because}，所以我不做了。",
-        )
-    what = short(step.result, 200) or "(nothing)"
-    return c.tell(f"The tool `{step.tool}` failed. It said: {what}", f"工具 `{step.tool}` 没有成功。它说：{what}")
+        return says(c, "rejected", v=step.tool, k=f" ({short(why, 120)})" if why else "")
+    return says(c, "failed", v=step.tool, k=short(step.result, 200) or "(nothing)")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from deepnb.core.subagents import GENERAL_PURPOSE, TASK
@@ -15,10 +15,11 @@ from deepnb.models.teaching.files import parse
 from deepnb.models.teaching.grammar import Ask, read
 from deepnb.models.teaching.moves import MAX_CALLS, Script, Use
 from deepnb.models.teaching.tables import Frame
+from deepnb.models.teaching.talk import says
 from deepnb.models.teaching.words import chinese, first_match, short, words
 
-_LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
-_LOOK = r"(?:look(?: at)?|describe|inspect|explore|查看|看看|描述)\b|查看|看看|描述"
+LIST = (r"\b(?:what|which|list|show)\b.{0,30}\bskills\b", r"\bany skills\b|(?:什么|哪些|列出|所有).{0,4}(?:技能|本领)")
+_LOOK = r"(?:look(?: at)?|describe|inspect|explore)\b|查看|看看|描述"
 _VERBS = (
     r"(?P<x>count .+)",
     r"(?:say|tell|name|give|find|report|list|check for|look for)(?: which| what)?\s+(?P<x>.+)",
@@ -26,62 +27,44 @@ _VERBS = (
 )
 """The verbs of steps that a question follows."""
 _OF_TABLES = r"\b(?:tables?|data|dataframe|columns?|rows?|csv)\b|表|数据"
-_CODE = ("plot", "tail", "corr")
 _LINE = r"^(?:write|add|end with|begin with)\s+(?:a|one|the) (?:line|sentence)\b[^\"“:]*[:\"“]\s*(?P<x>[^\"”]+)"
 
 
-def wants_skills(c: Conversation) -> bool | None:
-    return True if first_match(c.request, *_LIST) else None
-
-
-def list_skills(c: Conversation, _: bool) -> str:
-    if not c.skills:
-        return c.tell("My prompt lists no skills.", "我的提示词里没有列出任何技能。")
+def list_skills(c: Conversation, _: str) -> str:
+    """Name the skills of the prompt."""
     lines = "\n".join(f"- {s.name}: {short(s.description, 120)} ({s.path})" for s in c.skills)
-    return c.tell(
-        f"My prompt lists {len(c.skills)}; I read a skill only when I need it:\n{lines}",
-        f"我的提示词列出了 {len(c.skills)} 个技能，需要时才会读取：\n{lines}",
-    )
+    return says(c, "skills" if c.skills else "no skills", n=len(c.skills), k=lines)
 
 
 def wants_skill(c: Conversation) -> Skill | None:
     """The skill the request names, else the one whose description shares the most words with it."""
-    low = c.request.lower()
+    low, asked = c.request.lower(), words(c.request)
     for skill in c.skills:
         name = re.escape(skill.name.lower())
         if re.search(rf"(?<![\w-]){name}(?![\w-])", low) and ("-" in skill.name or re.search("skill|技能", low)):
             return skill
-    asked = words(c.request)
-    needed = 3 if chinese(c.request) else 2
-    best = max(c.skills, key=lambda s: len(asked & _about(s)), default=None)
-    return best if best and len(asked & _about(best)) >= needed else None
-
-
-def _about(skill: Skill) -> frozenset[str]:
-    return words(f"{skill.name.replace('-', ' ')} {skill.description}")
+    shared = [(len(asked & words(f"{s.name.replace('-', ' ')} {s.description}")), s) for s in c.skills]
+    most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
+    return best if most >= (3 if chinese(c.request) else 2) else None
 
 
 def follow_skill(c: Conversation, skill: Skill) -> Script:
     """Read the skill, tell its steps, and do what a rule can do of them."""
     step = yield Use("read_file", {"file_path": skill.path})
     steps = instructions("\n".join(parse(step.result)[0]))
-    told = "\n".join(f"{i}. {s}" for i, s in enumerate(steps, 1)) or c.tell("(no steps)", "（没有步骤）")
-    lead = c.tell(
-        f"I read the skill {skill.name} ({skill.path}). Its steps are:\n{told}",
-        f"我读了技能 {skill.name}（{skill.path}）。它的步骤是：\n{told}",
-    )
+    told = "\n".join(f"{i}. {s}" for i, s in enumerate(steps, 1)) or says(c, "no steps")
+    lead = says(c, "steps", v=skill.name, x=skill.path, k=told)
     name = rf"(?:\b(?:use|with|using|follow|apply)\s+)?(?:\bthe\s+)?(?:\bskill\s+)?\b{re.escape(skill.name)}\b(?:\s+skill)?\s*(?:on\b|:|,)?"
     c = replace(c, request=re.sub(name, " ", c.request, flags=re.IGNORECASE).strip())
     if wanted := wants_code(c):
-        ran = yield from compute(c, wanted)
-        return f"{lead}\n\n{ran}"
+        return f"{lead}\n\n{(yield from compute(c, wanted))}"
     frames: list[Frame] = []
     if "inspect_variable" in c.tools and first_match(f"{skill.description} {told} {c.request}", _OF_TABLES):
         found = yield from tables_asked(c, c.request)
         frames = found if isinstance(found, list) and len(found) == 1 else []
     results: list[str] = []
     done: list[Ask] = []
-    left = MAX_CALLS - 3  # after the skill, the list of variables and the table
+    left = MAX_CALLS - 3 if "query_table" in c.tools else 0  # after the skill, the list of variables and the table
     for number, text in enumerate(steps, 1):
         if line := first_match(text, _LINE):
             results.append(f"{number}. {line['x'].strip()}")
@@ -90,25 +73,20 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
                 asked = read(question, frames[0])
             except Unplaced:
                 continue
-            if asked in done:
-                continue
             described = asked.what in ("describe", "columns", "size", "missing")
-            if asked.what in _CODE or not (described or (left and "query_table" in c.tools)):
+            if asked in done or asked.what in ("plot", "tail", "corr") or not (described or left):
                 continue
             left -= not described
             done.append(asked)
             results.append(f"{number}. " + (yield from answer(c, frames[0], asked)))
-    if not results:
-        return lead + c.tell("\n\nNo rule of mine can do any of them.", "\n\n这些步骤我都没有规则可做。")
-    report = "\n".join(results)
-    return lead + c.tell(f"\n\nWhat I did of them:\n{report}", f"\n\n我做到的：\n{report}")
+    return lead + says(c, "steps done" if results else "none done", k="\n".join(results))
 
 
 def _questions(step: str) -> Iterator[str]:
     """The questions in a step: its parts without their verb, or with that of the part before."""
     named = False
     for part in re.split(r"[;.:,，；。、]\s*|\s+(?:and|then)\s+", step):
-        found = next((m for pattern in _VERBS if (m := re.match(pattern, part, re.IGNORECASE))), None)
+        found = first_match(part, *(f"^{verb}" for verb in _VERBS))
         if re.match(_LOOK, part, re.IGNORECASE):
             yield "describe"
         elif found or named:
@@ -127,61 +105,36 @@ def instructions(text: str) -> list[str]:
 
 # -- subagents, and tools of the user's
 
-_ANY = (
-    r"\b(?:ask|have|let|tell|get|use) (?:a|the|your|another) (?:general-purpose )?sub-?agent (?:to|for)\s+(?P<x>.+)",
-    r"^\s*(?:please )?delegate(?: this| to a sub-?agent)?\s*[:,]?\s*(?:to a sub-?agent\s*[:,]?\s*)?(?P<x>.+)",
-    r"(?:让|请|叫|派)(?:一个)?子(?:代理|智能体)(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
-    r"^\s*委派(?:给子代理)?\s*[:：,，]?\s*(?P<x>.+)",
-)
-_ASK = r"^\s*(?:please |now )?(?:ask|have|let|tell|get|use) "
-_NAMED = (
+_ASK = r"^\s*(?:please |now |(?:can|could|would|will) you )*(?:ask|have|let|tell|get|use) "
+_DELEGATE = (
+    _ASK + r"(?:a|the|your|another) (?P<name>general-purpose )?sub-?agent (?:to|for)\s+(?P<x>.+)",
     _ASK + r"(?:the |my |your )?(?:sub-?)agent [`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)",
     _ASK + r"(?:the |my |your )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:sub-?)agent (?:to |for )?(?P<x>.+)",
     r"^\s*(?:让|请|叫|派)\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*子(?:代理|智能体)(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
-    r"^\s*(?:让|请|叫|派)子(?:代理|智能体)\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
+    r"(?:让|请|叫|派)(?:一个)?子(?:代理|智能体)(?:\s*[`“\"]?(?P<name>[a-z0-9][a-z0-9-]*)[`”\"]?\s*)?(?:去|来)?\s*[:：,，]?\s*(?P<x>.+)",
 )
 _BY_NAME = _ASK + r"(?:the )?[`\"']?(?P<name>\w[\w-]*)[`\"']? (?:to|for)\s+(?P<x>.+)"
-_QUOTED = 40
-"""Lines of a report."""
-_NO_NAMES = ("a", "the", "an", "another", "your", "my", "this", "that", "some")
 
 
-@dataclass(frozen=True)
-class Handed:
-    """A task, and the name it is for; empty for any subagent."""
-
-    task: str
-    name: str = ""
-
-
-def wants_named(c: Conversation) -> Handed | None:
-    """`ask the critic subagent to ...`; without the word subagent where there is one of that name."""
-    found = first_match(c.request, *_NAMED)
-    if found is None and (found := first_match(c.request, _BY_NAME)) and found["name"].lower() not in c.agents:
-        found = None
-    if found is None or found["name"].lower() in _NO_NAMES or not found["x"].strip():
+def wants_delegation(c: Conversation) -> tuple[str, str] | None:
+    """(subagent, task) of `ask the critic subagent to ...`, without the word subagent if there is one of that name."""
+    found = first_match(c.request, *_DELEGATE)
+    if found is None and ((found := first_match(c.request, _BY_NAME)) is None or found["name"].lower() not in c.agents):
         return None
-    return Handed(found["x"].strip(), found["name"].lower())
+    name, task = (found["name"] or "").strip().lower(), found["x"].strip()
+    return (name, task) if task and name not in ("a", "an", "this", "that", "some") else None
 
 
-def wants_any(c: Conversation) -> Handed | None:
-    found = first_match(c.request, *_ANY)
-    return Handed(found["x"].strip()) if found and found["x"].strip() else None
-
-
-def delegate(c: Conversation, handed: Handed) -> Script:
-    if handed.name and TASK in c.tools and handed.name not in c.agents:
-        there = ", ".join(c.agents) or c.tell("none", "没有")
-        return c.tell(
-            f"There is no subagent {handed.name}: the tool `task` lists {there}.",
-            f"没有名为 {handed.name} 的子代理：工具 `task` 列出的是 {there}。",
-        )
+def delegate(c: Conversation, handed: tuple[str, str]) -> Script:
+    """Hand the task on, and quote what came of it."""
+    named, task = handed
+    if named and TASK in c.tools and named not in c.agents:
+        return says(c, "no subagent", v=named, k=", ".join(c.agents) or "-")
     general = GENERAL_PURPOSE.name
-    name = handed.name or (general if general in c.agents or not c.agents else c.agents[0])
-    step = yield Use(TASK, {"description": handed.task, "subagent_type": name})
-    quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:_QUOTED] if line.strip())
-    who, wer = (f"The subagent {name}", f"子代理 {name} ") if handed.name else ("The subagent", "子代理")
-    return c.tell(f"{who} reported:\n{quote}", f"{wer}的报告：\n{quote}")
+    name = named or (general if general in c.agents or not c.agents else c.agents[0])
+    step = yield Use(TASK, {"description": task, "subagent_type": name})
+    quote = "\n".join(f"> {short(line, 160)}" for line in step.result.splitlines()[:40] if line.strip())
+    return says(c, "report", v=f" {named}" if named else "", k=quote)
 
 
 _CALL = (
@@ -201,24 +154,18 @@ def call(c: Conversation, wanted: tuple[str, str]) -> Script:
     """Call the tool with the arguments that are named, or the only one; say what it gave."""
     name, typed = wanted
     parameters = c.parameters[name]
-    args: dict[str, Any] = {}
-    at = [
-        (m.start(), m.end(), m[1])
-        for m in re.finditer(rf"\b({'|'.join(map(re.escape, parameters)) or '$'})\b\s*(?:=|:|is|是|为)?\s*", typed)
-    ]
-    for i, (_, end, parameter) in enumerate(at):
-        text = typed[end : at[i + 1][0] if i + 1 < len(at) else len(typed)]
-        args[parameter] = _argument(re.sub(r"(?:\s*,|\s+and|，|和)\s*$", "", text.strip()), parameters[parameter])
-    if not at and typed and len(parameters) == 1:
-        args = {(only := next(iter(parameters))): _argument(typed, parameters[only])}
-    if (typed and not args) or (at and typed[: at[0][0]].strip(" ,")):
-        takes = ", ".join(parameters) or "-"
-        return c.tell(
-            f'I can\'t place "{short(typed, 60)}": `{name}` takes {takes}.',
-            f"我无法理解“{short(typed, 60)}”：`{name}` 的参数是 {takes}。",
-        )
+    any_of = "|".join(map(re.escape, parameters)) or "(?!)"
+    before, *pairs = re.split(rf"\b({any_of})\b\s*(?:=|:|is|是|为)?\s*", typed)
+    if not pairs and typed and len(parameters) == 1:
+        before, pairs = "", [*parameters, typed]
+    args = {
+        parameter: _argument(re.sub(r"(?:\s*,|\s+and|，|和)\s*$", "", text.strip()), parameters[parameter])
+        for parameter, text in zip(pairs[::2], pairs[1::2], strict=True)
+    }
+    if before.strip(" ,"):
+        return says(c, "takes", v=name, k=short(typed, 60), x=", ".join(parameters) or "-")
     step = yield Use(name, args)
-    return c.tell(f"`{name}` gave: {short(step.result, 400)}", f"`{name}` 返回：{short(step.result, 400)}")
+    return says(c, "gave tool", v=name, k=short(step.result, 400))
 
 
 def _argument(text: str, schema: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What it says: who it is, small talk, that it does not know, and the sentences of answers about tables."""
+"""What it says, each sentence in English and Chinese; who it is, small talk, and that it has no rule or does not know."""
 
 from typing import Any
 
@@ -6,101 +6,71 @@ from deepnb.core.prompt import SYSTEM_PROMPT, default_prompt
 from deepnb.models.teaching.conversation import Conversation
 from deepnb.models.teaching.words import first_match, short
 
-_CAN = (
-    "I can demonstrate: remember, forget and recall (memory); add to today's note and search all notes; list, read and write "
-    "files; follow a skill; answer questions about tables; call a tool of yours by its name; keep a to-do list; delegate a "
-    "task to a subagent; summarize."
-)
-_CAN_ZH = "我能演示：记住、忘记和回忆（记忆）；记今天的笔记，搜索所有笔记；列出、读取和写入文件；照技能去做；回答关于表格的问题；按名字调用你的工具；待办清单；委派子代理；总结对话。"
-_COMPUTES = (
-    " In a table I filter, count, group and sort by query_table, and I draw bars, lines, points and histograms by "
-    "Python code that runs once you approve it; I put code into the next cell, too."
-)
-_COMPUTES_ZH = "对表格我用 query_table 筛选、计数、分组和排序，用你批准后才运行的 Python 代码画柱状图、折线图、散点图和直方图；也能把代码放进下一个单元格。"
 TRIES = ("Remember that I prefer metric units", "What do you know about me?")
 TRIES_ZH = ("记住我喜欢公制单位", "你记得什么？")
 """What a request that it has no rule for is answered with: prompts that it has one for."""
-_QUESTION = (
-    r"^\s*(?:who|whose|whom|what|which|where|when|why|how|is|are|was|were|do|does|did|has|have|can|could|will|would|should)\b|[?？]\s*$",
-    r"[?？]\s*$|什么|哪|谁|多少|吗\s*$|怎么|为什么",
-)
-_WHO = (
+WHO = (
     r"\b(?:who|what) are you\b|\bare you (?:an?|really|chatgpt|gpt|claude|real|alive|human)\b|\bwhat can you do\b"
     r"|^\s*help\b|\bwhat (?:model|llm) (?:are|is)\b|\bhow do you work\b",
     r"你是(?:谁|什么|不是|大模型|语言模型|人)|你能做什么|你会什么|你会做什么|^\s*帮助",
 )
-_THANKS = r"^\s*(?:many )?(?:thanks|thank you|thx|cheers)\b|^\s*(?:谢谢|多谢|感谢)"
-_GREETING = r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|早上好|晚上好)(?:\s+(?:there|all|deepnb))?[\s!.,！。，]*$"
-
-
-def wants_who(c: Conversation) -> bool | None:
-    return True if first_match(c.request, *_WHO) else None
-
-
-def who(c: Conversation, _: bool) -> str:
-    return c.tell(
-        "I am deepnb's rule-based teaching model, not a large language model. I follow fixed rules, need no network, "
-        f"and answer the same every time; the tools I call are real. {_can(c)}",
-        f"我是 deepnb 的基于规则的教学模型，不是大语言模型。我按固定规则回答，不需要网络，每次都一样；我调用的工具是真的。{_can(c)}",
-    )
-
-
-def _can(c: Conversation) -> str:
-    """All it can do with the tools that it has."""
-    computes = "run_python" in c.tools
-    return c.tell(_CAN + (_COMPUTES if computes else ""), _CAN_ZH + (_COMPUTES_ZH if computes else ""))
-
-
-def wants_courtesy(c: Conversation) -> str | None:
-    return "thanks" if first_match(c.request, _THANKS) else "hello" if first_match(c.request, _GREETING) else None
-
-
-def courtesy(c: Conversation, kind: str) -> str:
-    if kind == "thanks":
-        return c.tell("You are welcome.", "不客气。")
-    return c.tell(
-        "Hello. I am deepnb's rule-based teaching model, not a large language model. Try: Remember that I prefer tabs.",
-        "你好。我是 deepnb 的基于规则的教学模型，不是大语言模型。试试：记住我喜欢用制表符。",
-    )
-
-
-def wants_knowledge(c: Conversation) -> bool | None:
-    """A question that no rule before has an answer for."""
-    return True if first_match(c.request, *_QUESTION) else None
-
-
-def nothing(c: Conversation, _: bool = True) -> str:
-    """That the prompt does not say what is asked."""
-    return c.tell(
-        "Nothing in my prompt says that. I am a rule-based model: I know what my prompt and my tools say, and no more.",
-        "我的提示词里没有提到这个。我是基于规则的模型：只知道提示词和工具告诉我的内容。",
-    ) + _instructions(c)
-
-
-def confess(c: Conversation, request: str) -> str:
-    """One line: that no rule fits, and two prompts that one does."""
-    asked = short(request, 60)
-    english, han = (f' for "{asked}"', f"“{asked}”") if asked else ("", "")
-    one, other = TRIES_ZH if c.chinese else TRIES
-    return c.tell(
-        f'I am a rule-based model and have no rule{english}. Try "{one}" or "{other}".',
-        f"我是基于规则的模型，没有对应的规则{han}。可以试试“{one}”或“{other}”。",
-    ) + _instructions(c)
-
-
-def _instructions(c: Conversation) -> str:
-    """How its instructions begin, where they are others than the main agent has by default: a subagent's, say."""
-    first = next((line for line in c.base.splitlines() if line.strip()), "")
-    if not first or c.base.startswith((SYSTEM_PROMPT, default_prompt(files=False))):
-        return ""
-    return c.tell(
-        f'\nMy instructions here begin: "{short(first, 100)}"', f"\n我在这里的指令开头是：“{short(first, 100)}”"
-    )
-
-
-# -- sentences about tables
-
+THANKS = r"^\s*(?:many )?(?:thanks|thank you|thx|cheers)\b|^\s*(?:谢谢|多谢|感谢)"
+GREETING = r"^\s*(?:hi|hello|hey|good (?:morning|evening|afternoon)|你好|您好|嗨|早上好|晚上好)(?:\s+(?:there|all|deepnb))?[\s!.,！。，]*$"
+QUESTION = (
+    r"^\s*(?:who|whose|whom|what|which|where|when|why|how|is|are|was|were|do|does|did|has|have|can|could|will|would|should)\b|[?？]\s*$",
+    r"[?？]\s*$|什么|哪|谁|多少|吗\s*$|怎么|为什么",
+)
 _SENTENCES = r"""
+who = I am deepnb's rule-based teaching model, not a large language model. I follow fixed rules, need no network, and answer the same every time; the tools I call are real. I can demonstrate: remember, forget and recall (memory); add to today's note and search all notes; list, read and write files; follow a skill; answer questions about tables; call a tool of yours by its name; delegate a task to a subagent; summarize. || 我是 deepnb 的基于规则的教学模型，不是大语言模型。我按固定规则回答，不需要网络，每次都一样；我调用的工具是真的。我能演示：记住、忘记和回忆（记忆）；记今天的笔记，搜索所有笔记；列出、读取和写入文件；照技能去做；回答关于表格的问题；按名字调用你的工具；委派子代理；总结对话。
+computes =  In a table I filter, count, group and sort by query_table, and I draw bars, lines, points and histograms by Python code that runs once you approve it; I put code into the next cell, too. || 对表格我用 query_table 筛选、计数、分组和排序，用你批准后才运行的 Python 代码画柱状图、折线图、散点图和直方图；也能把代码放进下一个单元格。
+thanks = You are welcome. || 不客气。
+hello = Hello. I am deepnb's rule-based teaching model, not a large language model. Try: Remember that I prefer tabs. || 你好。我是 deepnb 的基于规则的教学模型，不是大语言模型。试试：记住我喜欢用制表符。
+nothing = Nothing in my prompt says that. I am a rule-based model: I know what my prompt and my tools say, and no more. || 我的提示词里没有提到这个。我是基于规则的模型：只知道提示词和工具告诉我的内容。
+for =  for "{v}" || “{v}”
+confess = I am a rule-based model and have no rule{v}. Try "{k}" or "{n}". || 我是基于规则的模型，没有对应的规则{v}。可以试试“{k}”或“{n}”。
+instructions = \nMy instructions here begin: "{v}" || \n我在这里的指令开头是：“{v}”
+not bound = I would call the tool `{v}` here, but it is not bound to me, so I stop. || 这里我本要调用工具 `{v}`，但它没有绑定给我，所以到此为止。
+too many = I stop here: I make at most {n} tool calls in one turn. || 到此为止：我一轮最多调用 {n} 次工具。
+held = I did not write that to {v}: the change needs your approval. %memory pending shows it. || 我没有写入 {v}：改动要等你确认。%memory pending 可以查看。
+held instruction = I did not write that to {v}: the change needs your approval, because it reads like an instruction and is not in your words. %memory pending shows it. || 我没有写入 {v}：这一改动读起来像指令，又不是你说的话，要等你确认。%memory pending 可以查看。
+rejected = You did not allow `{v}`{k}, so I did not run it. || 你没有允许 `{v}`{k}，所以我不做了。
+failed = The tool `{v}` failed. It said: {k} || 工具 `{v}` 没有成功。它说：{k}
+no files = There are no files in {v}. || {v} 下没有文件。
+files = `ls` gives {n} in {v}:\n{k} || `ls` 在 {v} 下给出 {n} 项：\n{k}
+empty = {v} is empty. || {v} 是空的。
+file = {v} says:\n{k} || {v} 的内容是：\n{k}
+file begins = {v} begins:\n{k} || {v} 的开头是：\n{k}
+wrote = I wrote {n} line{k} to {v}. || 我写入了 {v}，共 {n} 行。
+remembered = I will remember that. I wrote it to {v}: {k} || 我记住了，已写入 {v}：{k}
+edited call = The call was edited before it ran. It wrote to {v}: {k} || 调用在执行前被改过。写入 {v} 的是：{k}
+known = That is already in {v}: {k} || {v} 里已经有这一条：{k}
+credential = That looks like a credential. I do not store credentials in memory: keep it in an environment variable or a password manager. Nothing was written. || 这看起来像是密码或密钥。我不会把凭据写进记忆：请放在环境变量或密码管理器里。什么都没有写入。
+no lines = {v} has nothing that I could remember. || {v} 里没有可以记住的内容。
+kept lines = I read {v} and wrote this to {t}:\n{k} || 我读了 {v}，写入 {t}：\n{k}
+known lines = All of {v} is already in {t}. || {t} 里已经有 {v} 的内容。
+noted = I noted that in today's note, {v}: {k} || 已记入今天的笔记 {v}：{k}
+known note = That is already in today's note, {v}: {k} || 今天的笔记 {v} 里已经有：{k}
+no match = Nothing in {v} matches "{k}". It contains:{x} || {v} 里没有与“{k}”相符的内容。里面有：{x}
+forgotten = Forgotten. I removed this from {v}:\n{k} || 已忘记。我从 {v} 删除了：\n{k}
+found = `memory_search` found:\n{k} || `memory_search` 找到：\n{k}
+not found = I searched my memory for "{k}" and found nothing. || 我搜索了记忆，没有找到“{k}”。
+from history = The messages added from the history say: || 从历史里带回来的内容说：
+from anchors = Beside the summary of the earlier messages it says: || 之前对话的摘要旁边写着：
+from memory = My memory, as it is in my prompt, says: || 我的提示词里的记忆说：
+not exactly = My memory says nothing about exactly that. It contains: || 我的记忆里没有正好说到这个的。里面有：
+more lines = - and {n} more lines || - 还有 {n} 行
+you said = In this conversation you said: || 在这次对话里你说过：
+no memory = I remember nothing about that: my memory is empty, and the conversation I was sent does not mention it. Tell me with "Remember that ...". || 我什么都不记得：我的记忆是空的，我收到的对话里也没有提到。可以用“记住……”告诉我。
+no skills = My prompt lists no skills. || 我的提示词里没有列出任何技能。
+skills = My prompt lists {n}; I read a skill only when I need it:\n{k} || 我的提示词列出了 {n} 个技能，需要时才会读取：\n{k}
+steps = I read the skill {v} ({x}). Its steps are:\n{k} || 我读了技能 {v}（{x}）。它的步骤是：\n{k}
+no steps = (no steps) || （没有步骤）
+steps done = \n\nWhat I did of them:\n{k} || \n\n我做到的：\n{k}
+none done = \n\nNo rule of mine can do any of them. || \n\n这些步骤我都没有规则可做。
+no subagent = There is no subagent {v}: the tool `task` lists {k}. || 没有名为 {v} 的子代理：工具 `task` 列出的是 {k}。
+report = The subagent{v} reported:\n{k} || 子代理{v} 的报告：\n{k}
+takes = I can't place "{k}": `{v}` takes {x}. || 我无法理解“{k}”：`{v}` 的参数是 {x}。
+gave tool = `{v}` gave: {k} || `{v}` 返回：{k}
 shape = {t} is a DataFrame of {n} rows and {m} columns. || {t} 是一个 {n} 行 {m} 列的 DataFrame。
 column = `{k}` in {t}: {x}. || {t} 的 `{k}`：{x}。
 lacks = , {n} missing || ，缺失 {n}
@@ -213,3 +183,32 @@ def says(c: Conversation, key: str, **values: Any) -> str:
     return c.tell(english, chinese).format(
         **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
     )
+
+
+def who(c: Conversation, _: str) -> str:
+    """Say what it is, and all that it can do with the tools it has."""
+    return says(c, "who") + (says(c, "computes") if "run_python" in c.tools else "")
+
+
+def wants_knowledge(c: Conversation) -> str | None:
+    """A question that no rule before has an answer for."""
+    return c.request if first_match(c.request, *QUESTION) else None
+
+
+def nothing(c: Conversation, _: str = "") -> str:
+    """Say that the prompt does not have what is asked."""
+    return says(c, "nothing") + _instructions(c)
+
+
+def confess(c: Conversation, request: str) -> str:
+    """Say in one line that no rule fits, with two prompts that one does."""
+    one, other = TRIES_ZH if c.chinese else TRIES
+    asked = says(c, "for", v=short(request, 60)) if request else ""
+    return says(c, "confess", v=asked, k=one, n=other) + _instructions(c)
+
+
+def _instructions(c: Conversation) -> str:
+    """How its instructions begin, where they are others than the main agent has by default: a subagent's, say."""
+    first = next((line for line in c.base.splitlines() if line.strip()), "")
+    own = not first or c.base.startswith((SYSTEM_PROMPT, default_prompt(files=False)))
+    return "" if own else says(c, "instructions", v=short(first, 100))

@@ -1,0 +1,145 @@
+"""Recall: out of what the prompt says, memory, messages brought back and key facts, or by the search of all notes."""
+
+import re
+from collections.abc import Iterator
+
+from deepnb.core.anchors import CLOSE, OPEN
+from deepnb.core.messages import BROUGHT_BACK, SUMMARY
+from deepnb.core.secrets import redact
+from deepnb.models.teaching.code import ask
+from deepnb.models.teaching.conversation import Conversation, fact_text
+from deepnb.models.teaching.memory import SHOWN, bullet
+from deepnb.models.teaching.moves import Script, Use
+from deepnb.models.teaching.summary import SAID_OF_THEMSELVES, digest
+from deepnb.models.teaching.tables import listed_tables, mentioned
+from deepnb.models.teaching.talk import QUESTION, says
+from deepnb.models.teaching.words import coverage, first_match, short, words
+
+SEARCH = (
+    r"\b(?:search|look (?:through|in)|check|go through)\s+(?:your |my |our |the |all )?(?:long-term )?(?:memory|daily notes|notes)\s*(?:for|about|on)\b\s*[:,]?\s*(?P<x>.+)",
+    r"\bwhat do (?:your|my|our|the) (?:daily |old(?:er)? )?notes say (?:about|on)\s+(?P<x>.+)",
+    r"(?:搜索|查找|搜一下|查一下)(?:你的|我的|我们的)?(?:记忆|笔记|日记)(?:里|中)?(?:的|关于|有关)?\s*[:：,，]?\s*(?P<x>.+)",
+    r"(?:在|从)(?:你的|我的|我们的)?(?:记忆|笔记|日记)(?:里|中)?(?:搜索|查找|搜一下|查一下|找一下|搜|查|找)\s*[:：,，]?\s*(?P<x>.+)",
+    r"(?:笔记|日记)(?:里|中)(?:关于|对)(?P<x>.+?)(?:写了什么|说了什么|有什么|怎么说)",
+)
+RECALL = (
+    r"\b(?:what|which|anything|everything|all|how much)\b.{0,40}\b(?:you|we)\b.{0,12}\b(?:know|remember|recall|remembered|noted)\b",
+    r"\bdo you (?:still )?(?:remember|recall|know (?:what|which|who|how|my|about me))\b",
+    r"\b(?:what|which|who|how|tell me)\b.{0,30}\bmy (?:preferences?|name|favou?rites?|habits?|settings?)\b",
+    r"\b(?:what(?:'s| is)|show(?: me)?)\b.{0,15}\byour memory\b|\bwhat did i (?:tell|say|ask)\b",
+    r"你(?:还)?(?:记得|记住了?|知道).{0,12}(?:什么|哪些|吗|我)|我的(?:偏好|喜好|习惯|名字|设置)|我喜欢.{0,12}(?:什么|吗|哪|还是)|我叫什么|我是谁",
+)
+OF_THE_USER = (
+    r"\b(?:do|did|am|have) i\b.{0,200}\?",
+    r"\b(?:what|which|where|when|who)(?:'s\b|\b.{0,40}\b(?:do|did|am|is|are|was|were)\b).{0,20}\b(?:i|my)\b",
+    r"我.{0,20}(?:什么|哪|吗|呢|谁|多少|还是)",
+)
+_GENERIC = words(
+    "preferences memory remembered told favourite favorite settings habits conversation recall 偏好 喜好 记忆 知道 喜欢"
+)
+_EARLIER = re.compile(r"<earlier>\n(.*)\n</earlier>", re.DOTALL)
+_HIT = re.compile(r"(?P<path>\S.*?):(?P<line>\d+)(?:-\d+)? \([\w+]*, \d+\.\d\d\)(?: .*)?")
+MOST = 3
+"""Passages that are asked for, and lines quoted of them, of history and of key facts."""
+
+
+def search(c: Conversation, query: str) -> Script:
+    """Ask the index, and answer with the line of each passage that fits best, and where it is."""
+    step = yield Use("memory_search", {"query": query, "k": MOST})
+    asked = words(query)
+    found: dict[str, tuple[float, str]] = {}
+    path, number, head = "", 0, ""
+    for line in step.result.splitlines():
+        if hit := _HIT.fullmatch(line):
+            head, path, number = line, hit["path"], int(hit["line"]) - 1
+            continue
+        number += 1
+        plain = fact_text(re.sub(r"\s*<!--.*?-->", "", line))
+        best = (coverage(asked, line), f'- "{short(plain, 160)}" ({path}:{number})')
+        if path and line.strip() and not line.startswith("#") and best[0] > found.get(head, (-1.0,))[0]:
+            found[head] = best
+    quoted = "\n".join(shown for _, shown in list(found.values())[:MOST])
+    return says(c, "found" if quoted else "not found", k=quoted or short(query, 60))
+
+
+def wants_matching(c: Conversation) -> str | None:
+    """Any question that shares words with a line of memory, or with what is left of earlier messages."""
+    asked = words(c.request) - _GENERIC
+    question = first_match(c.request, *QUESTION)
+    return c.request if question and (_known(c, asked) or _beside(c, asked)[1]) else None
+
+
+def recall_matching(c: Conversation, request: str) -> Script:
+    """Recall it, unless only key facts beside a summary speak of it, and it is about a table."""
+    asked = words(request) - _GENERIC
+    known = _known(c, asked) or _beside(c, asked)[0] == "from history"
+    if not known and "list_variables" in c.tools and re.search(r"\b(?:in|of|from) (?:the )?\w|里|中", request):
+        step = yield Use("list_variables", {})
+        if mentioned(request, listed_tables(step.result)):
+            return (yield from ask(c, request))
+    return recall(c, request)
+
+
+def recall(c: Conversation, request: str) -> str:
+    """Answer out of the memory in the prompt and the conversation that is sent, and nothing else."""
+    asked = words(request) - _GENERIC
+    best = _known(c, asked)
+    facts = {fact: f'- "{fact}" ({m.path})' for m in c.memory for fact in m.facts}
+    key, beside = _beside(c, asked)
+    near = [shown for fact, shown in facts.items() if coverage(asked, fact) >= best / 2 and (best or not beside)]
+    more = [says(c, "more lines", n=len(near) - SHOWN)] if len(near) > SHOWN else []
+    said = [
+        s
+        for s in digest(c.earlier, SAID_OF_THEMSELVES).facts
+        if fact_text(bullet(s)) not in facts and (not asked or coverage(asked, s))
+    ]
+    parts = (
+        (key, beside),
+        ("not exactly" if asked and not best else "from memory", near[:SHOWN] + more),
+        ("you said", [f'- "{short(s, 120)}"' for s in said[-5:] if not any(s in line for line in beside)]),
+    )
+    return "\n".join(line for lead, lines in parts if lines for line in (says(c, lead), *lines)) or says(c, "no memory")
+
+
+def _known(c: Conversation, asked: frozenset[str]) -> float:
+    """How much of what is asked for the best line of memory has."""
+    return max((coverage(asked, fact) for m in c.memory for fact in m.facts), default=0.0)
+
+
+def _beside(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
+    """The lines of messages brought back that have most of what is asked; else those of the key facts beside a summary."""
+    for key, lines in (("from history", _brought_back(c)), ("from anchors", _anchors(c))):
+        scored = [(coverage(asked, line), line, who) for line, who in lines]
+        best = max((score for score, _, _ in scored), default=0.0)
+        if best:
+            shown = (f'- "{_passage(line, asked)}"{who}' for score, line, who in scored if score == best)
+            return key, list(dict.fromkeys(shown))[:MOST]
+    return "", []
+
+
+def _passage(line: str, asked: frozenset[str]) -> str:
+    """A line; of a long one the sentence that has most of what is asked."""
+    sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]
+    return short(redact(max(sentences, key=lambda one: coverage(asked, one))), 300)
+
+
+def _brought_back(c: Conversation) -> Iterator[tuple[str, str]]:
+    """(line, who said it) of messages brought back; no questions."""
+    for message in c.earlier:
+        found = _EARLIER.search(message.text) if message.source == BROUGHT_BACK else None
+        who = ""
+        for line in found[1].splitlines() if found else ():
+            if line.startswith("### "):
+                who = f" ({line[4:]})"
+            elif line.strip() and not line.rstrip().endswith(("?", "？")):
+                yield line.strip(), who
+
+
+def _anchors(c: Conversation) -> Iterator[tuple[str, str]]:
+    """(key fact, "") of those beside a summary."""
+    for message in c.earlier:
+        if message.source == SUMMARY:
+            for line in message.text.partition(OPEN)[2].partition(CLOSE)[0].splitlines():
+                label, _, facts = line.partition(": ")
+                if label not in ("Identifiers", "Names"):  # a word alone answers nothing
+                    yield from ((f"{label}: {fact}", "") for fact in facts.split(" | ") if facts)
