@@ -1,196 +1,170 @@
-"""Questions about tables in the words of other people, kept from whoever writes the grammar.
-
-A scientist, a teacher, an accountant: long and short, polite and terse. Of `TRAPS` only a refusal is right.
-"""
+"""Questions about tables by an author who had not seen the rules of the model: `ASKED`, and `TRAPS` to be refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+
+import pandas as pd
 
 from tests.support import table_slots as q
+from tests.support.table_slots import count, dated, groups, is_v, num, per, size, stat, winner
+from tests.support.table_truths_unseen import Group, agree, between, day, gaps, home, newest, sort, table, undated, ways
 from tests.support.table_verdicts import Truth
 
-Slots = q.Slots
-Group = tuple[Callable[[Slots], Truth], Sequence[str]]
-
-
-def described(s: Slots) -> Truth:
-    return Truth("description", (len(s.f),), tuple(s.f.columns), shape=True)
-
-
-def above(s: Slots) -> object:
-    return s.f[s.n] > s.x
-
-
-def twice(s: Slots) -> Truth:
-    return Truth("number", (q.repeated(s), q.repeated(s, False)))
-
-
-def rare(s: Slots) -> Truth:
-    return q.rows(s, s.f[s.f[s.n] > s.far], s.f[s.f[s.n] <= s.far])
-
-
-def span(s: Slots) -> Truth:
-    values = s.f[s.n]
-    return q.num(s, values.max() - values.min(), values.max())
-
-
-def no_dates(s: Slots) -> Truth:
-    if s.table.time is not None:
-        raise q.UnfitError
-    return Truth("number")
-
-
-def apart(s: Slots) -> Truth:
-    """How far the means of two groups are apart."""
-    means = q.groups(s, "mean")
-    return q.num(s, abs(means[s.v] - means[s.w]), means[s.v], means[s.w])
-
-
-def either(s: Slots) -> object:
-    return s.f[s.c].isin([s.v, s.w])
-
-
 ASKED: Sequence[Group] = (
-    (described, ("Could you please give me a first impression of {t}?", "{t}: what have we got?", "explain {t} to me",
-              "quick look at {t}",
-                 "Before we start, walk me through {t}.", "schema of {t} and its size", "请介绍一下 {t} 这张表")),
-    (lambda s: Truth("labels", labels=tuple(s.f.columns)), ("which variables were recorded in {t}?",
-              "what fields are there in {t}",
-                 "What are the headers of {t}?", "{t} 的列名是什么")),
-    (lambda s: Truth("number", (len(s.f),), shape=True), ("size of {t}?", "What is n in {t}?", "how long is {t}?",
-              "how many observations are in {t}?",
-                 "How many {t} do I have?", "please count {t}", "total number of {t}", "{t} 总共有多少条记录？")),
-    (q.stat, ("I need the {stat} {n} for my report[, from {t}].", "Can you tell me the {stat} {n}[ in {t}], please?",
-              "{n}: {stat}?[ ({t})]",
-              "give me the {stat} {n} over all {rows}[ of {t}]", "In {t}, what is the {stat} {n}?",
-              "[In {t}, ]what would be the {stat} {n}?",
-              "Using {t}, report the {stat} {n}", "请问 {t} 里 {n} 的{zstat}是几？")),
-    (lambda s: q.stat(s, how="sum"), ("what does {n} add up to[ in {t}]?",
-              "How much {n} is there altogether[ in {t}]?", "{n} in total[, {t}]",
-              "grand total of {n}[ in {t}]", "what do all the {n} values[ in {t}] sum to?", "{t} 的 {n} 加起来是多少？")),
-    (lambda s: q.stat(s, how="mean"), ("what is {n} on average[ in {t}]?", "avg {n}[ {t}]",
-              "typical (mean) {n}[ in {t}]?")),
-    (lambda s: q.stat(s, how="max"), ("how high does {n} go[ in {t}]?", "the top value of {n}[ in {t}]")),
-    (lambda s: q.stat(s, how="min"), ("how low does {n} get[ in {t}]?",)),
-    (span, ("what is the range of {n}[ in {t}]?",)),
-    (lambda s: q.num(s, float(s.f[s.n].std()), float(s.f[s.n].mean())),
-              ("how spread out is {n}[ in {t}] (standard deviation)?", "std of {n}[ in {t}]")),
-    (lambda s: q.count(s, q.is_v(s)), ("In how many {rows}[ of {t}] is the {c} {v}?",
-              "Where {c} is {v}, how many {t} are there?",
-              "{c} = {v}: how many[ in {t}]?", "how often does {v} occur as {c}[ in {t}]?",
-              "how many times is {c} {v}[ in {t}]?",
-              "Of all {t}, how many are {v}?", "count {v} in {t}", "有多少 {t} 的 {c} 是 {v}？")),
-    (lambda s: q.count(s, q.not_v(s)), ("how many {t} are there without the {v} ones?",
-              "Not counting {v}, how many {t} are there?",
-              "how many {t} have a {c} other than {v}?", "all {t} except {v}: how many?", "除了 {v} 以外，{t} 有多少行？")),
-    (lambda s: q.count(s, above(s)), ("For how many {t} does {n} exceed {x}?",
-              "how many {rows}[ of {t}] go beyond {x} in {n}?",
-              "number of {t} whose {n} is higher than {x}", "With {n} above {x}, how many {t} are left?",
-              "{n} > {x}: count[, {t}]")),
-    (lambda s: q.count(s, s.f[s.n] < s.x), ("how many {t} stay below {x} in {n}?",
-              "how many {t} have {n} lower than {x}?")),
-    (lambda s: q.count(s, s.f[s.n] >= s.x), ("how many {t} reach a {n} of {x} or more?",
-              "how many {t} have no less than {x} {n}?", "{n} 至少为 {x} 的 {t} 有几行？")),
-    (lambda s: q.count(s, s.f[s.n] <= s.x), ("how many {t} have a {n} no higher than {x}?",
-              "how many {t} have {n} up to {x}?")),
-    (lambda s: q.count(s, s.f[s.n].between(s.x, s.y)), ("how many {t} lie from {x} to {y} in {n}?",)),
-    (lambda s: q.count(s, ~s.f[s.b]), ("how many {rows}[ of {t}] are there that aren't {b}?",
-              "number of {t} where {b} is no")),
-    (lambda s: q.count(s, s.f[s.b]), ("How many of the {t} were {b}?", "tally {b}[ in {t}]")),
-    (lambda s: q.count(s, q.is_v(s) & above(s)), ("Among the {v} {t}, how many have {n} above {x}?",
-              "with {n} over {x}, how many {t} are {v}?",
-              "Looking at {v} only, how many {rows} exceed {x} in {n}[, {t}]?")),
-    (lambda s: q.count(s, either(s)), ("how many {t} are either {v} or {w}?", "{v} and {w} together: how many {t}?")),
-    (lambda s: q.count(s, q.not_v(s) & above(s)), ("how many {t} with {n} above {x} are not {v}?",)),
-    (lambda s: q.stat(s, q.is_v(s)), ("Considering only {v}, what is the {stat} {n}[ in {t}]?",
-              "For {v}, please report the {stat} {n}[ of {t}].",
-              "if {c} is {v}, what is the {stat} {n}[ in {t}]?", "{v} only: {stat} {n}[, {t}]",
-              "{stat} {n}, just the {v} ones[, in {t}]",
-              "Among {t} whose {c} is {v}, what is the {stat} {n}?", "只看 {v}，{t} 的 {n} 的{zstat}是多少？")),
-    (lambda s: q.stat(s, q.not_v(s)), ("{stat} {n} of {t} excluding {v}",
-              "Leaving out {v}, what is the {stat} {n}[ in {t}]?",
-              "what is the {stat} {n}[ in {t}] for everything but {v}?", "{stat} {n} of the {t} that are not {v}")),
-    (lambda s: q.stat(s, s.f[s.b]), ("what is the {stat} {n} of those that are {b}[ in {t}]?",)),
-    (lambda s: q.stat(s, ~s.f[s.b]), ("what is the {stat} {n} of the {t} that are not {b}?",)),
-    (lambda s: q.share(s, q.is_v(s), s.f[s.c].notna()), ("which fraction of {t} is {v}?",
-              "how large is the share of {v} among the {t}?", "proportion of {v}[ in {t}]",
-              "In percent, how many {t} are {v}?", "{v} 在 {t} 中的比例是多少？")),
-    (lambda s: q.share(s, above(s), s.f[s.n].notna()), ("what percentage of {t} has {n} above {x}?",)),
-    (lambda s: q.num(s, s.f[s.c].nunique(), len(s.f)), ("How many kinds of {c} occur[ in {t}]?",
-              "distinct {c}: how many[ in {t}]?", "how many {c} levels does {t} have?")),
-    (lambda s: q.labels(s, s.c), ("what can {c} be[ in {t}]?", "Name every {c} that occurs[ in {t}].",
-              "Which categories of {c} were used[ in {t}]?", "{t} 里的 {c} 有哪几种？")),
-    (q.missing, ("is {t} complete?", "any gaps in {t}?", "Please check {t} for missing data.", "NaNs in {t}?",
-              "{t} 哪些列有空值？")),
-    (lambda s: Truth("number", (int(s.f[s.n].isna().sum()),)), ("how many blanks are in {n}[ in {t}]?",
-              "For how many {t} was {n} not recorded?")),
-    (lambda s: q.yes(q.repeated(s)), ("did anything get entered twice in {t}?", "any duplicates in {t}?")),
-    (twice, ("number of duplicated rows[ in {t}]",)),
-    (lambda s: q.top(s, True), ("Let me see the {k} {t} with the greatest {n}.", "the {k} biggest by {n}[ in {t}]",
-              "list {k} {t} with the most {n}", "按 {n} 从大到小列出 {t} 的前 {k} 行")),
-    (lambda s: q.top(s, False), ("Let me see the {k} {t} with the least {n}.", "{k} lowest {n} {rows}[ in {t}]")),
-    (lambda s: q.top(s, True, s.f[q.is_v(s)]), ("the {k} largest {v} {t} by {n}",
-              "top {k} by {n} among {v}[ in {t}]")),
-    (rare, ("Pull out all {rows}[ of {t}] with {n} exceeding {far}.", "only {n} > {far}[, {t}]")),
-    (q.which_row, ("whose {n} is {best}[ in {t}]? I need the {id}.", "{id} with the {best} {n}[ in {t}]")),
-    (lambda s: q.per(s, q.size(s)), ("Break {t} down by {c}: how many of each?", "how do {t} split across {c}?",
-              "frequency of each {c}[ in {t}]", "value counts of {c}[ in {t}]", "tabulate {c}[ in {t}]")),
-    (lambda s: q.per(s, q.groups(s)), ("Compare the {stat} {n} across {c}[ in {t}]",
-              "split by {c}, what is the {stat} {n}[ in {t}]?",
-              "how does the {stat} {n} differ between the {c} groups[ in {t}]?",
-              "{c} vs {stat} {n}[ in {t}]", "按 {c} 分组，{t} 的 {n} 的{zstat}")),
-    (lambda s: q.per(s, q.groups(s, chosen=s.f[s.c2] == s.v2)), ("Only for {v2}: {stat} {n} by {c}[ in {t}]",)),
-    (lambda s: q.winner(s, q.size(s)), ("The {c} with the {most} {t} is which?",)),
-    (lambda s: q.winner(s, q.groups(s, "sum"), True), ("which {c} contributes the most {n}[ in {t}]?",
-              "what {c} comes first in total {n}[ in {t}]?", "which {c} sums to the highest {n}[ in {t}]?")),
-    (lambda s: q.winner(s, q.groups(s, "mean"), False), ("On average, which {c} has the lowest {n}[ in {t}]?",
-              "which {c} is lowest in mean {n}[ in {t}]?")),
-    (lambda s: q.per(s, q.groups(s, by=s.months)), ("I would like {stat} {n} month by month[, from {t}].",
-              "for every month, the {stat} {n}[ in {t}]", "{t} 每月 {n} 的{zstat}是多少？")),
-    (lambda s: q.per(s, q.size(s, s.months).sort_index()), ("how are the {t} distributed over the months?",
-              "entries each month[ in {t}]")),
-    (lambda s: q.winner(s, q.groups(s, "sum", s.months), True), ("our best month by total {n}[ in {t}]?",
-              "in what month did {n} total the most[ in {t}]?",
-              "When, by month, was total {n} at its highest[ in {t}]?")),
-    (lambda s: q.winner(s, q.size(s, s.months), True), ("busiest month in {t}?", "哪个月的 {t} 记录最多？")),
-    (lambda s: q.winner(s, q.groups(s, "max", s.days), True), ("on which day did {n} peak[ in {t}]?",
-              "what day saw the highest {n}[ in {t}]?")),
-    (lambda s: q.winner(s, q.groups(s, "sum", s.months, q.is_v(s)), True),
-              ("which month had the highest total {n} for {v}[ in {t}]?",)),
-    (lambda s: q.count(s, s.months == s.m), ("In {m}, how many {t} were there?", "how many {t} fall into {m}?",
-              "{t} during {m}: how many?")),
-    (lambda s: q.stat(s, s.months == s.m), ("For {m}, what is the {stat} {n}[ in {t}]?", "{m}: {stat} {n}[, {t}]")),
-    (lambda s: q.count(s, q.dated(s, last=s.day)), ("up to but excluding {day}, how many {t} are there?",
-              "how many {t} are older than {day}?")),
-    (lambda s: q.count(s, q.dated(s, s.day - q.DAY)), ("since {day}, how many {t}?",
-              "how many {t} on or after {day}?")),
-    (apart, ("what is the difference in mean {n} between {v} and {w}[ in {t}]?",)),
+    (lambda s: Truth("description", (len(s.f),), tuple(map(str, s.f.columns)), shape=True), (
+        "describe {t} for me", "Give me an overview of {t}", "what's in {t}?", "Please summarise the {t} table.",
+        "I just loaded {t}. What does it contain?", "quick summary of {t}", "介绍一下{t}这个表", "概述{t}的数据")),
+    (lambda s: Truth("rows", tuple(map(float, s.f[s.n].agg(["min", "mean", "max"])))), (
+        "summary statistics for {n}[ in {t}]", "min, mean and max of {n}[ in {t}]", "describe column {n}[ of {t}]")),
+    (lambda s: Truth("rows", tuple(map(float, s.f[s.n].agg(["min", "max"])))), ("min and max {n}[ in {t}]",)),
+    (lambda s: Truth("labels", labels=tuple(map(str, s.f.columns))), (
+        "what columns does {t} have?", "list the column names of {t}", "{t}有哪些列？")),
+    (lambda s: ways(s, len(s.f), shape=True), (
+        "how many rows are in {t}?", "number of {rows} in {t}", "How big is {t}?", "row count of {t} please",
+        "Hi, could you tell me how many observations {t} has?", "{t}一共有多少行？",
+        "As a first step, please tell me how many rows and columns {t} has.")),
+    (lambda s: ways(s, len(s.f.columns), shape=True), ("how many columns are there in {t}?",)),
+    (lambda s: home(s, s.n), ("which table has the {n} column?", "Where do I find {n}?")),
+    (lambda s: home(s, s.c), ("which of my tables has the column {c}?", "哪个表里有{c}这一列？")),
+    (lambda s: table(s, s.t == "orders"), ("which table has the most rows?", "What is my biggest table?")),
+    (lambda s: table(s, s.t == "parcels"), ("which table has the fewest rows?",)),
+    (lambda s: stat(s, how="mean"), (
+        "average {n}[ in {t}]", "What's the mean {n}[ in {t}]?", "How high is {n} on average[ in {t}]?",
+        "could you work out the average {n}[ for {t}], please?", "[{t}里]{n}的平均值是多少？")),
+    (lambda s: stat(s, how="sum"), (
+        "total {n}[ in {t}]", "what does {n} add up to[ in {t}]?", "sum of {n}[ in {t}]",
+        "Please add up the {n} column[ of {t}].", "[{t}的]{n}总和是多少？")),
+    (lambda s: stat(s, how="median"), ("median {n}[ in {t}]", "What is the median {n}[ in {t}]?", "[{t}]{n}的中位数")),
+    (lambda s: stat(s, how="max"), ("what's the highest {n}[ in {t}]?", "max {n}[ in {t}]", "biggest {n}[ in {t}]?")),
+    (lambda s: stat(s, how="min"), ("lowest {n}[ in {t}]", "what is the smallest {n} we have[ in {t}]?")),
+    (lambda s: stat(s, is_v(s), "mean"), (
+        "average {n} for {v}[ in {t}]", "mean {n} where {c} is {v}[ in {t}]", "[{t}里]{c}为{v}的平均{n}是多少？",
+        "What is the average {n} of the {rows} with {c} {v}[ in {t}]?")),
+    (lambda s: stat(s, is_v(s), "sum"), (
+        "total {n} for {v}[ in {t}]", "[In {t}, ]what's the total {n} when the {c} is {v}?",
+        "how much {n} in total for {c} {v}[ in {t}]?")),
+    (lambda s: stat(s, is_v(s), "median"), ("median {n} of {v}[ in {t}]", "the median {n} if {c} is {v}[ in {t}]")),
+    (lambda s: stat(s, q.not_v(s), "mean"), ("average {n} if {c} isn't {v}[ in {t}]", "mean {n} without {v}[ in {t}]")),
+    (lambda s: stat(s, q.not_v(s), "sum"), ("total {n} for everything except {v}[ in {t}]",)),
+    (lambda s: stat(s, is_v(s) & (s.f[s.c2] == s.v2), "sum"), ("total {n} for {c} {v} and {c2} {v2}[ in {t}]",)),
+    (lambda s: stat(s, s.months == s.m, "sum"), (
+        "total {n} in {m}[ for {t}]", "I'm writing the monthly report: what was the total {n} for {m}[ in {t}]?",
+        "[{t}]{zm}的{n}总和是多少？")),
+    (lambda s: stat(s, s.months == s.m, "mean"), ("what was the average {n} in {m}[ in {t}]?",)),
+    (lambda s: stat(s, s.time.dt.year == 2025, "sum"), ("what was the total {n} in 2025[ in {t}]?",)),
+    (lambda s: stat(s, dated(s, last=s.day), "mean"), ("what was the average {n} before {day}[ in {t}]?",)),
+    (lambda s: num(s, s.f.loc[s.f[s.n] > s.x, s.n2].mean(), s.f[s.n2].mean()), (
+        "average {n2} when {n} is above {x}[ in {t}]", "mean {n2} of {rows} with {n} over {x}[ in {t}]")),
+    (lambda s: count(s, is_v(s)), (
+        "how many {rows} have {c} {v}[ in {t}]?", "how many are {v}[ in {t}]?", "count {rows} if {c} is {v}[ in {t}]",
+        "How many times does {v} appear[ in {t}]?", "number of {v} {rows}[ in {t}]", "[{t}里]{c}是{v}的有多少行？",
+        "how many {rows} where {c} contains {v}[ in {t}]?", "[{t}中]有多少条记录的{c}包含{v}？")),
+    (lambda s: count(s, q.not_v(s)), (
+        "how many {rows} are not {v}[ in {t}]?", "count of {rows} whose {c} isn't {v}[ in {t}]",
+        "how many {rows} with {c} other than {v}[ in {t}]?", "[{t}里]{c}不是{v}的有几条？")),
+    (lambda s: count(s, s.f[s.c].isin([s.v, s.w])), ("how many {rows} are {v} or {w}[ in {t}]?",)),
+    (lambda s: count(s, q.not_v(s) & (s.f[s.c] != s.w)), ("how many {rows} are neither {v} nor {w}[ in {t}]?",)),
+    (lambda s: count(s, s.f[s.n] > s.x), (
+        "how many {rows} have {n} above {x}[ in {t}]?", "count {rows} with {n} > {x}[ in {t}]",
+        "In how many {rows} is the {n} greater than {x}[ in {t}]?", "[{t}里]{n}大于{x}的有多少行？")),
+    (lambda s: count(s, s.f[s.n] < s.x), ("how many {rows} have {n} below {x}[ in {t}]?", "[{t}中]{n}低于{x}的记录数")),
+    (lambda s: count(s, s.f[s.n] >= s.x), ("how many {rows} have {n} of at least {x}[ in {t}]?",)),
+    (lambda s: ways(s, *(count(s, one).numbers[0] for one in (s.f[s.n] <= s.x, ~(s.f[s.n] > s.x)))), (
+        "how many {rows} do not have {n} above {x}[ in {t}]?",)),
+    (lambda s: between(s, s.f[s.n], s.x, s.y), (
+        "how many {rows} have {n} between {x} and {y}[ in {t}]?", "count {rows} with {n} from {x} to {y}[ in {t}]")),
+    (lambda s: count(s, is_v(s) & (s.f[s.n] > s.x)), (
+        "how many {v} {rows} have {n} over {x}[ in {t}]?", "[{t}: ]how many with {c} = {v} and {n} > {x}?",
+        "For my report I need the number of {rows} where {c} is {v} and {n} is above {x}[ in {t}].",
+        "[{t}里]{c}是{v}并且{n}大于{x}的有多少行？")),
+    (lambda s: count(s, is_v(s) & (s.f[s.c2] == s.v2)), (
+        "how many {rows} are {v} and {v2}[ in {t}]?", "count where {c} is {v} and {c2} is {v2}[ in {t}]")),
+    (lambda s: count(s, dated(s, first=s.day)), ("how many {rows} have {d} after {day}[ in {t}]?",)),
+    (lambda s: count(s, dated(s, last=s.day)), ("how many {rows} before {day}[ in {t}]?", "[{t}]{zday}之前有几行？")),
+    (lambda s: between(s, s.time[dated(s)], s.day, s.day2), ("how many {rows} between {day} and {day2}[ in {t}]?",)),
+    (lambda s: count(s, s.months == s.m), ("how many {rows} in {m}[ in {t}]?", "number of {rows} for {m}[ in {t}]")),
+    (lambda s: count(s, s.days == pd.Period(s.day, "D")), ("how many {rows} on {day}[ in {t}]?",)),
+    (lambda s: count(s, s.f[s.b]), ("how many {rows} have {b} true[ in {t}]?",)),
+    (lambda s: q.share(s, is_v(s), s.f[s.c].notna()), (
+        "what percentage of {rows} is {v}[ in {t}]?", "share of {v}[ in {t}]", "[{t}里]{v}占多少百分比？",
+        "What fraction of the {rows} has {c} {v}[ in {t}]?")),
+    (lambda s: q.share(s, s.f[s.n] > s.x, s.f[s.n].notna()), ("what percent of {rows} have {n} above {x}[ in {t}]?",)),
+    (lambda s: q.share(s, s.f[s.b]), ("what share of {rows} is {b}[ in {t}]?",)),
+    (lambda s: ways(s, *(float(k * s.f.loc[is_v(s), s.n].sum() / s.f[s.n].sum()) for k in (1, 100))), (
+        "what percentage of the total {n} comes from {v}[ in {t}]?",)),
+    (lambda s: ways(s, s.f[s.c].nunique()), (
+        "how many different {c} values are there[ in {t}]?", "number of unique {c}[ in {t}]", "[{t}]有多少种{c}？")),
+    (lambda s: q.labels(s, s.c), (
+        "what values does {c} take[ in {t}]?", "list all distinct {c}[ in {t}]", "Which {c} values occur[ in {t}]?")),
+    (lambda s: ways(s, s.f.isna().sum().sum(), s.f.isna().any(axis=1).sum(), *gaps(s).numbers, kind="yes"), (
+        "are there any missing values in {t}?", "Does {t} have nulls?", "{t}里有缺失值吗？",
+        "Before I clean anything: is there any missing data in {t}?")),
+    (q.missing, ("which columns of {t} have missing values?", "what columns in {t} contain NaN?")),
+    (gaps, ("missing values per column in {t}", "how many nulls in each column of {t}?", "统计{t}每列的缺失值数量")),
+    (lambda s: ways(s, s.f[s.n].isna().sum()), (
+        "how many {n} values are missing[ in {t}]?", "[In {t}, ]how many {rows} have no {n}?")),
+    (lambda s: ways(s, q.repeated(s), q.repeated(s, keep=False), kind="yes"), (
+        "are there duplicate rows in {t}?", "any duplicates in {t}?", "{t}有没有重复的行？")),
+    (lambda s: ways(s, q.repeated(s), q.repeated(s, keep=False)), ("how many duplicate rows does {t} have?",)),
+    (q.top, ("the {k} {rows} with the {best} {n}[ in {t}]", "Show me the {k} {rows} with {best} {n}[ in {t}]")),
+    (lambda s: q.top(s, True), ("top {k} by {n}[ in {t}]", "show the top {k} {rows} of {t} sorted by {n} descending")),
+    (lambda s: q.top(s, True, s.f[is_v(s)]), ("top {k} {rows} by {n} where {c} is {v}[ in {t}]",)),
+    (q.which_row, ("which {id} has the {best} {n}[ in {t}]?",)), (newest, ("the {k} most recent {rows} in {t}",)),
+    (lambda s: q.rows(s, s.f.head(s.k).dropna(subset=s.n), s.f.iloc[s.k :]), ("show me the first {k} {rows} of {t}",)),
+    (lambda s: q.rows(s, s.f[s.f[s.n] > s.far], s.f[s.f[s.n] <= s.far]), (
+        "show the {rows} with {n} above {far}[ in {t}]", "which {rows} have {n} over {far}[ in {t}]?")),
+    (lambda s: sort(s, True), ("sort {t} by {n}", "order {t} by {n} ascending")),
+    (lambda s: sort(s, False), ("sort {t} by {n}, largest first", "把{t}按{n}从大到小排序")),
+    (lambda s: per(s, size(s)), (
+        "how many {rows} per {c}[ in {t}]?", "count by {c}[ in {t}]", "How often does each {c} occur[ in {t}]?",
+        "[{t}里]每个{c}有多少行？")),
+    (lambda s: per(s, groups(s, "mean")), (
+        "average {n} by {c}[ in {t}]", "What's the mean {n} for each {c}[ in {t}]?", "[{t}里]每个{c}的平均{n}")),
+    (lambda s: per(s, groups(s, "sum")), (
+        "total {n} per {c}[ in {t}]", "break down total {n} by {c}[ in {t}]", "按{c}统计[{t}的]{n}总和")),
+    (lambda s: per(s, groups(s, "median")), ("I'd like to see the median {n} for each {c}[ in {t}]",)),
+    (lambda s: per(s, groups(s)), ("Show me the {stat} {n} for every {c}[ in {t}]", "{stat} {n} by {c}[ in {t}]")),
+    (lambda s: per(s, groups(s, "sum", chosen=s.f[s.c2] == s.v2)), ("total {n} by {c} for {v2} only[ in {t}]",)),
+    (lambda s: per(s, size(s, s.months)), ("how many {rows} per month[ in {t}]?", "monthly number of {rows}[ in {t}]")),
+    (lambda s: per(s, groups(s, "sum", s.months)), ("total {n} by month[ in {t}]", "[{t}]每个月的{n}总和")),
+    (lambda s: per(s, groups(s, "mean", s.months)), ("What is the average {n} for each month[ in {t}]?",)),
+    (lambda s: per(s, groups(s, "sum", s.years)), ("total {n} per year[ in {t}]",)),
+    (lambda s: per(s, groups(s, "sum").sort_values(ascending=False), ordered=True), (
+        "rank {c} by total {n}, highest first[, in {t}]",)),
+    (lambda s: winner(s, size(s)), ("which {c} has the {most} {rows}[ in {t}]?",)),
+    (lambda s: winner(s, size(s), True), ("most common {c}[ in {t}]", "[{t}]哪个{c}最多？")),
+    (lambda s: winner(s, size(s), False), ("which {c} is the least common[ in {t}]?",)),
+    (lambda s: winner(s, groups(s, "sum"), True), (
+        "which {c} has the highest total {n}[ in {t}]?", "[{t}]哪个{c}的{n}总和最高？")),
+    (lambda s: winner(s, groups(s, "mean")), ("which {c} has the {best} average {n}[ in {t}]?",)),
+    (lambda s: agree(s), ("which {c} has the highest {n}[ in {t}]?",)),
+    (lambda s: winner(s, groups(s, "mean")[[s.v, s.w]], True), ("is the average {n} higher for {v} or {w}[ in {t}]?",)),
+    (lambda s: q.top_groups(s, groups(s, "sum")), ("top {k} {c} by total {n}[ in {t}]",)),
+    (lambda s: winner(s, size(s, s.months), True), ("which month had the most {rows}[ in {t}]?",)),
+    (lambda s: winner(s, groups(s, "sum", s.months)), ("which month has the {best} total {n}[ in {t}]?",)),
+    (lambda s: winner(s, groups(s, "sum", s.days), True), ("on which day was the total {n} highest[ in {t}]?",)),
+    (lambda s: day(s, "max"), ("what is the latest date in {t}?", "what is the most recent {d}[ in {t}]?")),
+    (lambda s: day(s, "min"), ("what's the earliest {d}[ in {t}]?",)),
+    (lambda s: day(s, "min", "max"), ("what date range does {t} cover?",)),
 )  # fmt: skip
 
-
-def trap(s: Slots) -> Truth:
-    return Truth("number")
-
-
 TRAPS: Sequence[Group] = (
-    (trap, ("how many purple {t} are there?", "what is the {stat} {n} of the purple {t}?",
-              "what percentage of {t} is haunted?", "which {c} has the {most} purple {t}?",
-            "{stat} {n} by planet in {t}", "what is the average shoe size in {t}?",
-              "how many {t} were signed by the boss?", "{stat} {n} of {t} where colour is purple",
-            "{t} 中紫色的有多少行？", "how many {t} have {c} {v} and smell of onions?",
-              "show the rows of elephants where {n} is above {x}",
-            "what is the {stat} {n} of {v} in dollars per gallon in {t}?", "how many {t} are almost {v}?",
-              "will {n} rise next month in {t}?",
-            "what is the {stat} {n} in {t}, ignoring the ones my colleague doubted?",
-              "{stat} {n} of {t}, but only on public holidays",
-            "how many {t} in March 1987 were purple?", "why is {n} so high for {v} in {t}?",
-              "is {n} significantly higher for {v} than for {w} in {t}?",
-            "{t} 的 {n} 下个月会是多少？", "how many {t} have more {n} than my neighbour?")),
-    (trap, ("what is the sum of {id} in {t}?", "average {id} per {c} in {t}")),
-    (no_dates, ("which month had the most {t}?", "how many {t} were there in February 2026?",
-              "{stat} {n} per month in {t}")),
+    (lambda s: Truth("number"), (
+        "what's the total discount[ in {t}]?", "average profit by {c}[ in {t}]", "which {c} got most refunds[ in {t}]?",
+        "how many {rows} have tax above {x}[ in {t}]?", "how many premium {rows} are there[ in {t}]?",
+        "total {n} per employee[ in {t}]", "average {n} excluding outliers[ in {t}]", "[{t}里]利润总和是多少？",
+        "total {n} for all but one {c}[ in {t}]", "average {n} for some of the {rows}[ in {t}]",
+        "which {c} has hardly any {rows}[ in {t}]?", "how many {rows} are only sometimes {v}[ in {t}]?",
+        "how many {rows} are probably {v}[ in {t}]?", "how many {rows} are not necessarily {v}[ in {t}]?",
+        "how many {rows} have {n} close to {x}[ in {t}]?", "what will the total {n} be next month[ in {t}]?",
+        "forecast {n} for next year[ in {t}]", "what would the total {n} be if {v} had doubled[ in {t}]?",
+        "why is the average {n} so low for {v}[ in {t}]?", "what causes a high {n}[ in {t}]?",
+        "预测下个月[{t}]的{n}总和", "为什么[{t}里]{v}的{n}这么高？",
+        "is average {n} above the industry average[ in {t}]?", "How does total {n} compare with our budget[ in {t}]?")),
+    (lambda s: Truth("number", (float(s.f[s.id].sum()),)), ("total {id}[ in {t}]", "mean {id} by {c}[ in {t}]")),
+    (undated, ("total {n} by month in {t}", "which month had the most {rows} in {t}?")),
 )  # fmt: skip
 
 GROUPS: Sequence[Group] = (*ASKED, *TRAPS)
-REFUSE: Sequence[str] = tuple(text for _, texts in TRAPS for text in texts)
+REFUSE = tuple(text for _, texts in TRAPS for text in texts)
