@@ -19,10 +19,14 @@ from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
 from deepnb.core.secrets.pem import private_keys
 from deepnb.core.secrets.prefixes import keys_by_prefix
 from deepnb.core.secrets.sentences import SENTENCES
+from deepnb.core.secrets.shapes import passphrase, strong_password_like, token_like
 from deepnb.core.secrets.span import Span
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 _SMALLEST_REST = 4
+_WHOLE = regex(r"(?<!\w)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])")
+_LEAST_TOLD, _WORK = 8, 1 << 26
+"""Characters of a value that is looked for again, and of text that are read for all of them."""
 _TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
 _SENTENCES = tuple((literal, kind) for kind in SENTENCES for literal in kind.literals)
 _PHRASES = tuple((literal, kind) for kind in (*PHRASES, *COMMANDS) for literal in kind.literals)
@@ -47,6 +51,8 @@ def credentials(text: str) -> tuple[Finding, ...]:
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
     parts = (part.back(span) for part in joined(read) for span in _spans(part.text))
     spans = _joined([*_spans(read), *filter(None, parts)])
+    if spans:
+        spans = _joined([*spans, *_again(read, spans)])
     if spans and marks:
         spans = list(_outside(spans, marks, text))
     findings, line, seen = [], 1, 0
@@ -177,6 +183,19 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
         else:
             joined.append((rank, span))
     return [span for _, span in joined]
+
+
+def _again(text: str, spans: list[Span]) -> Iterator[Span]:
+    """The values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
+    values = {text[span.start : span.end]: span for span in reversed(spans) if span.end - span.start >= _LEAST_TOLD}
+    told = [v for v in values if strong_password_like(v, quoted=True) or token_like(v) or passphrase(v)]
+    for value in told[: 1 + _WORK // len(text)]:
+        at = text.find(value)
+        while at >= 0:
+            end = at + len(value)
+            if _WHOLE().match(text, at) and not (text[end : end + 1].isalnum() or text.startswith("_", end)):
+                yield values[value]._replace(start=at, end=end)
+            at = text.find(value, end)
 
 
 def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:
