@@ -16,12 +16,12 @@ _STAND_INS = frozenset(_STAND_INS_TEXT.split())
 _STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"
-    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(|%[sd]\b",
+    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(\w{1,40}\)",
     re.IGNORECASE,
 )
 _ALPHABET = regex(r"abcdefgh|0123456789|useandom", re.IGNORECASE)
 _STAND_IN_FORM = regex(
-    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|%[sd]|\$[A-Za-z_]\w{0,60}|:[A-Za-z_]\w{0,60}"
+    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|[\w./:-]{0,60}(?-i:%[sd])[\w./:%-]{0,60}|\$[A-Za-z_][\w.]{0,60}|:[A-Za-z_]\w{0,60}"
     r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"
     r"|(?:(?:big|small)?int(?:eger)?|bool(?:ean)?|float|double|number|numeric|date(?:time)?|timestamp(?:tz)?|uuid|jsonb?|n?(?:var)?char|[cb]lob"
     r"|n?text|string|str|(?:var)?binary|bytea?|bytes|object|array|list|dict|any|optional|secretstr)(?:\(\d{1,5}\)|\[.{0,60}\]|\?)?"  # the name of a type
@@ -191,7 +191,7 @@ def passphrase(value: str) -> bool:
 
 def url_password_like(value: str) -> bool:
     """Whether the part before `@` in a URL is a password; `user:pass@host` of the manuals is not."""
-    return len(value) >= 3 and not stand_in(value) and not value.startswith(("$", "{", "<", "%s"))
+    return len(value) >= 3 and not stand_in(value) and not value.startswith(("{", "<"))
 
 
 def basic_pair(value: str) -> bool:
@@ -218,9 +218,15 @@ _ALGORITHM = regex(
 )
 
 
+_ABOUT = regex(  # what a sentence has after a word for passwords: Policy2023, table_42
+    r"(?:polic|rules?|hash|error|issue|ticket|page|table|tabla|field|feld|form|manager|version|producto|pedido)[a-z]{0,4}[_-]?\d{1,5}",
+    re.IGNORECASE,
+)
+
+
 def strong_password_like(value: str, *, quoted: bool = False) -> bool:
     """Whether a value is a credential however loosely it stands beside its name: one word, letters, and more than letters."""
-    if len(value) < 6 or not _is_one_word(value, quoted) or not password_like(value, quoted=quoted):
+    if len(value) < 6 or _ABOUT().fullmatch(value) or not _is_one_word(value, quoted) or not password_like(value, quoted=quoted):
         return False
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
     signs = any(c in "!@#$%^&*?+" for c in value[1:])
