@@ -1,5 +1,9 @@
 """Passwords in sentences of five languages: `my laptop login is ...`, `Der Zugang zum NAS ist ...`, `La clave es ...`."""
 
+import re
+
+from deepnb.core.regex import regex
+from deepnb.core.secrets.chance import score
 from deepnb.core.secrets.kinds import Kind, phrase
 from deepnb.core.secrets.shapes import called_so, passphrase, plainly_made, strong_password_like, token_like
 
@@ -24,7 +28,7 @@ _IS = (
 _BY = r"(?:[ ](?:with|using|via|use|uses|and|is|as|to|mit|und|per|avec|et|con|y)[ ](?:the |my |der |die |das |le |la |el )?)"
 _PAIR = r"(?:[ ]?[/|:,;][ ]?|[ ](?:with|and|mit|und|avec|et|con|y)[ ])"
 _ENDS = (
-    "password passcode passphrase passwort kennwort contraseña contrasena"  # also of a longer word: Datenbankpasswort
+    "password passcode passphrase passwort kennwort contraseña contrasena wachtwoord"  # also of a longer word: Datenbankpasswort
 )
 _PASSWORDS = "passe mdp clave senha pwd pw"
 _NOUNS = "login logon sign-in wifi wi-fi wlan ssid router nas vpn vault creds credentials zugang zugangsdaten anmeldung identifiants accès acces access acceso usuario account username admin root unlock code pin"
@@ -39,14 +43,32 @@ def _any(words: str) -> str:
 
 _PASS = _any(f"{_ENDS} {_PASSWORDS} pass")
 _PASSWORD = rf"(?:{_ENDS.replace(' ', '|')}|{_any(_PASSWORDS)})s?"
-_IN_PASSWORDS = ("pass", "kennwort", "contrase", "mdp", "clave", "senha", "pwd", "pw")
+_IN_PASSWORDS = ("pass", "wachtw", "kennwort", "contrase", "mdp", "clave", "senha", "pwd", "pw")
+# What stands before a password that is given: y la clave ..., mit dem Kennwort ..., avec le mot de passe ...
+_GIVES = (
+    r"(?:(?<=[ ][ye] )|(?<=\b(?:la|le|el|mi|su|tu|et|my|en) )|(?<=\b(?:the|das|dem|mit|und|con|mon|ton|and|use|our|met|e a) )"
+    r"|(?<=\b(?:with|avec) )|(?<=mot de ))"
+)
 _NOUN = rf"{_any(_NOUNS)}s?{_WORDS}[\"'`*)]{{0,3}}"
+
+_WORD_AND_NUMBER = regex(r"(?!primari|for[aá]n)[A-Za-z]{4,24}(?!(?:19|20)\d\d(?!\d))\d{3,4}[!?#*]?")
+
+
+def _is_given(value: str) -> bool:
+    """Whether a word and a number, right after the word for a password, are one: `Lagune279`, not `Policy2023`."""
+    return _WORD_AND_NUMBER().fullmatch(value) is not None and strong_password_like(value)
+
 
 SENTENCES: tuple[Kind, ...] = (
     # Das Passwort für die Datenbank wurde auf ... geändert; le mdp est ...
     phrase("password", _IN_PASSWORDS, rf"{_PASSWORD}{_WORDS}[\"'`*)]{{0,3}}{_IS}{_V}", strong_password_like),
     # login ann, pass ...; the password, which is ..., asks for a password, type ...; « ... » after mot de passe
     phrase("password", _IN_PASSWORDS, rf"{_PASS}(?:[ ,;]{{1,2}}{_ABOUT}[^\s.!?,;(]{{1,24}}){{0,6}}?[ ,(]{{1,3}}{_V}", called_so),
+    # y la clave Lagune279; 密码Lagune279
+    phrase("password", _IN_PASSWORDS, rf"{_GIVES}{_PASS}[ ]{_V}", _is_given),
+    phrase("password", ("密码", "密碼", "口令"), rf"(?:密码|密碼|口令)(?:改?[为成是]了?)?[ ]?{_V}", _is_given),
+    # Our Gmail app password is four groups of four letters; Apple's with hyphens
+    phrase("password", (*_IN_PASSWORDS, "login", "密码"), rf"(?:{'|'.join(_IN_PASSWORDS)}|login|密码)[^\n]{{0,60}}?(?<![\w-])((?-i:[a-z]{{4}}([ \xa0-]?)[a-z]{{4}}\2[a-z]{{4}}\2[a-z]{{4}}))(?![\w-])", lambda v: score(v) > -2),
     # my laptop login is ...; Mi clave del wifi es ...
     phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}(?:{_IS}|=){_V}", plainly_made),
     # log in as ann with ...; Connecte-toi avec ann et ...
