@@ -5,7 +5,7 @@ import re
 from deepnb.core.regex import regex
 from deepnb.core.secrets.chance import score
 from deepnb.core.secrets.kinds import Kind, phrase
-from deepnb.core.secrets.shapes import called_so, passphrase, plainly_made, strong_password_like, token_like
+from deepnb.core.secrets.shapes import called_so, passphrase, plainly_made, stand_in, strong_password_like, token_like
 
 # The value: six signs or more, with a digit or a sign among them, without the sentence's end.
 _V = (
@@ -68,7 +68,7 @@ SENTENCES: tuple[Kind, ...] = (
     phrase("password", _IN_PASSWORDS, rf"{_GIVES}{_PASS}[ ]{_V}", _is_given),
     phrase("password", ("密码", "密碼", "口令"), rf"(?:密码|密碼|口令)(?:改?[为成是]了?)?[ ]?{_V}", _is_given),
     # Our Gmail app password is four groups of four letters; Apple's with hyphens
-    phrase("password", (*_IN_PASSWORDS, "login", "密码"), rf"(?:{'|'.join(_IN_PASSWORDS)}|login|密码)[^\n]{{0,60}}?(?<![\w-])((?-i:[a-z]{{4}}([ \xa0-]?)[a-z]{{4}}\2[a-z]{{4}}\2[a-z]{{4}}))(?![\w-])", lambda v: score(v) > -2),
+    phrase("password", (*_IN_PASSWORDS, "login", "密码"), rf"(?:{'|'.join(_IN_PASSWORDS)}|login|密码)[^\n]{{0,60}}?(?<![\w-])((?-i:[a-z]{{4}}([ \xa0-]?)[a-z]{{4}}\2[a-z]{{4}}\2[a-z]{{4}}))(?![\w-])", lambda v: score(v) > (4 if v.isalpha() else -2) and not stand_in(v)),
     # my laptop login is ...; Mi clave del wifi es ...
     phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}(?:{_IS}|=){_V}", plainly_made),
     # log in as ann with ...; Connecte-toi avec ann et ...
