@@ -23,15 +23,13 @@ from deepnb.core.secrets.shapes import passphrase, strong_password_like, token_l
 from deepnb.core.secrets.span import Span
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
+_LONG = regex(r"\S{16,65536}(?:\S{1,65536}){0,65536}")  # words: no token is shorter
 _SMALLEST_REST = 4
 _WHOLE = regex(r"(?<!\w)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])")
-_LEAST_TOLD, _WORK = 8, 1 << 26
-"""Characters of a value that is looked for again, and of text that are read for all of them."""
 _TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
 _SENTENCES = tuple((literal, kind) for kind in SENTENCES for literal in kind.literals)
 _PHRASES = tuple((literal, kind) for kind in (*PHRASES, *COMMANDS) for literal in kind.literals)
 _SAID = tuple(dict.fromkeys(literal for literal, _ in (*_PHRASES, *_SENTENCES)))
-_ASCII = tuple(filter(str.isascii, _SAID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +136,22 @@ def _spans(text: str) -> Iterator[Span]:
         yield from own.own_credentials(text)
     if "PRIVATE KEY" in text:
         yield from private_keys(text)
+    words = [word.span() for word in _LONG().finditer(text)]
+    long = "\n".join([text[start:end] for start, end in words])
     for literal, kind in _TOKENS:
-        if literal in text:
+        if literal in long:
             yield from _where(kind, literal, text, text)
     low = _lowered(text)
-    said = {literal for literal in (_ASCII if low.isascii() else _SAID) if literal in low}
+    said = {literal for literal in _SAID if literal in low}
     for literal, kind in _PHRASES:
         if literal in said:
             yield from _where(kind, literal, text, low)
     for kind in PASSES:
-        for match in kind.pattern().finditer(text):
+        for match in kind.pattern().finditer(text) if kind.pattern().search(long) else ():
             if kind.check is None or kind.check(match[1]):
                 yield kind.span(match)
-    yield from keys_by_prefix(text)
-    yield from beside_words(text)
+    yield from keys_by_prefix(text, words)
+    yield from beside_words(text, words)
     yield from assignments(text, low)
     for literal, kind in _SENTENCES:
         if literal in said:
@@ -187,15 +187,14 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 
 def _again(text: str, spans: list[Span]) -> Iterator[Span]:
     """The values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
-    values = {text[span.start : span.end]: span for span in reversed(spans) if span.end - span.start >= _LEAST_TOLD}
+    values = {text[span.start : span.end]: span for span in reversed(spans) if span.end - span.start >= 8}
     told = [v for v in values if strong_password_like(v, quoted=True) or token_like(v) or passphrase(v)]
-    for value in told[: 1 + _WORK // len(text)]:
-        at = text.find(value)
-        while at >= 0:
+    for value in told[: 1 + (1 << 26) // len(text)]:  # so that time stays linear
+        end = 0
+        while (at := text.find(value, end)) >= 0:
             end = at + len(value)
-            if _WHOLE().match(text, at) and not (text[end : end + 1].isalnum() or text.startswith("_", end)):
+            if _WHOLE().match(text, at) and not text[end : end + 1].replace("_", "a").isalnum():
                 yield values[value]._replace(start=at, end=end)
-            at = text.find(value, end)
 
 
 def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:

@@ -24,10 +24,11 @@ _PART = regex(
 _PARTS = 4
 _UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
-_NAME = regex(r"(?:[a-z0-9]{1,15}_){3,40}[a-z0-9]{1,15}")  # test_align_dt64tzindex_mismatched_tzs
-# What a service names by words and a hash: payment-worker-7d9c6b8f5-x2x7k, shop-PayFunction-7LFBSG5O47PC2
-_RESOURCE = regex(r"(?:[a-z0-9]{1,19}[._~-]{1,2}){2,40}[a-z0-9]{1,19}\Z|[a-z0-9-]{1,64}-(?:[A-Z][a-z]{2,15}){2,5}-[A-Z0-9]{10,14}\Z")
-_PAGE = regex(r"[A-Z][a-z]{1,15}(?:-[A-Za-z]{1,16}){0,9}-[0-9a-f]{32}")  # Meeting-notes-4f9a...
+_RESOURCE = regex(
+    r"(?:[a-z0-9]{1,19}[._~-]{1,2}){2,40}[a-z0-9]{1,19}"  # payment-worker-7d9c6b8f5-x2x7k, test_align_mismatched_tzs
+    r"|[a-z0-9-]{1,64}-(?:[A-Z][a-z]{2,15}){2,5}-[A-Z0-9]{10,14}"  # shop-PayFunction-7LFBSG5O47PC2
+    r"|[A-Z][a-z]{1,15}(?:-[A-Za-z]{1,16}){0,9}-[0-9a-f]{32}"  # Meeting-notes-4f9a...
+)
 _ID = regex(r"[a-z]{2,10}_01[A-Za-z0-9]{20,24}")  # msg_01...: Anthropic's ids of whatever kind
 _OTHER = regex(r"[^A-Za-z0-9]")
 _TELLING_TEXT = """sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
@@ -57,10 +58,10 @@ _ID_BEFORE = regex(
 )
 
 
-def keys_by_prefix(text: str) -> Iterator[Span]:
-    """Spans of a prefix with its value."""
+def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+    """Spans of a prefix with its value, in the long words of a text."""
     done = 0
-    for run in _RUN().finditer(text):
+    for run in (run for word in words for run in _RUN().finditer(text, *word)):
         if run.start() < done:
             continue
         found = run.group().rstrip("./~+")
@@ -83,9 +84,7 @@ def _prefix(run: str) -> str | None:
         return None
     if "/" in run and run[ends[1] - 1] == ".":  # a host and a path
         return None
-    if _NAME().fullmatch(run) or _ID().fullmatch(run) or is_name(run):
-        return None
-    if (_RESOURCE().match(run) and not _UUID().search(run)) or (_PAGE().fullmatch(run) and parts[-1] not in _TELLING):
+    if (_RESOURCE().fullmatch(run) and not _UUID().search(run)) or _ID().fullmatch(run) or is_name(run):
         return None
     telling = not _TELLING.isdisjoint(parts)
     words = {part.rstrip("0123456789") for part in parts}
