@@ -130,8 +130,6 @@ PHRASES: tuple[Kind, ...] = (
     phrase("password", ("credentials", "login", "credenciales", "identifiants", "zugang", "账号"), r"(?:credentials|logins?|credenciales|identifiants|zugang(?:sdaten)?|账号)(?:/pass\w{0,5})?(?:[ ][^\n:]{0,30})?[:=\uff1a][ \t]{0,4}[`\"']?[\w.@+-]{1,64}[`\"']?[ ]?[/|:][ ]?[`\"']?([^\s`\"'/|]{6,128})", strong_password_like),
     phrase("password", ("identified ", "password '"), r"(?:identified (?:with \w{1,40} )?by|password)[ ]'([^'\n]{4,128})'", quoted_password_like),
     phrase("password", ("identified by",), r"identified by[ ]\"?([^\s'\";]{4,128})", strong_password_like),
-    # User ID=ann;Password=...; of a connection string, with any signs
-    phrase("password", ("uid=", "user=", "user id=", "username="), r"(?:uid|user(?:name| id)?)=[^\n;=\"']{1,64};[ ]?(?:password|pwd)=([^\s;\"']{4,128})", quoted_password_like),
     # redis-server --requirepass ..., masterauth ...
     phrase("password", ("requirepass", "masterauth"), r"(?:requirepass|masterauth)[ \t:=\"',]{1,6}([^\s\"',]{4,128})", quoted_password_like),
     # .dockerconfigjson: eyJh...

@@ -10,10 +10,7 @@ from typing import NamedTuple
 from deepnb.core.regex import regex
 
 _WHOLE_PASSWORDS = ("mdp", "clave", "sifre", "haslo", "heslo")
-_OF = regex(  # mdp_bdd, claveAcceso; not mdp_states, clave_primaria
-    r"[_-]?(?:b?dd?b?|b[dp]|admin|root|user|usuario|utilisateur|acc?eso?|wi-?fi|mail|correo|api|secreta|maestra|smtp|ftp|ssh)",
-    re.IGNORECASE,
-)
+_OF = regex(r"[_-]?(?i:bdd?|db|admin|root|user|usuario|acceso?|wifi|mail|correo|api|secreta|maestra)")  # mdp_bdd
 _WHOLE_WORDS = ("jwt", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
 _PASSWORDS = """pass pwd pw kennwort contraseña contrasena senha пароль 密码 密碼 口令 パスワード 비밀번호 암호 暗号 wachtwoord hasło lösenord
 losenord motdepasse mot_de_passe mot-de-passe palavra_passe contrasenya adgangskode salasana jelszo jelszó kata_sandi mat_khau şifre"""
@@ -95,8 +92,8 @@ def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
 def _is_name(text: str, at: int, word: str, tail: str) -> bool:
     """Not `bypass`, `passenger`, `tokenizer`, `tokens`."""
     if word in (*_WHOLE_WORDS, *_WHOLE_PASSWORDS, "psk", "creds", "passkey"):
-        whole = not tail or (word in _WHOLE_PASSWORDS and _OF().fullmatch(tail) is not None)
-        return whole and not text[max(0, at - 1) : at].isalpha()
+        whole = not tail or (word in _WHOLE_PASSWORDS and _OF().fullmatch(tail))  # not clave_primaria, mdp_states
+        return bool(whole) and not text[max(0, at - 1) : at].isalpha()
     if word == "pw":
         stands = not text[max(0, at - 1) : at].isalnum() or _PW_BEFORE().search(text, max(0, at - 6), at)
         return bool(stands) and (not tail or (tail[0] in "_-" and len(tail) <= 8))

@@ -21,7 +21,7 @@ _STAND_IN_PARTS = regex(
 )
 _ALPHABET = regex(r"abcdefgh|0123456789|useandom", re.IGNORECASE)
 _STAND_IN_FORM = regex(
-    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|[\w./:-]{0,60}(?-i:%[sd])[\w./:%-]{0,60}|\$[A-Za-z_][\w.]{0,60}|:[A-Za-z_]\w{0,60}"
+    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|[\w./:-]{0,60}(?-i:%[sd])\b[\w./:%-]{0,60}|\$[A-Za-z_][\w.]{0,60}|:[A-Za-z_]\w{0,60}"
     r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"
     r"|(?:(?:big|small)?int(?:eger)?|bool(?:ean)?|float|double|number|numeric|date(?:time)?|timestamp(?:tz)?|uuid|jsonb?|n?(?:var)?char|[cb]lob"
     r"|n?text|string|str|(?:var)?binary|bytea?|bytes|object|array|list|dict|any|optional|secretstr)(?:\(\d{1,5}\)|\[.{0,60}\]|\?)?"  # the name of a type
@@ -38,6 +38,7 @@ _FILE = regex(
 _RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?|\d{4}-\d\d-\d\d(?:[T ]\S{0,20})?")  # 12/14, 2026-03-01T10:00
 _CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
 _NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")
+_TAG = regex(r"(?:main|master|dev|sha|v?\d{1,4}(?:\.\d{1,4}){1,3}(?:-[a-z]{3,12}){0,3})-[0-9a-f]{7,40}(?:-\d{6,14})?")
 _NUMBER = regex(r"(?:#|0x)[0-9a-fA-F]{6,8}")
 _PIECES = regex(r"[A-Za-z0-9]{8,512}")
 _STOP_WORDS_TEXT = """a an and are ask at be by can das der die enter file for forgot from has have if in is ist it kept least long
@@ -98,9 +99,9 @@ def token_like(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """Whether a value ends in two words of a name in code, `X25519PrivateKey`."""
+    """Whether a value ends in two words of a name in code, `X25519PrivateKey`, or is an image's tag, `main-8f3ab0b6`."""
     named = _NAMED().search(value[-100:])
-    return named is not None and score(named.group()) <= 0
+    return _TAG().fullmatch(value) is not None or (named is not None and score(named.group()) <= 0)
 
 
 def _chance_piece(piece: str) -> bool:
@@ -213,20 +214,15 @@ def basic_pair(value: str) -> bool:
 
 _ALGORITHM = regex(
     r"(?:\A|[._-])(?:(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|latin|iso)[_-]?\d"
-    r"|[vx]\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?(?![a-z\d]))",  # v2, v1beta1, x86
-    re.IGNORECASE,
-)
-
-
-_ABOUT = regex(  # what a sentence has after a word for passwords: Policy2023, table_42
-    r"(?:polic|rules?|hash|error|issue|ticket|page|table|tabla|field|feld|form|manager|version|producto|pedido)[a-z]{0,4}[_-]?\d{1,5}",
+    r"|[vx]\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?(?![a-z\d]))"  # v2, v1beta1, x86
+    r"|\A(?:polic|rule|hash|error|issue|ticket|page|table|tabla|field|feld|form|manager|version|producto|pedido)[a-z]{0,4}[_-]?\d{1,5}\Z",
     re.IGNORECASE,
 )
 
 
 def strong_password_like(value: str, *, quoted: bool = False) -> bool:
     """Whether a value is a credential however loosely it stands beside its name: one word, letters, and more than letters."""
-    if len(value) < 6 or _ABOUT().fullmatch(value) or not _is_one_word(value, quoted) or not password_like(value, quoted=quoted):
+    if len(value) < 6 or not _is_one_word(value, quoted) or not password_like(value, quoted=quoted):
         return False
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
     signs = any(c in "!@#$%^&*?+" for c in value[1:])
