@@ -220,7 +220,6 @@ def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) ->
         "gke-token-report-default-pool-4b0e7b19-4kdn",
         "driver-export-714e861ad1f8dddb-exec-12",
         "shop-AuthFunction-KVR5VOZ2WNXUD",
-        f"https://wiki.dev/how-to-rotate-a-webhook-secret-{HASH[:12]}",
         f"see Meeting-Notes-{HASH}",
         "image: lake/token-exchange:main-ac51d8b0-1711390157",
         "image: lake/master-key:3.11-slim-bookworm-700ff62b99c7",
