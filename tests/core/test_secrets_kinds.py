@@ -177,6 +177,8 @@ GROUPS = "pdqh oyxm" + " krqb zvpf"
         # forms of vendors
         (f"it is 2/1203948576102938/1203948576102938:{HASH} now", "it is "),
         ("use ak" + "-q7Rt2LmXw9Bc4Vz8Kp3NdY", "use "),
+        ("GOCSPX" + "-vBqTnKxWzRmLdPfHsJgYcUeAoItX", ""),  # no digit
+        ("server.login('robot@lake.dev', 'ar^o" + "BhY1UC')", "server.login('robot@lake.dev', '"),
         ("v1.0" + f"-{HASH[:24]}-{HASH * 4}{HASH[:18]}", ""),
     ],
 )  # fmt: skip
@@ -210,6 +212,8 @@ def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) ->
         "The key metric changed; the new one is RMSE-95",
         "password = settings.staging2.password",
         "password = '%s-%d'",
+        "sk-proj-EstimatorNameOfTheOtherTeam",
+        "Log in as ann with R&D2024 in the subject",
         "Passwort Policy2023",
         "and the password rules 2024",
         "y la clave foranea123 de la tabla",

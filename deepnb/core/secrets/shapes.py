@@ -60,7 +60,8 @@ def by_chance(value: str) -> bool:
     """Whether a value with a telling prefix also has a body that chance made (not `sk-estimator-id-1`)."""
     digits = sum(c.isdigit() for c in value)
     mixed = digits > 0 and value.lower() != value and value.upper() != value
-    return (mixed or digits >= 4) and len(set(value)) >= 8 and not stand_in(value)
+    letters = len(value) >= 24 and value.lower() != value and is_random(value) and not is_name(value)
+    return (mixed or digits >= 4 or letters) and len(set(value)) >= 8 and not stand_in(value)
 
 
 def letters_by_chance(value: str) -> bool:
@@ -238,7 +239,7 @@ _NO_PASSWORD = regex(
     r"|[$\u20ac\xa3]?\d[\d.,:+*x%-]{0,20}[A-Za-z%]{0,3}\d?\Z"  # $100M, 3x+2, 95%
     r"|0x[0-9a-fA-F]{1,16}\Z"  # 0x10FFFF
     r"|[A-Za-z]{1,20}[+#]{1,2}\d{0,2}\Z"  # C++17
-    r"|[A-Za-z]{1,8}[&*^]{1,2}\w{0,8}\Z"  # R&D2024, x**2
+    r"|[A-Za-z]{1,8}[&*^]{1,2}(?:[A-Z]?[a-z]{0,8}|[A-Z]{0,8})\d{0,4}\Z"  # R&D2024, x**2
 )
 
 
