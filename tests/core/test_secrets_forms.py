@@ -225,6 +225,8 @@ SEEDS += [
     "<tr><th>password</th>",
     "password = a.b + ",
     "key, password = ",
+    "password=a1b2c3d4e5 ",
+    "the password is abcd ",
 ]
 
 

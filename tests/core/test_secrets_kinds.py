@@ -104,6 +104,9 @@ def test_a_value_in_two_parts_is_one_mark() -> None:
 WORDS = "heron.Lagoon" + ".6083"
 MADE = "tK8w" + "Qz3nVb6r"
 LOWER = "wqzxkvb" + "ntr48"
+SPOKEN = "Rolagu" + "navo279"
+SIGNS = "T%D@*0I?t" + "K|z^X("
+GROUPS = "pdqh oyxm" + " krqb zvpf"
 
 
 @every_row(
@@ -152,16 +155,40 @@ LOWER = "wqzxkvb" + "ntr48"
         (f"Credenciales de lake.dev: robot / {WORDS}", "Credenciales de lake.dev: robot / "),
         (f"avec le mot de passe « {MADE} »", "avec le mot de passe « "),
         (f"We changed the webhook secret; the new one is {CHANCE}", "We changed the webhook secret; the new one is "),
+        (f"Entra con el usuario robot y la clave {SPOKEN} en el panel.", "Entra con el usuario robot y la clave "),
+        (f"Nimm das Kennwort {SPOKEN} dafür.", "Nimm das Kennwort "),
+        (f"Utilise le mot de passe {SPOKEN} pour la base", "Utilise le mot de passe "),
+        (f"log in met robot en wachtwoord {SPOKEN}", "log in met robot en wachtwoord "),
+        (f"请用密码{SPOKEN}登录", "请用密码"),
+        (f"Our app password is {GROUPS} for the mailer.", "Our app password is "),
+        (f"Das App-Passwort lautet {GROUPS.replace(' ', '-')}.", "Das App-Passwort lautet "),
+        (f"mail.login('robot@lake.dev', '{GROUPS.replace(' ', '')}')", "mail.login('robot@lake.dev', '"),
+        # names in other languages
+        (f"mot_de_passe = '{WORDS}'", "mot_de_passe = '"),
+        (f"motDePasse: {LOWER}", "motDePasse: "),
+        (f"MDP_BDD={MADE}", "MDP_BDD="),
+        (f"claveAcceso = '{WORDS}'", "claveAcceso = '"),
+        (f"passord_lager = '{WORDS}'", "passord_lager = '"),
+        (f"clé_api = '{CHANCE}'", "clé_api = '"),
+        # signs in connection strings
+        (f"Database=shop;User ID=robot;Password={SIGNS};Encrypt=True;", "Database=shop;User ID=robot;Password="),
+        (f"password = '{SIGNS}'", "password = '"),
+        (f"postgres://robot:{SIGNS[:4]}$s{LOWER}@lake.dev", "postgres://robot:"),
         # forms of vendors
         (f"it is 2/1203948576102938/1203948576102938:{HASH} now", "it is "),
         ("use ak" + "-q7Rt2LmXw9Bc4Vz8Kp3NdY", "use "),
+        ("GOCSPX" + "-vBqTnKxWzRmLdPfHsJgYcUeAoItX", ""),  # no digit
+        ("server.login('robot@lake.dev', 'ar^o" + "BhY1UC')", "server.login('robot@lake.dev', '"),
         ("v1.0" + f"-{HASH[:24]}-{HASH * 4}{HASH[:18]}", ""),
     ],
 )  # fmt: skip
 def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) -> None:
     left = redact(text)
     assert left.startswith(f"{kept}[redacted: "), left
-    assert not any(value in left for value in (WORDS, WORDS.lower(), MADE, LOWER, CHANCE[9:], HASH, "willow"))
+    assert not any(
+        value in left
+        for value in (WORDS, WORDS.lower(), MADE, LOWER, CHANCE[9:], HASH, "willow", SPOKEN, SIGNS, "krqb")
+    )
 
 
 @every_row(
@@ -184,10 +211,38 @@ def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) ->
         "The Wi-Fi stick is a RTL8821CE",
         "The key metric changed; the new one is RMSE-95",
         "password = settings.staging2.password",
+        "password = '%s-%d'",
+        "sk-proj-EstimatorNameOfTheOtherTeam",
+        "Log in as ann with R&D2024 in the subject",
+        "Passwort Policy2023",
+        "and the password rules 2024",
+        "y la clave foranea123 de la tabla",
+        "The password must have some long form",
+        'mdp_states = "s1, s2x"',
+        'clave_primaria = "id_cliente2"',
+        "task-runner-worker-deployment-7d9c6b8f5-x2x7k   1/1   Running",
+        "gke-token-report-default-pool-4b0e7b19-4kdn",
+        "driver-export-714e861ad1f8dddb-exec-12",
+        "shop-AuthFunction-KVR5VOZ2WNXUD",
+        f"see Meeting-Notes-{HASH}",
+        "image: lake/token-exchange:main-ac51d8b0-1711390157",
+        "image: lake/master-key:3.11-slim-bookworm-700ff62b99c7",
     ],
 )
 def test_what_stands_in_such_places_and_is_none_is_kept(text: str) -> None:
     assert credentials(text) == ()
+
+
+def test_what_was_found_is_masked_where_it_stands_bare() -> None:
+    """As a whole word, and not if it may be an ordinary word or number."""
+    text = f"GET /{MADE}/rows\npassword = '{MADE}'\nOut[4]: '{MADE}'\n\"a\\n{MADE}\" {MADE}s"
+    mark = "[redacted: password]"
+    assert redact(text) == f"GET /{mark}/rows\npassword = '{mark}'\nOut[4]: '{mark}'\n\"a\\n{mark}\" {MADE}s"
+    assert [(found.line, found.reason) for found in credentials(text)] == [
+        (line, "a value named password") for line in (1, 2, 3, 4)
+    ]
+    for plain in ("warehouse", "data-warehouse", "83920174", "python3.11", "table_42"):
+        assert redact(f"password = '{plain}'\nthe {plain}") == f"password = '{mark}'\nthe {plain}"
 
 
 # -- what is none

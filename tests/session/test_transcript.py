@@ -318,11 +318,11 @@ def test_no_credential_reaches_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_sessions_in_one_directory_keep_their_lines_apart(tmp_path: Path) -> None:
-    one, two = (session(*[f"{name} " * 3000] * 30) for name in ("first", "second"))
+    one, two = (session(*[f"{name} " * 1000] * 20) for name in ("first", "second"))
     for s in (one, two):
         s.memory.keep(tmp_path)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda s: [s.run(f"go {n}") for n in range(15)], (one, two)))
+        list(pool.map(lambda s: [s.run(f"go {n}") for n in range(8)], (one, two)))
     for s in (one, two):
         check(s)
     lines, cut = one.workspace.transcripts["main"].read()
@@ -376,9 +376,9 @@ def count(n: int) -> str:
     "Count."
     print("at", next(calls), flush=True)
     return "x" * 20_000
-s = Session(model=Scripted(answers=[call("count", "c%d" % n, n=n) for n in range(10_000)]), **unasked(count))
+s = Session(model=Scripted(answers=[call("count", "c%d" % n, n=n) for n in range(100)]), **unasked(count))
 s.memory.keep({where!r})
-s.run("count", max_steps=10_000)
+s.run("count", max_steps=100)
 """
 
 

@@ -23,13 +23,13 @@ _NAMED = regex(
     rf"(?<![A-Za-z0-9])([A-Za-z][\w.-]{{1,60}})(?::[ ]?[A-Za-z_][\w.\[\], |]{{0,40}}(?==))?(?:[^\w\n]{{1,10}}|[^\w\n]{{0,8}}\n[^\w\n]{{0,40}})"
     rf"(?:(?:{_WORD}|/[\w.]{{1,60}}>\s{{0,40}}<\w{{1,20}})(?:[^\w\n]{{1,8}})){{0,2}}\Z"
 )
-_CAMEL = regex(r"[a-z]{1,60}\d{0,2}|[A-Z]{1,60}(?![a-z])\d{0,2}|[A-Z][a-z]{1,60}\d{0,2}|\d{1,60}")
+_CAMEL = regex(r"[a-zà-ÿ]{1,60}\d{0,2}|[A-Z]{1,60}(?![a-zà-ÿ])\d{0,2}|[A-Z][a-zà-ÿ]{1,60}\d{0,2}|\d{1,60}")
 _ADDED_TEXT = """prod production dev test testing staging stage live sandbox ro rw read write old new val value str string raw main default
-b64 base64 us eu v1 v2 v3 local backup primary secondary admin it"""
+b64 base64 api acces acceso us eu v1 v2 v3 local backup primary secondary admin it"""
 _ADDED = frozenset(_ADDED_TEXT.split())
 _SECRECY_TEXT = """key keys apikey pat auth sas seed salt pepper hmac cipher sk tok tkn token tokens cred creds credential credentials secret
 secrets license licence otp totp mfa psk jwt bearer dsn signing private pw pwd pass passwd password passphrase mnemonic
-webhook apitoken authtoken login schluessel geheimnis clave llave jeton cle secreto zugang appid"""
+webhook apitoken authtoken login schluessel schlüssel geheimnis clave llave chave chiave jeton cle clef clé secreto zugang appid"""
 _SECRECY = frozenset(_SECRECY_TEXT.split())
 _PLAIN_TEXT = "key keys auth seed salt login pass license licence signing"  # alone, they name anything
 _PLAIN = frozenset(_PLAIN_TEXT.split())
@@ -89,10 +89,10 @@ header prefix pattern regex min max version color colour format user mail"""
 _SAYS = frozenset(_SAYS_TEXT.split())
 
 
-def beside_words(text: str) -> Iterator[Span]:
-    """Spans of such values."""
+def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+    """Spans of such values, in the long words of a text."""
     done = 0
-    for run in _RUN().finditer(text):
+    for run in (run for word in words for run in _RUN().finditer(text, *word)):
         if run.start() < done:
             continue
         value = run.group().rstrip("./~+-") if run.group()[-1] != "=" else run.group()

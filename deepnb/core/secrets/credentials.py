@@ -19,15 +19,17 @@ from deepnb.core.secrets.kinds import PASSES, PHRASES, TOKENS, Kind
 from deepnb.core.secrets.pem import private_keys
 from deepnb.core.secrets.prefixes import keys_by_prefix
 from deepnb.core.secrets.sentences import SENTENCES
+from deepnb.core.secrets.shapes import passphrase, strong_password_like, token_like
 from deepnb.core.secrets.span import Span
 
 _MARK = regex(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
+_LONG = regex(r"\S{16,65536}(?:\S{1,65536}){0,65536}")  # words: no token is shorter
 _SMALLEST_REST = 4
+_WHOLE = regex(r"(?<!\w)|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])")
 _TOKENS = tuple((literal, kind) for kind in TOKENS for literal in kind.literals)
 _SENTENCES = tuple((literal, kind) for kind in SENTENCES for literal in kind.literals)
 _PHRASES = tuple((literal, kind) for kind in (*PHRASES, *COMMANDS) for literal in kind.literals)
 _SAID = tuple(dict.fromkeys(literal for literal, _ in (*_PHRASES, *_SENTENCES)))
-_ASCII = tuple(filter(str.isascii, _SAID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ def credentials(text: str) -> tuple[Finding, ...]:
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
     parts = (part.back(span) for part in joined(read) for span in _spans(part.text))
     spans = _joined([*_spans(read), *filter(None, parts)])
+    if spans:
+        spans = _joined([*spans, *_again(read, spans)])
     if spans and marks:
         spans = list(_outside(spans, marks, text))
     findings, line, seen = [], 1, 0
@@ -132,20 +136,22 @@ def _spans(text: str) -> Iterator[Span]:
         yield from own.own_credentials(text)
     if "PRIVATE KEY" in text:
         yield from private_keys(text)
+    words = [word.span() for word in _LONG().finditer(text)]
+    long = "\n".join([text[start:end] for start, end in words])
     for literal, kind in _TOKENS:
-        if literal in text:
+        if literal in long:
             yield from _where(kind, literal, text, text)
     low = _lowered(text)
-    said = {literal for literal in (_ASCII if low.isascii() else _SAID) if literal in low}
+    said = {literal for literal in _SAID if literal in low}
     for literal, kind in _PHRASES:
         if literal in said:
             yield from _where(kind, literal, text, low)
     for kind in PASSES:
-        for match in kind.pattern().finditer(text):
+        for match in kind.pattern().finditer(text) if kind.pattern().search(long) else ():
             if kind.check is None or kind.check(match[1]):
                 yield kind.span(match)
-    yield from keys_by_prefix(text)
-    yield from beside_words(text)
+    yield from keys_by_prefix(text, words)
+    yield from beside_words(text, words)
     yield from assignments(text, low)
     for literal, kind in _SENTENCES:
         if literal in said:
@@ -177,6 +183,18 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
         else:
             joined.append((rank, span))
     return [span for _, span in joined]
+
+
+def _again(text: str, spans: list[Span]) -> Iterator[Span]:
+    """The values that were found, wherever else they stand as whole words: what a cell prints, a part of a URL."""
+    values = {text[span.start : span.end]: span for span in reversed(spans) if span.end - span.start >= 8}
+    told = [v for v in values if strong_password_like(v, quoted=True) or token_like(v) or passphrase(v)]
+    for value in told[: 1 + (1 << 26) // len(text)]:  # so that time stays linear
+        end = 0
+        while (at := text.find(value, end)) >= 0:
+            end = at + len(value)
+            if _WHOLE().match(text, at) and not text[end : end + 1].replace("_", "a").isalnum():
+                yield values[value]._replace(start=at, end=end)
 
 
 def _outside(spans: Iterable[Span], marks: list[tuple[int, int]], text: str) -> Iterator[Span]:

@@ -12,13 +12,13 @@ _SIGN = r"(?:\+|\.{1,2}|&{1,2}|~|<>|\|\||\\)"  # Python, PHP, Lua, VB, Nix, Elix
 _BLANK = r"[ \t]{0,8}"
 _COMMENT = rf"(?:(?:#|//)[^\n\"'`]{{0,60}}|/\*[^*\n]{{0,60}}\*/{_BLANK})?"
 _JOIN = regex(
-    rf"(?P<quote>[\"'`])(?:(?<={_BODY}.)|(?<={_BODY}\\.))(?:"
+    rf"(?P<quote>[\"'`\\])(?:(?<!\\)(?:(?<={_BODY}.)|(?<={_BODY}\\.))(?:"
     rf"{_BLANK}{_COMMENT}{_SIGN}{_BLANK}_?{_COMMENT}(?:\r?\n[ \t>]{{0,80}})?"  # "a" + "b", 'a' . 'b', "a" +  # first\n "b"
     rf"|{_BLANK}{_COMMENT}\r?\n[ \t>]{{0,80}}(?:[ \t]|{_SIGN}{_BLANK})|[ \t]{{1,8}}"  # "a"\n + "b", "a"\n "b", "a" "b"
     rf"|{_BLANK}(?:;|\r?\n|;{_BLANK}\r?\n)[ \t>]{{0,40}}\$?[\w.]{{1,60}}[ \t]{{0,4}}(?:[+.]=|=[ ]?\$?[\w.]{{1,60}}[ ]?[+.])[ \t]{{0,4}}"  # x += "b"
     rf"|\.concat\([ ]?)"  # "a".concat("b")
     rf"[rbfuRBFU@]?\\?(?P=quote)(?={_BODY})"
-    r"|(?<=[A-Za-z0-9+/=_-])\\\r?\n[ \t]{0,40}(?=[A-Za-z0-9+/=_-])"  # a line that goes on: a\
+    r"|(?<=[A-Za-z0-9+/=_-]\\)\r?\n[ \t]{0,40}(?=[A-Za-z0-9+/=_-]))"  # a line that goes on: a\
 )
 # "".join(["a", "b"]), CONCAT('a', 'b'), paste("a", "b"), ["a", "b"].join(""), "%s%s" % ("a", "b"), "{}{}".format("a", "b")
 _CALLS = ("join([", "join((", "].join", "oncat", "CONCAT", "paste", "%s%s", "{}{}")

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 from deepnb.core.regex import regex
 
-_WHOLE_PASSWORDS = ("mdp", "clave")
+_WHOLE_PASSWORDS = ("mdp", "clave", "sifre", "haslo", "heslo")
+_OF = regex(r"[_-]?(?i:bdd?|db|admin|root|user|usuario|acceso?|wifi|mail|correo|api|secreta|maestra)")  # mdp_bdd
 _WHOLE_WORDS = ("jwt", "bearer")  # whole words: `jwt = ...`, not `jwt_lifetime = ...`
-_PASSWORDS = "pass pwd pw kennwort contraseña contrasena senha пароль 密码 密碼 口令 パスワード 비밀번호 암호 暗号 wachtwoord hasło lösenord"
-_SECRETS = "secret credential psk creds passkey 凭证 凭据"
+_PASSWORDS = """pass pwd pw kennwort contraseña contrasena senha пароль 密码 密碼 口令 パスワード 비밀번호 암호 暗号 wachtwoord hasło lösenord
+losenord motdepasse mot_de_passe mot-de-passe palavra_passe contrasenya adgangskode salasana jelszo jelszó kata_sandi mat_khau şifre"""
+_SECRETS = "secret credential psk creds passkey segreto geheimnis 凭证 凭据"
 _NAMES = {
     **dict.fromkeys((*_PASSWORDS.split(), "mot de passe"), "password"),
     **dict.fromkeys(("token", "令牌", "トークン"), "token"),
@@ -26,7 +28,7 @@ _KEY_BEFORE = regex(
     r"|pragma|subscription|consumer|shared|license|hmac|jwt|session|cipher|crypto)[ ._-]?\Z"
 )
 # The rest of the name after the word that was found, and what makes it the name of something else.
-_TAIL = regex(r"(?:[A-Za-z0-9_-]{0,40})(?:[ ](?:access[ ])?(?:key|token))?")
+_TAIL = regex(r"(?:[A-Za-z0-9_а-я-]{0,40})(?:[ ](?:access[ ])?(?:key|token))?")
 _OTHER_THING = regex(
     r"(?:(?:^|[_-])(?:file|path|dir|url|uri|endpoint|names?|ids?|count|limit|length|len|type|field|env|var|policy|expiry|"
     r"expires?|expiration|ttl|hash(?:ers)?|hint|prompt|label|reset|ref|min|max|header|prefix|enabled|required|rules?|"
@@ -36,7 +38,7 @@ _OTHER_THING = regex(
     r"|(?<=[a-z])(?:File|Path|Url|Uri|Name|Id|Count|Limit|Length|Type|Field|Ref|Policy|Hash|At|On|By|Date|Time|Age|Strength|Status|State|Kind))s?\Z"
     r"|(?:^|[_-])(?:PATH|FILE|URL|NAME|ID|COUNT|LIMIT|HASH|TYPE)\Z",
 )
-_PASS_TAIL = regex(r"(?![Tt]hr)(?i:w|words?|wd|wort|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
+_PASS_TAIL = regex(r"(?![Tt]hr)(?i:w|words?|wd|wort|ord|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
 _PW_BEFORE = regex(r"(?:admin|root|db|user|sql|ftp|mail|wifi|app|login)\Z", re.IGNORECASE)  # adminpw
 _PASS_GIVEN = regex(
     r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]"
@@ -90,7 +92,8 @@ def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
 def _is_name(text: str, at: int, word: str, tail: str) -> bool:
     """Not `bypass`, `passenger`, `tokenizer`, `tokens`."""
     if word in (*_WHOLE_WORDS, *_WHOLE_PASSWORDS, "psk", "creds", "passkey"):
-        return not tail and not text[max(0, at - 1) : at].isalpha()
+        whole = not tail or (word in _WHOLE_PASSWORDS and _OF().fullmatch(tail))  # not clave_primaria, mdp_states
+        return bool(whole) and not text[max(0, at - 1) : at].isalpha()
     if word == "pw":
         stands = not text[max(0, at - 1) : at].isalnum() or _PW_BEFORE().search(text, max(0, at - 6), at)
         return bool(stands) and (not tail or (tail[0] in "_-" and len(tail) <= 8))

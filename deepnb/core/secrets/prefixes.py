@@ -24,7 +24,11 @@ _PART = regex(
 _PARTS = 4
 _UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NAME_END = regex(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")  # a file's, or a host's
-_NAME = regex(r"(?:[a-z0-9]{1,15}_){3,40}[a-z0-9]{1,15}")  # test_align_dt64tzindex_mismatched_tzs
+_RESOURCE = regex(
+    r"(?:[a-z0-9]{1,19}[._~-]{1,2}){2,40}[a-z0-9]{1,19}"  # payment-worker-7d9c6b8f5-x2x7k, test_align_mismatched_tzs
+    r"|[a-z0-9-]{1,64}-(?:[A-Z][a-z]{2,15}){2,5}-[A-Z0-9]{10,14}"  # shop-PayFunction-7LFBSG5O47PC2
+    r"|[A-Z][a-z]{1,15}(?:-[A-Za-z]{1,16}){0,9}-[0-9a-f]{32}"  # Meeting-notes-4f9a...
+)
 _ID = regex(r"[a-z]{2,10}_01[A-Za-z0-9]{20,24}")  # msg_01...: Anthropic's ids of whatever kind
 _OTHER = regex(r"[^A-Za-z0-9]")
 _TELLING_TEXT = """sk rk pat key keys apikey api token tok tkn secret sec auth oauth access live cred creds pass pw pwd bearer jwt priv
@@ -43,7 +47,7 @@ gen req request evt event org project proj user usr account acct item step batch
 turn cell doc document page block row col id ids obj object ref ch cus pi pm in price prod product sub si seti cs
 order inv invoice team group channel workspace wrkspc app client device customer tx txn vs ft upload part list link
 path url chain model dataset experiment artifact worker queue process container instance deploy deployment release
-branch tag name title slug section figure fig table note notebook kernel state ckpt checkpoint store entry record
+branch tag name title slug section figure fig table note notes notebook kernel state ckpt checkpoint store entry record
 patch diff test tests example tmp temp fixture case rule policy role plan"""
 _IDS = frozenset(_IDS_TEXT.split())
 _ID_BEFORE = regex(
@@ -54,10 +58,10 @@ _ID_BEFORE = regex(
 )
 
 
-def keys_by_prefix(text: str) -> Iterator[Span]:
-    """Spans of a prefix with its value."""
+def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Span]:
+    """Spans of a prefix with its value, in the long words of a text."""
     done = 0
-    for run in _RUN().finditer(text):
+    for run in (run for word in words for run in _RUN().finditer(text, *word)):
         if run.start() < done:
             continue
         found = run.group().rstrip("./~+")
@@ -80,7 +84,7 @@ def _prefix(run: str) -> str | None:
         return None
     if "/" in run and run[ends[1] - 1] == ".":  # a host and a path
         return None
-    if _NAME().fullmatch(run) or _ID().fullmatch(run) or is_name(run):
+    if (_RESOURCE().fullmatch(run) and not _UUID().search(run)) or _ID().fullmatch(run) or is_name(run):
         return None
     telling = not _TELLING.isdisjoint(parts)
     words = {part.rstrip("0123456789") for part in parts}

@@ -1,7 +1,8 @@
 """Passwords in sentences of five languages: `my laptop login is ...`, `Der Zugang zum NAS ist ...`, `La clave es ...`."""
 
+from deepnb.core.secrets.chance import score
 from deepnb.core.secrets.kinds import Kind, phrase
-from deepnb.core.secrets.shapes import called_so, passphrase, plainly_made, strong_password_like, token_like
+from deepnb.core.secrets.shapes import called_so, passphrase, plainly_made, stand_in, strong_password_like, token_like
 
 # The value: six signs or more, with a digit or a sign among them, without the sentence's end.
 _V = (
@@ -23,9 +24,7 @@ _IS = (
 )
 _BY = r"(?:[ ](?:with|using|via|use|uses|and|is|as|to|mit|und|per|avec|et|con|y)[ ](?:the |my |der |die |das |le |la |el )?)"
 _PAIR = r"(?:[ ]?[/|:,;][ ]?|[ ](?:with|and|mit|und|avec|et|con|y)[ ])"
-_ENDS = (
-    "password passcode passphrase passwort kennwort contraseña contrasena"  # also of a longer word: Datenbankpasswort
-)
+_ENDS = "password passcode passphrase passwort kennwort contraseña contrasena wachtwoord"  # also: Datenbankpasswort
 _PASSWORDS = "passe mdp clave senha pwd pw"
 _NOUNS = "login logon sign-in wifi wi-fi wlan ssid router nas vpn vault creds credentials zugang zugangsdaten anmeldung identifiants accès acces access acceso usuario account username admin root unlock code pin"
 _VERBS = "log logged sign signed unlock get connect authenticate anmelden melde einloggen logge entsperr encrypted protected connecte identifie entra entré entro inicia accede conecta abre"
@@ -39,7 +38,13 @@ def _any(words: str) -> str:
 
 _PASS = _any(f"{_ENDS} {_PASSWORDS} pass")
 _PASSWORD = rf"(?:{_ENDS.replace(' ', '|')}|{_any(_PASSWORDS)})s?"
-_IN_PASSWORDS = ("pass", "kennwort", "contrase", "mdp", "clave", "senha", "pwd", "pw")
+_IN_PASSWORDS = ("pass", "wachtw", "kennwort", "contrase", "mdp", "clave", "senha", "pwd", "pw")
+# What stands before a password that is given: y la clave ..., mit dem Kennwort ..., avec le mot de passe ...
+_GIVES = (
+    r"(?:(?<=[ ][ye] )|(?<=\b(?:la|le|el|mi|su|tu|et|my|en) )|(?<=\b(?:the|das|dem|mit|und|con|mon|ton|and|use|our|met|e a) )"
+    r"|(?<=\b(?:with|avec) )|(?<=mot de ))"
+)
+_WORD_AND_NUMBER = r"[\"'`]?((?!primari|for[aá]n)[a-z]{4,24}(?!(?:19|20)\d\d(?!\d))\d{3,4}[!?#*]?)(?![A-Za-z0-9_-])"
 _NOUN = rf"{_any(_NOUNS)}s?{_WORDS}[\"'`*)]{{0,3}}"
 
 SENTENCES: tuple[Kind, ...] = (
@@ -47,6 +52,10 @@ SENTENCES: tuple[Kind, ...] = (
     phrase("password", _IN_PASSWORDS, rf"{_PASSWORD}{_WORDS}[\"'`*)]{{0,3}}{_IS}{_V}", strong_password_like),
     # login ann, pass ...; the password, which is ..., asks for a password, type ...; « ... » after mot de passe
     phrase("password", _IN_PASSWORDS, rf"{_PASS}(?:[ ,;]{{1,2}}{_ABOUT}[^\s.!?,;(]{{1,24}}){{0,6}}?[ ,(]{{1,3}}{_V}", called_so),
+    # y la clave Lagune279; 密码Lagune279
+    phrase("password", (*_IN_PASSWORDS, "密码", "密碼", "口令"), rf"(?:{_GIVES}{_PASS}[ ]|(?:密码|密碼|口令)(?:改?[为成是]了?)?[ ]?){_WORD_AND_NUMBER}", strong_password_like),
+    # Our Gmail app password is four groups of four letters; Apple's with hyphens
+    phrase("password", (*_IN_PASSWORDS, "login", "密码"), rf"(?:{'|'.join(_IN_PASSWORDS)}|login|密码)[^\n]{{0,60}}?(?<![\w-])((?-i:[a-z]{{4}}([ \xa0-]?)[a-z]{{4}}\2[a-z]{{4}}\2[a-z]{{4}}))(?![\w-])", lambda v: score(v) > (2 if v.isalpha() else -2) and not stand_in(v)),
     # my laptop login is ...; Mi clave del wifi es ...
     phrase("password", tuple(_NOUNS.split()), rf"{_NOUN}(?:{_IS}|=){_V}", plainly_made),
     # log in as ann with ...; Connecte-toi avec ann et ...
@@ -67,4 +76,6 @@ SENTENCES: tuple[Kind, ...] = (
     phrase("password", tuple(_HAN_NOUNS.split()), rf"(?:{_HAN_NOUNS.replace(' ', '|')}){_HAN}(?:[\u662f\u4e3a\u70ba\u6210\u7528\u548c:\uff1a=/][ ]?|[ ]?){_V}", called_so),
     # 用 ann 和 ... 登录
     phrase("password", ("\u7528",), rf"\u7528[^\n\u3002\uff1b]{{0,24}}?[\u548c\u4e0e/ ]{_V}[ \u201d\"'`]{{0,2}}(?:\u6765|\u53bb)?(?:\u767b\u5f55|\u767b\u9646|\u89e3\u9501|\u8fdb|\u8fde\u63a5|\u8fde)", called_so),
+    # User ID=ann;Password=...; of a connection string, with any signs
+    phrase("password", ("uid=", "user=", "user id=", "username="), r"(?:uid|user(?:name| id)?)=[^\n;=\"']{1,64};[ ]?(?:password|pwd)=((?=[^\s;\"']{0,127}[\d!#$%^&*~?@|<>{}])[^\s;\"']{4,128})", lambda v: not stand_in(v)),
 )  # fmt: skip

@@ -16,12 +16,12 @@ _STAND_INS = frozenset(_STAND_INS_TEXT.split())
 _STAND_IN_PARTS = regex(
     r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"
-    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(|%[sd]\b",
+    r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(\w{1,40}\)",
     re.IGNORECASE,
 )
 _ALPHABET = regex(r"abcdefgh|0123456789|useandom", re.IGNORECASE)
 _STAND_IN_FORM = regex(
-    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|%[sd]|\$[A-Za-z_]\w{0,60}|:[A-Za-z_]\w{0,60}"
+    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|[\w./:-]{0,60}(?-i:%[sd])\b[\w./:%-]{0,60}|\$[A-Za-z_][\w.]{0,60}|:[A-Za-z_]\w{0,60}"
     r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"
     r"|(?:(?:big|small)?int(?:eger)?|bool(?:ean)?|float|double|number|numeric|date(?:time)?|timestamp(?:tz)?|uuid|jsonb?|n?(?:var)?char|[cb]lob"
     r"|n?text|string|str|(?:var)?binary|bytea?|bytes|object|array|list|dict|any|optional|secretstr)(?:\(\d{1,5}\)|\[.{0,60}\]|\?)?"  # the name of a type
@@ -38,6 +38,7 @@ _FILE = regex(
 _RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?|\d{4}-\d\d-\d\d(?:[T ]\S{0,20})?")  # 12/14, 2026-03-01T10:00
 _CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")
 _NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")
+_TAG = regex(r"(?:main|master|dev|sha|v?\d{1,4}(?:\.\d{1,4}){1,3}(?:-[a-z]{3,12}){0,3})-[0-9a-f]{7,40}(?:-\d{6,14})?")
 _NUMBER = regex(r"(?:#|0x)[0-9a-fA-F]{6,8}")
 _PIECES = regex(r"[A-Za-z0-9]{8,512}")
 _STOP_WORDS_TEXT = """a an and are ask at be by can das der die enter file for forgot from has have if in is ist it kept least long
@@ -59,7 +60,8 @@ def by_chance(value: str) -> bool:
     """Whether a value with a telling prefix also has a body that chance made (not `sk-estimator-id-1`)."""
     digits = sum(c.isdigit() for c in value)
     mixed = digits > 0 and value.lower() != value and value.upper() != value
-    return (mixed or digits >= 4) and len(set(value)) >= 8 and not stand_in(value)
+    letters = len(value) >= 24 and value.lower() != value and is_random(value) and not is_name(value)
+    return (mixed or digits >= 4 or letters) and len(set(value)) >= 8 and not stand_in(value)
 
 
 def letters_by_chance(value: str) -> bool:
@@ -98,9 +100,9 @@ def token_like(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """Whether a value ends in two words of a name in code, `X25519PrivateKey`."""
+    """Whether a value ends in two words of a name in code, `X25519PrivateKey`, or is an image's tag, `main-8f3ab0b6`."""
     named = _NAMED().search(value[-100:])
-    return named is not None and score(named.group()) <= 0
+    return _TAG().fullmatch(value) is not None or (named is not None and score(named.group()) <= 0)
 
 
 def _chance_piece(piece: str) -> bool:
@@ -191,7 +193,7 @@ def passphrase(value: str) -> bool:
 
 def url_password_like(value: str) -> bool:
     """Whether the part before `@` in a URL is a password; `user:pass@host` of the manuals is not."""
-    return len(value) >= 3 and not stand_in(value) and not value.startswith(("$", "{", "<", "%s"))
+    return len(value) >= 3 and not stand_in(value) and not value.startswith(("{", "<"))
 
 
 def basic_pair(value: str) -> bool:
@@ -213,7 +215,8 @@ def basic_pair(value: str) -> bool:
 
 _ALGORITHM = regex(
     r"(?:\A|[._-])(?:(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|latin|iso)[_-]?\d"
-    r"|[vx]\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?(?![a-z\d]))",  # v2, v1beta1, x86
+    r"|[vx]\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?(?![a-z\d]))"  # v2, v1beta1, x86
+    r"|\A(?:polic|rule|hash|error|issue|ticket|page|table|tabla|field|feld|form|manager|version|producto|pedido)[a-z]{0,4}[_-]?\d{1,5}\Z",
     re.IGNORECASE,
 )
 
@@ -236,7 +239,7 @@ _NO_PASSWORD = regex(
     r"|[$\u20ac\xa3]?\d[\d.,:+*x%-]{0,20}[A-Za-z%]{0,3}\d?\Z"  # $100M, 3x+2, 95%
     r"|0x[0-9a-fA-F]{1,16}\Z"  # 0x10FFFF
     r"|[A-Za-z]{1,20}[+#]{1,2}\d{0,2}\Z"  # C++17
-    r"|[A-Za-z]{1,8}[&*^]{1,2}\w{0,8}\Z"  # R&D2024, x**2
+    r"|[A-Za-z]{1,8}[&*^]{1,2}(?:[A-Z]?[a-z]{0,8}|[A-Z]{0,8})\d{0,4}\Z"  # R&D2024, x**2
 )
 
 

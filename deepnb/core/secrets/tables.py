@@ -26,7 +26,7 @@ _QUOTES = "*_`\"' \t\r"
 
 def with_bars(text: str) -> str:
     """The text with a `|` for each bar that a table is drawn with."""
-    return text if text.isascii() else text.translate(_BARS)
+    return text.translate(_BARS) if any(chr(bar) in text for bar in _BARS) else text
 
 
 class Column(NamedTuple):
