@@ -14,7 +14,7 @@ from typing import Any
 
 from deepnb.models.teaching.conditions import Condition, Unplaced
 from deepnb.models.teaching.conversation import Conversation, Step
-from deepnb.models.teaching.grammar import Ask, read
+from deepnb.models.teaching.grammar import Ask
 from deepnb.models.teaching.moves import Script, Use, failure
 from deepnb.models.teaching.tables import Column, Frame, called, listed_tables, mentioned, parse_frame, without_tables
 from deepnb.models.teaching.talk import confess, nothing, says, wants_knowledge
@@ -45,8 +45,10 @@ def wants_any_table(c: Conversation) -> str | None:
     return c.request if asks and {INSPECT, LIST} <= c.tools else None
 
 
-def understood(c: Conversation, request: str, sure: bool) -> Generator[Use, Step, tuple[Frame, Ask] | str]:
-    """The table and the question, or what is to be said instead."""
+def understood(
+    c: Conversation, request: str, sure: bool, read: Callable[[str, Frame], Ask]
+) -> Generator[Use, Step, tuple[Frame, Ask] | str]:
+    """The table and the question that `read` finds, or what is to be said instead."""
     frames = yield from tables_asked(c, request, sure)
     if isinstance(frames, str):
         return frames

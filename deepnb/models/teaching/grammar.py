@@ -37,6 +37,8 @@ class Ask:
     """The kind of a plot."""
     word: str = ""
     """The word that a doubt about the question is to name."""
+    slip: tuple[str, ...] = ()
+    """A misspelt column as it was typed, and its name."""
 
 
 def read(request: str, frame: Frame) -> Ask:
