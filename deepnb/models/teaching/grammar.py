@@ -111,11 +111,9 @@ def _grouped(p: Parse, tokens: list[Token], how: str) -> list[Token] | None:
 _G = "(?:f?N|Nf)?[CU]"
 _SHAPES = {
     "rows": r"R",
-    "describe": r"Q|QR|RQ|QRQ|QC",
-    "columns": r"y|yK|Ky|yR|RQ?K|K|KR|KRQ|QK|QKR|yKR",
+    "describe": r"Q|QR|RQ|QRQ|QC|y|yK|Ky|yR|RQ?K|K|KR|KRQ|QK|QKR|yKR",
     "size": r"s|sR|Rs|HK|HKR|HRK|KH",
-    "count": r"E?H|E?HRE?a?|RE?H|HaR|HEa?|aH|RaE?H|EHR|aRH|RHa|aHR",
-    "exists": r"E|ER|RE",
+    "count": r"E|ER|RE|E?H|E?HRE?a?|RE?H|HaR|HEa?|aH|RaE?H|EHR|aRH|RHa|aHR",
     "counts": r"CH",
     "number": r"HCE?a?|aHC",
     "distinct": r"dC|dCH|HdC|HdCE|EHdC|HCd|dHC|dCE|Ed?C|CE",
@@ -124,16 +122,14 @@ _SHAPES = {
     "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
     "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
     "best": r"S|fN|NS|NSCR|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
-    "tail": r"lNR|lR",
     "first": r"fR",
-    "share": r"X|XR|XC",
+    "share": r"X|XR",
     "missing": r"E?q?m|KEm|R?E?R?m|mR|mC|H?mC|HmK?R?|mHK?C?|mH|Km|KmH|EmC|mK|HmC?E|EmK|KHm|E?Km|HCm|Em",
     "duplicates": r"E?H?uR?|HuRE|E?HRuE?|E?Ru|E?uC|H?uC|Cu|Cd",
     "sort": r"R?OR?C?o?|oR?O?C?|OoC?|R?OR?C?o?&?fNR|R?OR?C?o?&?Nf?R|fNRO?C?o?|R?o&?f?NR",
-    "corr": r"rb?C&C|Cr&?C|C&Cr",
 }
 """What a question asks, and what may be left of it then; the first that fits is taken."""
-_GROUPED = "rows count number distinct column figure extreme top best share sort"
+_GROUPED = "rows count number distinct column figure extreme top best sort"
 
 
 def _shaped(p: Parse, verbs: list[Token]) -> Ask:
@@ -167,7 +163,7 @@ def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
     order = "max" if "o" in of and _is_max(of["o"]) else "min" if "o" in of else ""
     if p.by and what not in _GROUPED.split():
         raise Unplaced(p.by[0].text)
-    if where and what in ("describe", "columns", "size", "tail", "missing", "duplicates", "corr"):
+    if where and what in ("describe", "size", "missing", "duplicates"):
         raise Unplaced(str(where[0].value or where[0].column))
     name = column.name if column else ""
     rows = next((t for t in tokens if t.kind == "R" and t.value == "row"), None)
@@ -175,22 +171,20 @@ def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
         raise Unplaced(p.by[0].text)
     if rows and what in ("figure", "extreme", "column"):
         raise Unplaced(rows.text)
-    if what in ("describe", "columns", "size", "missing", "duplicates"):
+    if what in ("describe", "size", "missing", "duplicates"):
         return Ask(what, name)
     if what in ("rows", "describe") and any(t.value == "who" for t in tokens) and not where:
         raise Unplaced(of["R"].text)
-    if what in ("rows", "first", "tail"):
-        if what == "rows" and (p.by or not where):
-            return Ask("count", by=_keys(p)) if p.by else Ask("describe")
-        return Ask("tail" if what == "tail" else "rows", head=head or int(what != "rows"))
+    if what == "first":
+        return Ask("rows", head=head or 1)
+    if what == "rows":
+        return Ask("count", by=_keys(p)) if p.by else Ask("rows") if where else Ask("describe")
     if what == "count" and (p.by or where or "R" in of):
         return Ask("count", by=_keys(p))
-    if where and (what == "exists" or (what == "distinct" and set(kinds) == {"E", "C"})):
-        return Ask("exists")
+    if where and what == "distinct" and set(kinds) == {"E", "C"}:
+        return Ask("count")
     if what == "counts":
         return Ask("count", by=_keys(p, columns))
-    if what == "corr":
-        return Ask(what, _measure(columns[0]), against=_measure(columns[1]))
     if what == "sort":
         keys = columns or [t for t in p.by if t.kind == "C"]
         if p.by_word and of.get("O", tokens[0]).text.endswith(" by"):
@@ -199,11 +193,9 @@ def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
             raise Unplaced(of.get("O", tokens[0]).text)
         return Ask(what, keys[0].value.name, most=order == "max", head=head)
     if what == "share":
-        if columns and not columns[0].value.adds_up:
-            raise Unplaced(columns[0].text, "text")
-        if bool(p.by) == (len({one.column for one in where}) == 1) or len({one.column for one in where}) > 1:
+        if len({one.column for one in where}) != 1:
             raise Unplaced(of["X"].text, "of what")
-        return Ask(what, name, ("sum",) if columns else (), _keys(p))
+        return Ask(what)
     if what in ("top", "best"):
         return _ranked(p, what, verbs, head or 1, hows)
     if column is None:
@@ -238,12 +230,7 @@ def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: 
             raise Unplaced(p.tokens[0].text)
         if (odd := next((one for one in p.where if one.sign == "and"), None)) and set(hows) != {"sum"}:
             raise Unplaced(str(odd.value[-1]), "and")
-        spread = any(t.value == "range" for t in p.tokens)
-        if spread and p.by:
-            raise Unplaced(p.by[0].text)
-        return Ask(
-            "figure", _measure(token, hows[0]), hows, _keys(p), kind="range" if spread else order if p.by else ""
-        )
+        return Ask("figure", _measure(token, hows[0]), hows, _keys(p), kind=order if p.by else "")
     s = next(t for t in p.tokens if t.kind in "Sfl")
     if p.kinds == "CS" and s.value.endswith("most") and not column.is_number and not p.by:
         return Ask("top", by=(column.name,), most=_is_max(s), head=1)
@@ -328,10 +315,7 @@ def _measure(token: Token, how: str = "max") -> str:
 def _hows(tokens: list[Token]) -> tuple[str, ...]:
     if len({t.value for t in tokens}) != len(tokens):
         raise Unplaced(tokens[-1].text)
-    if len(tokens) > 1 and (odd := next((t for t in tokens if t.value == "range"), None)):
-        raise Unplaced(odd.text)
-    found = [how for t in tokens for how in (("min", "max") if t.value == "range" else (t.value or "sum",))]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(t.value or "sum" for t in tokens))
 
 
 def _is_max(token: Token) -> bool:

@@ -29,7 +29,6 @@ A sum: grand total|grand total of|add up to|sum to|加起来|total|sum|sum of|to
 a: in total|altogether|overall|in all|一共|总共
 A median: median|median value|medians|中位数|中值
 A std: standard deviation|std|standard deviation of|spread|spread out|how spread out|标准差
-A range: range|range of|范围
 S max most: most|最多
 S min most: fewest|least|最少
 S max: highest|largest|biggest|greatest|maximum|max|strongest|maximum value|highest value|largest value|peak
@@ -91,7 +90,6 @@ f min: bottom
 l: last|最后
 E: are there|is there|any|are there any|is there any|有没有|是否有|有
 E any: anything|is anything
-r: correlation|correlated|correlation of|correlate|relationship|correlation coefficient|相关|相关系数|相关性
 > >: above|over|beyond|exceed|more than|greater than|larger than|higher than|bigger than|exceeding|exceeds|>
 > >: 大于|超过|高于|多于
 > > mass weight: heavier than
