@@ -113,8 +113,8 @@ _SHAPES = {
     "rows": r"R",
     "describe": r"Q|QR|RQ|QRQ|QC|y|yK|Ky|yR|RQ?K|K|KR|KRQ|QK|QKR|yKR",
     "size": r"s|sR|Rs|HK|HKR|HRK|KH",
-    "count": r"E|ER|RE|E?H|E?HRE?a?|RE?H|HaR|HEa?|aH|RaE?H|EHR|aRH|RHa|aHR",
-    "counts": r"CH",
+    "count": r"h|hR|E|ER|RE|E?H|E?HRE?a?|RE?H|HaR|HEa?|aH|RaE?H|EHR|aRH|RHa|aHR",
+    "counts": r"CH|Ch|hC",
     "number": r"HCE?a?|aHC",
     "distinct": r"dC|dCH|HdC|HdCE|EHdC|HCd|dHC|dCE|Ed?C|CE",
     "column": r"C|RC",
@@ -183,7 +183,7 @@ def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
         return Ask("count", by=_keys(p))
     if where and what == "distinct" and set(kinds) == {"E", "C"}:
         return Ask("count")
-    if what == "counts":
+    if what == "counts" and not p.by:
         return Ask("count", by=_keys(p, columns))
     if what == "sort":
         keys = columns or [t for t in p.by if t.kind == "C"]
@@ -208,10 +208,6 @@ def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: 
     column: Column = token.value
     if what in ("number", "distinct"):
         counted = "H" in p.kinds
-        if any(t.kind == "H" and t.text.lower().startswith(("counts", "frequency")) for t in p.tokens):
-            if p.by:
-                raise Unplaced(p.by[0].text)
-            return Ask("count", by=_keys(p, [token]))
         if what == "number" and column.adds_up:  # `how many units`
             return Ask("figure", column.name, ("sum",), _keys(p))
         if what == "number" and not (column.is_text or column.is_id):
@@ -324,22 +320,18 @@ def _is_max(token: Token) -> bool:
 
 def _fits(s: Token, column: Token) -> None:
     """Raise `Unplaced` for an adjective that says another column: the heaviest price."""
-    hints = [hint for hint in s.value.split()[1:] if hint != "most"]
+    hints = {*s.value.split()[1:]} - {"most", "size"}
     dated = "date" in hints and column.value.is_date
     if s.kind == "S" and hints and not dated and not hinted(column.value.name, s):
         raise Unplaced(s.text)
 
 
-_LARGE = "largest biggest smallest 最大 最小"
-
-
 def _hint(p: Parse, s: Token) -> Token:
     """The column that an adjective speaks of: `heaviest` of `body_mass_g`, `largest` of `diameter_km`."""
     figures = [c for c in p.frame.columns if c.is_number and not c.is_id]
+    s = replace(s, value=s.value.replace("size", "size diameter radius area population"))
     found = [c for c in figures if hinted(c.name, s)]
     found = found or (p.frame.dates if "date" in s.value else [])
-    if s.text.lower() in _LARGE.split():
-        found = [c for c in figures if re.search("diameter|radius|size|area|population", c.name.lower())]
     if len(found) != 1:
         raise Unplaced(s.text, "of what")
     return Token("C", s.text, found[0])
