@@ -93,7 +93,7 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     p.sub("R", lambda ts: [] if ts[0].of and ts[0].value == "row" and len(p.tokens) > 1 else None)
     verbs = [t for t in p.tokens if t.kind == "z"]
     p.tokens = [t for t in p.tokens if t.kind != "z"]
-    asked = _plotted(p) if set("Pp") & set(p.kinds) else _shaped(p, verbs)
+    asked = _plotted(p) if set("Pp") & set(p.kinds) else _shaped(p)
     if odd := next((verb for verb in verbs if not hinted(asked.column, verb)), None):
         raise Unplaced(odd.text)
     return replace(asked, where=tuple(p.where))
@@ -120,8 +120,8 @@ _SHAPES = {
     "column": r"C|RC",
     "figure": r"A(?:&A)*R?Co?|A(?:&A)*CO?o|CAH?|aC|Ca|RCA|MCE?a?|CHA|CA(?:&A)*",
     "extreme": r"SR?C|SCO?o|CSH?|SAC|ASC|CAS|ACS|fC|lC",
-    "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
-    "best": r"S|fN|NS|NSCR|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSN?R|NSR|SNR|NSC|SNC|fNC|CfN|fNR|[wU]SC|[wU]CS|wSR|wRS|CSR|CRSC|NfR|RCSN",
+    "top": rf"{_G}(?:SA|AS|S)C?a?|{_G}C(?:SA|AS|S)|{_G}ACS|{_G}R?SR|{_G}RS|G{_G}|{_G}G|{_G}RSC|[SfN]N?[CU]|NG[CU]|GN[CU]|{_G}S",
+    "best": r"S|fN|NS|NSCR|RSC|NRSC|fNRSC|SCR|SR|fNSR|RS|RCS|CSNR|NSR|SNR|NSC|SNC|fNC|CfN|fNR|wSC|wCS|wSR|wRS|NfR|RCSN",
     "first": r"fR",
     "share": r"X|XR",
     "missing": r"E?q?m|KEm|R?E?R?m|mR|mC|H?mC|HmK?R?|mHK?C?|mH|Km|KmH|EmC|mK|HmC?E|EmK|KHm|E?Km|HCm|Em",
@@ -129,16 +129,15 @@ _SHAPES = {
     "sort": r"R?OR?C?o?|oR?O?C?|OoC?|R?OR?C?o?&?fNR|R?OR?C?o?&?Nf?R|fNRO?C?o?|R?o&?f?NR",
 }
 """What a question asks, and what may be left of it then; the first that fits is taken."""
-_GROUPED = "rows count number distinct column figure extreme top best sort"
+_GROUPED = ("rows", "count", "number", "distinct", "column", "figure", "extreme", "top", "best", "sort")
+_WHOLE = ("describe", "size", "missing", "duplicates")
+"""What may be asked of groups, and what of a whole table only."""
 
 
-def _shaped(p: Parse, verbs: list[Token]) -> Ask:
+def _shaped(p: Parse) -> Ask:
     kinds = p.kinds
-    what = next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, kinds)), "")
-    if "best" in (what, _fits_best(p, what)):
-        what = "best"
-    if what:
-        return _asked(p, what, verbs)
+    if what := next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, kinds)), ""):
+        return _asked(p, what)
     for at, token in enumerate(p.tokens):
         if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern in _SHAPES.values()):
             raise Unplaced(token.text)
@@ -147,90 +146,62 @@ def _shaped(p: Parse, verbs: list[Token]) -> Ask:
     raise Unplaced(likely[0].text)
 
 
-def _fits_best(p: Parse, what: str) -> str:
-    """`top 3 weights` are rows, `top 3 depots` groups."""
-    column = next((t.value for t in p.tokens if t.kind == "C"), None)
-    figures = column is not None and column.is_number and not column.is_id and not p.by
-    return "best" if what == "top" and figures and re.fullmatch("[fS]NC|NSC|Nf?C", p.kinds) else ""
-
-
-def _asked(p: Parse, what: str, verbs: list[Token]) -> Ask:
-    tokens, columns, where = p.tokens, p.columns(), p.where
-    of, kinds = {t.kind: t for t in reversed(tokens)}, p.kinds
+def _asked(p: Parse, what: str) -> Ask:
+    of, columns, where = {t.kind: t for t in reversed(p.tokens)}, p.columns(), p.where
     head = int(of["N"].value) if "N" in of else 0
-    hows = _hows([t for t in tokens if t.kind in "Aa"])
-    column = columns[0].value if columns else None
-    order = "max" if "o" in of and _is_max(of["o"]) else "min" if "o" in of else ""
-    if p.by and what not in _GROUPED.split():
+    if p.by and (what not in _GROUPED or (p.by_how and what not in ("top", "best"))):
         raise Unplaced(p.by[0].text)
-    if where and what in ("describe", "size", "missing", "duplicates"):
+    if where and what in _WHOLE:
         raise Unplaced(str(where[0].value or where[0].column))
-    name = column.name if column else ""
-    rows = next((t for t in tokens if t.kind == "R" and t.value == "row"), None)
-    if p.by_how and what not in ("top", "best"):
-        raise Unplaced(p.by[0].text)
-    if rows and what in ("figure", "extreme", "column"):
+    if what in ("figure", "extreme", "column") and (rows := next((t for t in p.tokens if t.value == "row"), None)):
         raise Unplaced(rows.text)
-    if what in ("describe", "size", "missing", "duplicates"):
-        return Ask(what, name)
-    if what in ("rows", "describe") and any(t.value == "who" for t in tokens) and not where:
-        raise Unplaced(of["R"].text)
+    if what in _WHOLE:
+        return Ask(what, columns[0].value.name if columns else "")
     if what == "first":
         return Ask("rows", head=head or 1)
     if what == "rows":
-        return Ask("count", by=_keys(p)) if p.by else Ask("rows") if where else Ask("describe")
-    if what == "count" and (p.by or where or "R" in of):
-        return Ask("count", by=_keys(p))
-    if where and what == "distinct" and set(kinds) == {"E", "C"}:
-        return Ask("count")
-    if what == "counts" and not p.by:
-        return Ask("count", by=_keys(p, columns))
+        return Ask("count", by=_keys(p)) if p.by else Ask("rows" if where else "describe")
+    if what == "counts" or (what == "count" and (p.by or where or "R" in of)):
+        return Ask("count", by=_keys(p, columns or p.by))
     if what == "sort":
-        keys = columns or [t for t in p.by if t.kind == "C"]
-        if p.by_word and of.get("O", tokens[0]).text.endswith(" by"):
-            raise Unplaced(p.by_word)
-        if len(keys) != 1 or len(p.by) > 1 or (p.by and columns):
-            raise Unplaced(of.get("O", tokens[0]).text)
-        return Ask(what, keys[0].value.name, most=order == "max", head=head)
+        key, o = [*columns, *p.by], of.get("O", p.tokens[0])
+        if len(key) != 1 or key[0].kind != "C" or (p.by and o.text.endswith(" by")):
+            raise Unplaced(o.text)
+        return Ask(what, key[0].value.name, most="o" in of and of["o"].value == "max", head=head)
     if what == "share":
         if len({one.column for one in where}) != 1:
             raise Unplaced(of["X"].text, "of what")
         return Ask(what)
+    hows = _hows(p)
     if what in ("top", "best"):
-        return _ranked(p, what, verbs, head or 1, hows)
-    if column is None:
-        raise Unplaced(tokens[0].text)
-    return _of_column(p, what, columns[0], hows, order)
+        return _ranked(p, what, head or 1, hows)
+    if not columns:
+        raise Unplaced(p.tokens[0].text)
+    return _of_column(p, what, columns[0], hows, of["o"].value if "o" in of and p.by else "")
 
 
 def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: str) -> Ask:
     """A question that has one column in it."""
     column: Column = token.value
+    if what == "number" and column.adds_up:  # `how many units`
+        return Ask("figure", column.name, ("sum",), _keys(p))
+    if what == "number" and not (column.is_text or column.is_id):
+        raise Unplaced(token.text)
     if what in ("number", "distinct"):
-        counted = "H" in p.kinds
-        if what == "number" and column.adds_up:  # `how many units`
-            return Ask("figure", column.name, ("sum",), _keys(p))
-        if what == "number" and not (column.is_text or column.is_id):
-            raise Unplaced(token.text)
-        return Ask("figure", column.name, ("nunique",), _keys(p)) if counted else Ask("distinct", column.name)
-    if what == "column":
-        if p.by and not column.adds_up:
-            raise Unplaced(token.text, "how")
-        if p.by:
-            return Ask("figure", column.name, ("sum",), _keys(p))
+        return Ask("figure", column.name, ("nunique",), _keys(p)) if "H" in p.kinds else Ask("distinct", column.name)
+    if what == "column" and not p.by:
         return Ask("value" if p.where else "distinct" if column.is_text else "describe", column.name, word=token.text)
-    if what == "figure":
-        if "M" in p.kinds:
-            hows = ("sum",) if column.adds_up else hows
+    if what in ("column", "figure"):
+        hows = hows or (("sum",) if column.adds_up else ())  # `units per region`, `how much revenue`
         if not hows:
-            raise Unplaced(p.tokens[0].text)
+            raise Unplaced(token.text, "how")
         if (odd := next((one for one in p.where if one.sign == "and"), None)) and set(hows) != {"sum"}:
             raise Unplaced(str(odd.value[-1]), "and")
-        return Ask("figure", _measure(token, hows[0]), hows, _keys(p), kind=order if p.by else "")
+        return Ask("figure", _measure(token, hows[0]), hows, _keys(p), kind=order)
     s = next(t for t in p.tokens if t.kind in "Sfl")
+    most = s.value.startswith("max") or s.kind == "l"
     if p.kinds == "CS" and s.value.endswith("most") and not column.is_number and not p.by:
-        return Ask("top", by=(column.name,), most=_is_max(s), head=1)
-    most = _is_max(s) if s.kind == "S" else s.kind == "l"
+        return Ask("top", by=(column.name,), most=most, head=1)
     _fits(s, token)
     if (s.kind != "S" and not column.is_date) or "most" in s.value:
         raise Unplaced(s.text, "of what")
@@ -238,49 +209,38 @@ def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: 
         if len(p.by) != 1:
             raise Unplaced(next(t.text for t in p.tokens if t.kind == "A"))
         return Ask("top", _measure(token, hows[0]), hows, _keys(p), most=most, head=1)
-    return Ask("figure", _measure(token), ("max" if most else "min",), _keys(p), kind=order if p.by else "")
+    return Ask("figure", _measure(token), ("max" if most else "min",), _keys(p), kind=order)
 
 
-def _ranked(p: Parse, what: str, verbs: list[Token], head: int, hows: tuple[str, ...]) -> Ask:
+def _ranked(p: Parse, what: str, head: int, hows: tuple[str, ...]) -> Ask:
     """The groups or the rows with the most, or the least: `top 3 depots by weight`, `the heaviest crate`, `when was ...`."""
-    kinds, where_at = p.kinds, re.search("[CU]", p.kinds)
-    f = next((t for t in p.tokens if t.kind == "f"), None)
-    default = Token("S", f.text if f else "top", "min most" if f and f.value else "max most")
-    s = next((t for t in p.tokens if t.kind in "SG"), default)
-    most, hows = _is_max(s), hows or ((p.by_how,) if p.by_how else ())
-    keyed = what == "top" or re.fullmatch("CSR|U(?:SC|CS)", kinds) or kinds == "CRSC"
-    key = p.tokens[where_at.start()] if where_at and keyed else None
+    kinds, f = p.kinds, next((t for t in p.tokens if t.kind == "f"), Token("f", "top"))
+    s = next((t for t in p.tokens if t.kind in "SG"), Token("S", f.text, "min most" if f.value else "max most"))
+    most, hows = s.value.startswith("max"), hows or ((p.by_how,) if p.by_how else ())
+    key = next(t for t in p.tokens if t.kind in "CU") if what == "top" else None
     figures = [t for t in p.columns() if t is not key]
-    if key and (s.kind == "G" or ("R" in kinds and s.value.endswith("most") and not figures)):
-        if p.by:
-            raise Unplaced(p.by[0].text)
+    counted = key and (s.kind == "G" or ("R" in kinds and s.value.endswith("most") and not figures))
+    if not figures and not counted and len(p.by) == 1 and p.by[0].kind == "C" and p.by_word in ("by", "按", "按照"):
+        figures, p.by = p.by, [t for t in p.by if f.text.lower() == "first"]  # by what is the first?
+    if p.by or len(figures) > 1:
+        raise Unplaced([*figures, *p.by][-1].text)
+    if key and counted:
         return Ask("top", by=_keys(p, [key]), most=most, head=head)
-    if f and f.text.lower() == "first" and p.by:  # in which order?
-        raise Unplaced(f.text)
-    if not figures and len(p.by) == 1 and p.by[0].kind == "C" and p.by_word in ("by", "按", "按照"):
-        figures, p.by = p.by, []
-    if p.by:
-        raise Unplaced(p.by[0].text)
     if not figures and "S" not in kinds and not key:
         return Ask("rows", head=head)
-    if not figures and verbs and "R" not in kinds:
-        figures = [Token("C", verbs[0].text, c) for c in p.frame.columns if c.adds_up and hinted(c.name, verbs[0])]
-    if len(figures) > 1:
-        raise Unplaced(figures[-1].text)
     figure = figures[0] if figures else _hint(p, s)
     _fits(s, figure)
     measure = _measure(figure, hows[0] if hows else "max")
-    named = key is not None and key.kind == "C" and p.frame.distinct(key.value) == str(p.frame.rows)  # one row each
-    if key is None or (not hows and key.kind == "C" and ("R" in kinds or figure.value.is_date or named)):
-        against = the_date(p, p.tokens[0]).name if kinds[0] in "wU" else key.value.name if key else ""
+    if key and key.value == figure.value:
+        raise Unplaced(key.text)
+    single = key and key.kind == "C" and ("R" in kinds or p.frame.distinct(key.value) == str(p.frame.rows))
+    if key is None or (not hows and (single or (key.kind == "C" and figure.value.is_date))):
+        against = the_date(p, p.tokens[0]).name if kinds[0] == "w" else key.value.name if key else ""
         if hows:
             raise Unplaced(s.text)
         return Ask("best", measure, most=most, head=head, against=against, word=s.text)
-    if key.kind == "C" and key.value.name == figure.value.name:
-        raise Unplaced(key.text)
-    if not hows:
-        both = ("sum" if figure.value.adds_up else "mean", "max" if most else "min")
-        hows = ("sum",) if "most" in s.value else both
+    both = ("sum" if figure.value.adds_up else "mean", "max" if most else "min")
+    hows = hows or (("sum",) if "most" in s.value else both)
     return Ask("top", measure, hows, _keys(p, [key]), most=most, head=head, word=s.text)
 
 
@@ -288,12 +248,19 @@ def _keys(p: Parse, tokens: list[Token] | None = None) -> tuple[str, ...]:
     """The columns to group by."""
     keys = []
     for token in p.by if tokens is None else tokens:
-        if tokens is None and _named_by_row(token, p.frame):  # `per order` is each row
+        if token in p.by and _named_by_row(token, p.frame):  # `per order` is each row
             raise Unplaced(token.text)
         if token.kind == "C" and token.value.is_number and "int" not in token.value.type.lower():
             raise Unplaced(token.text, "number")
         keys.append(token.value.name if token.kind == "C" else f"{the_date(p, token).name}.{token.value}")
     return tuple(keys)
+
+
+def _hows(p: Parse) -> tuple[str, ...]:
+    tokens = [t for t in p.tokens if t.kind in "Aa"]
+    if len({t.value for t in tokens}) != len(tokens):
+        raise Unplaced(tokens[-1].text)
+    return tuple(dict.fromkeys(t.value or "sum" for t in tokens))
 
 
 def _measure(token: Token, how: str = "max") -> str:
@@ -306,16 +273,6 @@ def _measure(token: Token, how: str = "max") -> str:
     if column.name.lower() in ("year", "month", "day", "quarter", "week") and how == "sum":
         raise Unplaced(token.text, "text")
     return column.name
-
-
-def _hows(tokens: list[Token]) -> tuple[str, ...]:
-    if len({t.value for t in tokens}) != len(tokens):
-        raise Unplaced(tokens[-1].text)
-    return tuple(dict.fromkeys(t.value or "sum" for t in tokens))
-
-
-def _is_max(token: Token) -> bool:
-    return bool(token.value.startswith("max"))
 
 
 def _fits(s: Token, column: Token) -> None:
@@ -356,7 +313,6 @@ def _plotted(p: Parse) -> Ask:
         return Ask("plot", _measure(columns[0]), kind="hist")
     if re.fullmatch(r"A?C|CA", kinds) and len(keys) == 1 and kind in ("bar", "line"):
         single = p.frame.distinct(p.frame.column(keys[0])) == str(p.frame.rows)
-        hows = _hows([t for t in p.tokens if t.kind == "A"])
-        hows = hows or (("sum",) if columns[0].value.adds_up or single else ("mean",))
+        hows = _hows(p) or (("sum",) if columns[0].value.adds_up or single else ("mean",))
         return Ask("plot", _measure(columns[0], hows[0]), hows, keys, kind=kind)
     raise Unplaced(next((t.text for t in p.tokens if t.kind not in "ACHR"), p.tokens[0].text if p.tokens else "plot"))

@@ -52,7 +52,6 @@ U weekday: weekday|weekdays|day of the week|day of week|星期|星期几
 U quarter: quarter|quarters|季度
 w: when|on which date|on what date|什么时候|何时
 R row: row|rows|record|records|entry|entries|observation|observations|行|条|记录|条记录|行数
-R who: who|谁
 K: column|columns|fields|headers|column names|names of the columns|列|字段|列名|有哪些列|哪些列
 Q: describe|schema|quick look at|explain|what is in|what's in|tell me about|summarize|summary|overview|explore|inspect|look at|what does|look like
 Q: 描述|概况|看看|有什么|查看|介绍|看一下|怎么样
@@ -214,9 +213,7 @@ def may_ask(request: str) -> bool:
     tokens = [phrase[0] for phrase in spans(words, _NO_TABLE, {})[0]]
     content = any(t.kind == "?" and len(t.text) > 2 - chinese(t.text) for t in tokens)
     compared = any(t.kind in "ND>bcnq!" for t in tokens) and len(words) < 9
-    opens = words[:1] != [] and (
-        words[0].lower() in _OPENINGS or not _OPENINGS.isdisjoint(words[1:] * chinese(request))
-    )
+    opens = {word.lower() for word in (words if chinese(request) else words[:1])} & {*_OPENINGS.split()}
     return content and bool(opens or (compared and not re.search(r"[.。!]\s+\S", request)))
 
 
