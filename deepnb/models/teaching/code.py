@@ -184,8 +184,8 @@ def _mask(frame: Frame, one: Condition) -> str:
     column = f"{frame.code}[{_text(one.column)}]"
     if isinstance(one.value, bool):
         return column if one.value else f"~{column}"
-    if one.sign in ("missing", "present"):
-        return f"{column}.{'isna' if one.sign == 'missing' else 'notna'}()"
+    if one.sign == "missing":
+        return f"{column}.isna()"
     if one.sign == "contains":
         return f"{column}.str.contains({_text(one.value)}, case=False, na=False, regex=False)"
     if isinstance(one.value, tuple):

@@ -45,8 +45,8 @@ def read(request: str, frame: Frame) -> Ask:
     """The question that a request asks of a table. Raise `Unplaced` for a word without a place, or with two."""
     words = pieces(request, frame)
     failure = None if words else Unplaced(request or "?")
-    first, wide = spans(words, frame, {})
-    for phrases in (first, *(spans(words, frame, {at: length - 1})[0] for at, length in wide)):
+    for short in range(-1, len(words)):
+        phrases = spans(words, frame, short)
         asks: dict[Ask, tuple[Token, ...]] = {}
         for tokens in islice(product(*phrases), _READINGS):
             try:
@@ -84,9 +84,7 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     if odd := next((t for t in p.tokens if t.kind == "?"), None):
         raise Unplaced(odd.text)
     p.sub("KC|CK", lambda ts: [t for t in ts if t.kind == "C"])  # `the column weight`
-    p.sub("Y", lambda ts: [replace(ts[0], kind="B"), replace(ts[0], kind="U")])  # `monthly`
     p.sub("BK", lambda ts: ts[1:])  # `per column`
-    p.sub("Cv(?=AC)", lambda ts: _grouped(p, [ts[1], ts[0]], "") if not set("Pp") & set(p.kinds) else None)
     p.sub("B[CU](?:&B?[CU]|B[CU])*(?![CUAS])", lambda ts: _grouped(p, ts, ""))
     p.sub("BC(?=[AS])|B[CU](?=[AS]?C)", lambda ts: _grouped(p, ts, ""))  # `for each depot the mean weight`
     p.sub("BA?S?C", lambda ts: _grouped(p, [ts[0], ts[-1]], next((t.value for t in ts if t.kind in "AS"), "")))

@@ -8,6 +8,7 @@ import calendar
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from deepnb.models.teaching.tables import Frame, singular
@@ -41,9 +42,6 @@ S min date: earliest|最早
 G max: most common|most frequent|commonest|most often|busiest|最常见
 G min: least common|rarest|least frequent|least often
 B: by|per|each|every|for each|for every|in each|of each|grouped by|group by|broken down by|split by|across|每|每个|每种|各|各个|按|按照
-Y month: monthly|每月
-Y day: daily|每天|每日
-Y year: yearly|annual|annually|每年
 U month: month|months|月|月份|个月
 U day: day|days|天|日
 U year: year|years|年|年份
@@ -158,7 +156,7 @@ _PHRASES = r"""
 \bsums? to the (highest|lowest|largest|smallest)\b => has the \1 total
 \b(?:contributes?|contributed|accounts? for) the (most|least|fewest)\b(?= (?!in\b|of\b)\w) => has the \1
 \bsaw the\b => had the
-\b(day|week|month|year) by \1\b => per \1
+\b(day|week|month|year) by \1\b|\b(week|month|year)ly\b => per \1\2
 \b(?:fall|falls|fell) (?:into|in|within)\b|\bduring\b => in
 \b(?:go|goes|went) (?:above|beyond|over)\b => above
 \b(?:stay|stays|stayed|lie|lies) (below|above|under|between)\b => \1
@@ -202,15 +200,15 @@ _OPENINGS = "what which how is are does do has have show list give find display 
 
 def speaks_of_tables(request: str) -> bool:
     """Whether a request has a word that questions about tables have."""
-    tokens = [phrase[0] for phrase in spans(pieces(request, _NO_TABLE), _NO_TABLE, {})[0]]
-    asked = any(t.kind in "ASGXdmuOKsYM" or t.text.lower() in _ASKING for t in tokens)
+    tokens = [phrase[0] for phrase in spans(pieces(request, _NO_TABLE), _NO_TABLE)]
+    asked = any(t.kind in "ASGXdmuOKsM" or t.text.lower() in _ASKING for t in tokens)
     return asked or (tokens[:1] != [] and tokens[0].kind in "QHhfBO" and len(tokens) < 15)
 
 
 def may_ask(request: str) -> bool:
     """Whether a request may be about a table by its form: a question, or a few words that compare."""
     words = pieces(request, _NO_TABLE)
-    tokens = [phrase[0] for phrase in spans(words, _NO_TABLE, {})[0]]
+    tokens = [phrase[0] for phrase in spans(words, _NO_TABLE)]
     content = any(t.kind == "?" and len(t.text) > 2 - chinese(t.text) for t in tokens)
     compared = any(t.kind in "ND>bcnq!" for t in tokens) and len(words) < 9
     opens = {word.lower() for word in (words if chinese(request) else words[:1])} & {*_OPENINGS.split()}
@@ -219,7 +217,7 @@ def may_ask(request: str) -> bool:
 
 def names_part(request: str, frame: Frame) -> bool:
     """Whether a request has the name of a table, of a column or of a value in it."""
-    found = spans(pieces(request, frame), frame, {})[0]
+    found = spans(pieces(request, frame), frame)
     return any(t.kind in "TCV" and len(t.text) > 1 for phrase in found for t in phrase)
 
 
@@ -253,16 +251,13 @@ def unknown_words(request: str, frame: Frame) -> list[str]:
     return list(dict.fromkeys(" ".join(run) for run in runs if all(run)))
 
 
-def spans(
-    words: Sequence[str], frame: Frame, limits: Mapping[int, int]
-) -> tuple[list[list[Token]], list[tuple[int, int]]]:
-    """The readings of each phrase, by longest match within limits; and (place, words) of phrases of several words."""
+def spans(words: Sequence[str], frame: Frame, short: int = -1) -> list[list[Token]]:
+    """The readings of each phrase, by longest match; that at `short` is not the longest."""
     found: list[list[Token]] = []
-    wide: list[tuple[int, int]] = []
     at, of = 0, False
     while at < len(words):
-        longest = range(min(limits.get(at, _LONGEST), len(words) - at), 0, -1)
-        length, read = next(((n, r) for n in longest if (r := readings(words, at, n, frame))), (1, []))
+        matches = ((n, r) for n in range(min(_LONGEST, len(words) - at), 0, -1) if (r := readings(words, at, n, frame)))
+        length, read = next(islice(matches, int(at == short), None), (1, []))
         word = words[at].lower()
         if read:
             after = words[at + length] if at + length < len(words) else ""
@@ -271,14 +266,13 @@ def spans(
                 found.append([Token("?", words[at - 1])])  # from this day on, or of this day?
             of = of or (after in ("里", "中", "的") and read[0].kind in "TC")
             found.append([replace(one, of=of) for one in read])
-            wide += [(at, length)] if length > 1 else []
             of = False
         elif word in NOISE:
             of = word in _PREPOSITIONS.split() or (of and word in ("the", "my", "this", "table", "dataframe", "data"))
         else:
             found.append([Token("?", words[at].strip('"“”'))])
         at += length
-    return found, wide
+    return found
 
 
 def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[Token]:
