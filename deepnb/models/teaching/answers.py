@@ -294,7 +294,7 @@ def _described(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str])
 def _missing(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     yield from ()
     columns = [k for k in frame.columns if not asked.column or k.name == asked.column]
-    if frame.sampled or any(not k.present.isdecimal() for k in columns):
+    if frame.sampled or any(k.known < 0 for k in columns):
         return says(c, "sample", **names)
     gaps = {k.name: frame.lacking(k) for k in columns if frame.lacking(k)}
     hidden = 0 if asked.column else max(0, frame.width - len(frame.columns))

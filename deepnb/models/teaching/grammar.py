@@ -231,7 +231,7 @@ def _ranked(p: Parse, what: str, head: int, hows: tuple[str, ...]) -> Ask:
     measure = _measure(figure, hows[0] if hows else "max")
     if key and key.value == figure.value:
         raise Unplaced(key.text)
-    single = key and key.kind == "C" and ("R" in kinds or p.frame.distinct(key.value) == str(p.frame.rows))
+    single = key and key.kind == "C" and ("R" in kinds or key.value.distinct == p.frame.rows)
     if key is None or (not hows and (single or (key.kind == "C" and figure.value.is_date))):
         against = the_date(p, p.tokens[0]).name if kinds[0] == "w" else key.value.name if key else ""
         if hows:
@@ -310,7 +310,7 @@ def _plotted(p: Parse) -> Ask:
     if re.fullmatch(r"C", kinds) and not keys and kind in ("bar", "hist"):
         return Ask("plot", _measure(columns[0]), kind="hist")
     if re.fullmatch(r"A?C|CA", kinds) and len(keys) == 1 and kind in ("bar", "line"):
-        single = p.frame.distinct(p.frame.column(keys[0])) == str(p.frame.rows)
+        single = p.frame.column(keys[0]).distinct == p.frame.rows
         hows = _hows(p) or (("sum",) if columns[0].value.adds_up or single else ("mean",))
         return Ask("plot", _measure(columns[0], hows[0]), hows, keys, kind=kind)
     raise Unplaced(next((t.text for t in p.tokens if t.kind not in "ACHR"), p.tokens[0].text if p.tokens else "plot"))
