@@ -139,12 +139,11 @@ def refusal(c: Conversation, error: Unplaced, frame: Frame, tables: Sequence[str
 
 @dataclass(frozen=True)
 class Result:
-    """What `query_table` gave."""
+    """What `query_table` gave: how many rows match, and the rows that it shows below the names of the columns."""
 
     matched: int
-    groups: int
     names: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: list[tuple[str, ...]]
     hidden: int
     missing: Mapping[str, int]
 
@@ -155,20 +154,15 @@ class _Failed(Exception):
 
 def _result(step: Step) -> Result:
     first, _, rest = step.result.partition("\n")
-    head = re.search(r": ([\d,]+) rows?(?: match)?(?:, ([\d,]+) groups?)?", first)
-    matched, groups = (int((one or "0").replace(",", "")) for one in (head.groups() if head else ("", "")))
+    head = re.search(r": ([\d,]+) rows?", first)
     notes = re.compile(r"^(\d+) more (rows?|columns) not shown$|^missing values: (.*)$", re.M)
+    names, *rows = [tuple(row) for row in csv.reader(notes.sub("", rest).splitlines()) if row] or [()]
+    rows = [row for row in rows if len(row) == len(names)]
     noted = list(notes.finditer(rest))
-    body = [tuple(row) for row in csv.reader(notes.sub("", rest).splitlines()) if row]
+    hidden = sum(int(m[1]) for m in noted if (m[2] or "").startswith("row"))
     gaps = [one.rpartition(" ") for m in noted if m[3] for one in m[3].split(", ")]
-    return Result(
-        matched,
-        groups,
-        names=body[0] if body else (),
-        rows=tuple(row for row in body[1:] if len(row) == len(body[0])),
-        hidden=sum(int(m[1]) for m in noted if (m[2] or "").startswith("row")),
-        missing={name: int(number) for name, _, number in gaps if number.isdecimal()},
-    )
+    missing = {name: int(number) for name, _, number in gaps if number.isdecimal()}
+    return Result(int(head[1].replace(",", "")) if head else 0, names, rows, hidden, missing)
 
 
 def _query(c: Conversation, frame: Frame, where: Sequence[Condition], **args: Any) -> Generator[Use, Step, Result]:
@@ -208,15 +202,13 @@ def _where(c: Conversation, frame: Frame, conditions: Sequence[Condition]) -> Ge
 
 
 def _limit(column: Column, one: Condition) -> dict[str, Any]:
-    up, strict, whole = one.sign[0] == ">", len(one.sign) == 1, "int" in column.type.lower()
-    value = one.value
+    up, value = one.sign[0] == ">", one.value
     if column.is_date and one.sign == "<":
         value = f"{date.fromisoformat(value[:10]) - timedelta(days=1)} 23:59:59.999999"
-    elif not column.is_date and strict and whole:
+    elif one.sign in "<>" and "int" in column.type.lower():
         value = math.floor(value) + 1 if up else math.ceil(value) - 1
-    elif not column.is_date:
-        value = math.nextafter(value, math.inf if up else -math.inf) if strict else value
-        value = int(value) if whole and float(value).is_integer() else value
+    elif one.sign in "<>" and not column.is_date:
+        value = math.nextafter(value, math.inf if up else -math.inf)
     return {"min" if up else "max": value}
 
 
@@ -278,56 +270,45 @@ def _list(c: Conversation, head: str, lines: Sequence[str], left: int = 0, key: 
 def _described(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     """What the description of the table says."""
     yield from ()
-
-    def said(k: Column, limit: int) -> str:
-        lacks = says(c, "lacks", n=frame.lacking(k)) if frame.lacking(k) else ""
-        return f"{short(k.summary, limit)}{lacks}"
-
-    if asked.column:
-        column = frame.column(asked.column)
-        return says(c, "column", x=f"{column.type}, {said(column, 400)}", **names)
+    shown = [k for k in frame.columns if asked.column in ("", k.name)][:_SHOWN]
+    lacks = [says(c, "lacks", n=frame.lacking(k)) if frame.lacking(k) else "" for k in shown]
+    limit = 400 if asked.column else 70
+    lines = [f"{k.name} ({k.type}): {short(k.summary, limit)}{gap}" for k, gap in zip(shown, lacks, strict=True)]
     head = says(c, "shape", n=str(frame.rows), m=str(frame.width), **names)
-    lines = [f"{k.name} ({k.type}): {said(k, 70)}" for k in frame.columns[:_SHOWN]]
-    return head if asked.what == "size" else _list(c, head, lines, frame.width - len(lines), "columns")
+    left = 0 if asked.column else frame.width - len(lines)
+    return head if asked.what == "size" else _list(c, head, lines, left, "columns")
 
 
 def _missing(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     yield from ()
-    columns = [k for k in frame.columns if not asked.column or k.name == asked.column]
+    columns = [k for k in frame.columns if asked.column in ("", k.name)]
     if frame.sampled or any(k.known < 0 for k in columns):
         return says(c, "sample", **names)
-    gaps = {k.name: frame.lacking(k) for k in columns if frame.lacking(k)}
     hidden = 0 if asked.column else max(0, frame.width - len(frame.columns))
     unseen = says(c, "unseen", n=hidden) if hidden else ""
+    gaps = {k.name: frame.lacking(k) for k in columns if frame.lacking(k)}
     if not gaps:
         return says(c, "none missing", x=asked.column and f"{asked.column} in ", **names) + unseen
-    if asked.column:
-        return says(c, "missing in", n=gaps[asked.column], m=frame.rows, **names)
     head = says(c, "missing", n=sum(gaps.values()), **names)
     return _list(c, head, [f"{name}: {number:,}" for name, number in gaps.items()]) + unseen
 
 
 def _rows(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     """Rows below the names of the columns; in an order if one is asked for, and those level with the last of them."""
-    shown = list(dict.fromkeys(one for one in (frame.label, asked.column, *(k.name for k in frame.columns[:6])) if one))
-    order = {"sort": f"{'-' if asked.most else ''}{asked.column}", "columns": shown} if asked.column else {}
+    others = [] if asked.column and asked.what == "rows" else [k.name for k in frame.columns[:6]]
+    columns = list(dict.fromkeys(one for one in (frame.label, asked.column, *others) if one)) if asked.column else []
+    order = {} if asked.what == "rows" else {"sort": f"{'-' if asked.most else ''}{asked.column}"}
     ties = 12 if order and asked.head else 0
-    result = yield from _query(c, frame, asked.where, **order, head=(asked.head or _SHOWN) + ties)
-    n, rows = result.matched if asked.where else asked.head, list(result.rows)
-    if ties:
-        rows = _level([row for row in rows if row[shown.index(asked.column)]], shown.index(asked.column), asked.head)
-    head = says(
-        c,
-        "sorted" if order else "rows" if asked.where else "first",
-        n=n,
-        x=says(c, "down" if asked.most else "up"),
-        **names,
-    )
-    left = min(asked.head or result.matched, result.matched) - len(rows)
+    result = yield from _query(c, frame, asked.where, columns=columns, **order, head=(asked.head or _SHOWN) + ties)
+    rows, at = result.rows, columns.index(asked.column) if ties else 0
+    rows = _level([row for row in rows if row[at]], at, asked.head) if ties else rows
+    key = "sorted" if order else "rows" if asked.where else "first"
+    n, order_told = result.matched if asked.where else asked.head, says(c, "down" if asked.most else "up")
+    head = says(c, key, n=n, x=order_told, **names) + (":" if rows else ".")
+    left = 0 if ties else min(asked.head or result.matched, result.matched) - len(rows)
     note = says(c, "maybe") if ties and len(rows) == asked.head + ties else ""
     note += left_out(c, {asked.column: result.missing.get(asked.column, 0)}) if ties else ""
-    lines = [", ".join(row) for row in (result.names, *rows)] if rows else []
-    return _list(c, f"{head}{':' if rows else '.'}", lines, 0 if ties else left, "more rows") + note
+    return _list(c, head, [", ".join(row) for row in (result.names, *rows)] if rows else [], left, "more rows") + note
 
 
 def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
@@ -350,31 +331,20 @@ def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) ->
         return says(c, "figure" if what else "nunique", x=what, v=both.join(values), **names) + note
     lines = []
     for row in result.rows[:_SHOWN]:
-        labels = (
-            v or says(c, "without key", k=by.rpartition(".")[0] or by) for by, v in zip(asked.by, row, strict=False)
-        )
+        labels = [v or says(c, "without key", k=k.rpartition(".")[0] or k) for k, v in zip(asked.by, row, strict=False)]
         figures = [one or "-" for one in row[keys : keys + max(1, len(asked.hows))]]
         told = figures if len(figures) == 1 else map(" ".join, zip(asked.hows, figures, strict=True))
         lines.append(f"{', '.join(labels)}: {', '.join(told)}")
     what = f"{asked.column} ({', '.join(asked.hows)})" if asked.column else says(c, "row count")
     head = says(c, "by", x=what, **{**names, "k": _keys(asked)})
-    return _list(c, head, lines, result.groups - len(lines)) + note
-
-
-def _value(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
-    """The value of one row, or one that all have."""
-    result = yield from _query(c, frame, asked.where, columns=[asked.column])
-    values = {row[0] for row in result.rows} or {""}
-    if len(values) > 1 or result.matched > 20:
-        raise Unplaced(asked.word, "how")
-    return says(c, "value" if result.matched else "no row", v=values.pop() or says(c, " missing"), **names)
+    return _list(c, head, lines, len(result.rows) + result.hidden - len(lines)) + note
 
 
 def _distinct(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
     result = yield from _query(c, frame, asked.where, by=[asked.column], head=30)
     lacking = sum(int(row[1]) for row in result.rows if not row[0])
     values = [row[0] for row in result.rows if row[0]] + ([f"+{result.hidden}"] if result.hidden else [])
-    number = result.groups - bool(lacking)
+    number = len(result.rows) + result.hidden - bool(lacking)
     return says(c, "distinct", n=number, v=", ".join(values), **names) + left_out(c, {asked.column: lacking})
 
 
@@ -383,7 +353,7 @@ def _duplicates(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]
     if not asked.column and frame.width > len(by):
         return says(c, "sample", **names)
     result = yield from _query(c, frame, (), by=by, sort="-rows", head=5)
-    number = result.matched - result.groups
+    number = result.matched - len(result.rows) - result.hidden
     none, some = ("unique", "not unique") if asked.column else ("no duplicates", "duplicates")
     return says(c, some if number else none, n=number, **names)
 
@@ -472,7 +442,6 @@ _ANSWERS: Mapping[str, Callable[[Conversation, Frame, Ask, dict[str, str]], Scri
     **dict.fromkeys(("rows", "sort"), _rows),
     **dict.fromkeys(("count", "figure"), _figure),
     "missing": _missing,
-    "value": _value,
     "distinct": _distinct,
     "duplicates": _duplicates,
     "share": _share,

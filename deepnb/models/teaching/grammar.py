@@ -188,7 +188,7 @@ def _of_column(p: Parse, what: str, token: Token, hows: tuple[str, ...], order: 
     if what in ("number", "distinct"):
         return Ask("figure", column.name, ("nunique",), _keys(p)) if "H" in p.kinds else Ask("distinct", column.name)
     if what == "column" and not p.by:
-        return Ask("value" if p.where else "distinct" if column.is_text else "describe", column.name, word=token.text)
+        return Ask("rows" if p.where else "distinct" if column.is_text else "describe", column.name)
     if what in ("column", "figure"):
         hows = hows or (("sum",) if column.adds_up else ())  # `units per region`, `how much revenue`
         if not hows:
