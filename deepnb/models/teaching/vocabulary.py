@@ -131,45 +131,21 @@ _PHRASES = r"""
 \bfrom (WHEN) (?:up )?(?:to|until|till|through) (WHEN) => between \1 and \2
 \bfrom (WHEN) (?:on|onwards?)\b => since \1
 ,\s*(TABLE)\W*$ => \040in \1
-^\W*before we (?:start|begin)\b => \040
 \b(?:could|would) you\b|\b(?:I|we)(?: would|'d) like\b|\b(?:I|we) (?:need|want)\b|\blet me (?:see|know)\b|\bfor (?:my|our|the) report\b => \040
-\bwhat would be\b => what is
 \bdo (?:I|we) have\b => are there
-^(with .*?)\bare left\b => \1are there
 \bdo(?:es)? (TABLE) have\b => are there in \1
-\bvalue[ _]counts?\b|\bfrequencies\b|\btabulate\b => counts of
-\bcounts of of\b => counts of
-\bbreak (.+?) down by (.+?)(?:[:,] how many (?:of|in) each\b|$) => how many \1 by \2
-\bhow (?:do|does|are|is) (?:the )?(TABLE) (?:split|distributed|divided|spread) (?:up )?(?:across|over|among|by|between) (?:the )? => how many \1 per \040
-\bhow (?:do|does) (?:the )?(.+?) (?:differ|vary) (?:between|across|among|by|with) (?:the )?(.+?)(?: groups\b|(?= in\b)|$|(?=\?)) => \1 by \2
+\b(?:value[ _]counts?|frequencies|tabulate)\b(?: of\b)? => counts of
 \bhow (high|low) (?:does|do|did|can) (?:the )?(.+?) (?:go|get)\b => \1est \2
-\bhow (?:large|big|high) is the (share|percentage|proportion|fraction)\b => what is the \1
-\bin percent,? how many\b => what percentage of
-\bhow often (?:does|do|did) (.+?) (?:occur|appear)(?: as)?\b => how many rows are \1
-((?:kinds|levels|categories|sorts) of .+?) (?:occur|appear|exist|(?:were|are) used)\b => \1
-\bhow many (\S+) (?:levels|kinds|categories)\b => how many different \1
-\bwhat can (.+?) be\b|\bname (?:every|each) (.+?) (?:that|which) (?:occurs|appears|exists)\b => different \1\2
 ^\W*is (\S+) complete\W*$ => missing values in \1
-\bcheck (\S+) for (.+)$ => \2 in \1
-\b(?:did|does|is|was) anything (?:get |gets )?(?:entered|listed|occur|appear|recorded) twice\b => are there duplicates
-\bon average,? (which .*?)\b(highest|lowest|largest|smallest)\b => \1\2 mean
-\bsums? to the (highest|lowest|largest|smallest)\b => has the \1 total
-\b(?:contributes?|contributed|accounts? for) the (most|least|fewest)\b(?= (?!in\b|of\b)\w) => has the \1
-\bsaw the\b => had the
 \b(day|week|month|year) by \1\b|\b(week|month|year)ly\b => per \1\2
 \b(?:fall|falls|fell) (?:into|in|within)\b|\bduring\b => in
-\b(?:go|goes|went) (?:above|beyond|over)\b => above
-\b(?:stay|stays|stayed|lie|lies) (below|above|under|between)\b => \1
-\breach(?:es|ed)? an? (?=.* or (?:more|higher|above)) => have a\040
-\b(where|whose) (\w+) (?:is|are) no\b => where not \2
+\b(?:go|goes|went|stay|stays|stayed|lie|lies) (below|above|over|under|between)\b => \1
 \blooking at (.+?) only\b => where \1
 \bthose (?=that\b|which\b|where\b|whose\b|with\b) => \040
 \bamong\b|\bout of\b => of
 (?:按照?)(.+?)分组 => 按\1
 除了(.+?)(?:以外|之外) => 除了\1
-(从.到.)列出 => \1
 是(?:什么|几) => 是多少
-有哪几种 => 有
 (?<!看)一下|请问|这张表|这个表 => \040
 """
 _SAID_AS = tuple(tuple(line.replace("WHEN", _WHEN).split(" => ")) for line in _PHRASES.strip().splitlines())
